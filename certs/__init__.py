@@ -1,0 +1,1 @@
+"""Who we are on TLS: authority, leaf, and the TLS context that reloads them."""

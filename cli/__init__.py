@@ -1,0 +1,1 @@
+"""The command line: serve, check, explain, rules, review, version; YAML sources with positions, and reporters."""

@@ -1,0 +1,1 @@
+"""The only room that speaks to an API server; empty until cluster facts land."""

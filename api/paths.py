@@ -1,0 +1,41 @@
+"""Field paths: tuples of field names, map keys and list indices, and how people read them. Looking values up by path lives here too."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+
+class Key(str):
+    """A map key inside a path; equal to its text, but printed in brackets as Kubernetes prints keys."""
+
+    __slots__ = ()
+
+
+Path: TypeAlias = tuple[str | int, ...]
+ROOT: Final[Path] = ()
+MISSING: Final = object()
+
+
+def render(path: Path) -> str:
+    """Prints a path as Kubernetes does: `spec.services[worker].pvcs[0].name`; the root is the empty text."""
+    out: list[str] = []
+    for part in path:
+        if isinstance(part, (int, Key)):
+            out.append(f"[{part}]")
+        else:
+            out.append(f".{part}" if out else part)
+    return "".join(out)
+
+
+def lookup(value: object, path: Path) -> object:
+    """Returns what lies at the path, or MISSING when a step does not exist; never raises."""
+    for part in path:
+        if isinstance(part, int):
+            if not isinstance(value, list) or not -len(value) <= part < len(value):
+                return MISSING
+            value = value[part]
+        elif isinstance(value, dict) and part in value:
+            value = value[part]
+        else:
+            return MISSING
+    return value

@@ -1,0 +1,81 @@
+"""The table of kinds: names, aliases, versions and which of them is stored. Import-light: no schema, no pydantic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+GROUP: Final = "nvidia.com"
+ALPHA: Final = "v1alpha1"
+BETA: Final = "v1beta1"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a kind, as its CustomResourceDefinition lists it."""
+
+    name: str
+    storage: bool = False
+    served: bool = True
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One custom resource; `alias` is this project's own abbreviation, `short` the one that kubectl knows."""
+
+    name: str
+    alias: str
+    plural: str
+    short: str
+    versions: tuple[Version, ...]
+    subresources: tuple[str, ...] = ("status",)
+
+    @property
+    def crd_name(self) -> str:
+        """The name of the CustomResourceDefinition object."""
+        return f"{self.plural}.{GROUP}"
+
+    @property
+    def storage_version(self) -> str:
+        """The version in which the API server keeps the objects."""
+        return next(version.name for version in self.versions if version.storage)
+
+    def has(self, version: str) -> bool:
+        """Tells whether the kind exists in that version."""
+        return any(known.name == version for known in self.versions)
+
+
+_ALPHA_STORED = (Version(ALPHA, storage=True, deprecated=True), Version(BETA))
+_BETA_STORED = (Version(ALPHA, deprecated=True), Version(BETA, storage=True))
+_ALPHA_ONLY = (Version(ALPHA, storage=True),)
+
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind("DynamoGraphDeployment", "DGD", "dynamographdeployments", "dgd", _ALPHA_STORED),
+    Kind("DynamoComponentDeployment", "DCD", "dynamocomponentdeployments", "dcd", _ALPHA_STORED),
+    Kind("DynamoGraphDeploymentRequest", "DGDR", "dynamographdeploymentrequests", "dgdr", _BETA_STORED),
+    Kind(
+        "DynamoGraphDeploymentScalingAdapter",
+        "DGDSA",
+        "dynamographdeploymentscalingadapters",
+        "dgdsa",
+        _ALPHA_STORED,
+        subresources=("status", "scale"),
+    ),
+    Kind("DynamoCheckpoint", "CKPT", "dynamocheckpoints", "dckpt", _ALPHA_ONLY),
+    Kind("DynamoModel", "MODEL", "dynamomodels", "dm", _ALPHA_ONLY),
+    Kind("DynamoWorkerMetadata", "DWM", "dynamoworkermetadatas", "dwm", _ALPHA_ONLY, subresources=()),
+)
+BY_NAME: Final[dict[str, Kind]] = {kind.name: kind for kind in KINDS}
+BY_ALIAS: Final[dict[str, Kind]] = {kind.alias: kind for kind in KINDS}
+BY_PLURAL: Final[dict[str, Kind]] = {kind.plural: kind for kind in KINDS}
+
+
+def api_version(version: str) -> str:
+    """Writes a version as objects carry it: `nvidia.com/v1alpha1`."""
+    return f"{GROUP}/{version}"
+
+
+def pairs() -> tuple[tuple[str, str], ...]:
+    """Lists every (kind, version) that exists, in the order of the table."""
+    return tuple((kind.name, version.name) for kind in KINDS for version in kind.versions)

@@ -1,0 +1,80 @@
+"""What pydantic has no word for: formats, list types, free-form objects, quantities, embedded Kubernetes types; and the base class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+DOMAIN_PATTERN: Final = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
+LABEL_PATTERN: Final = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+COMPONENT_PATTERN: Final = "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$"
+LABEL_KEY_PATTERN: Final = (
+    r"^(([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*/)?([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$"
+)
+# The API server's own pattern for quantities in CustomResourceDefinitions.
+QUANTITY_PATTERN: Final = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+EMBEDDED: Final = "x-embedded"  # stands for `$ref`, which pydantic would take for a reference of its own
+ALSO_REQUIRED: Final = "x-required"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facets:
+    """Adds keywords to the schema of the annotated type, or takes its place when `whole`."""
+
+    values: Mapping[str, object]
+    whole: bool = False
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Called by pydantic when it writes the schema of a field."""
+        return dict(self.values) if self.whole else {**handler(core), **self.values}
+
+
+def embedded(definition: str, **changes: object) -> Facets:
+    """Names a Kubernetes type by its definition; changes override its keywords, and `properties` among them are added to its own."""
+    return Facets({EMBEDDED: definition, **changes}, whole=True)
+
+
+def spoken(name: str) -> str:
+    """Writes an attribute's name as the API does: `kv_transfer_policy` becomes `kvTransferPolicy`."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class Part(BaseModel):
+    """An object of the API; its docstring describes it in the schema."""
+
+    model_config = ConfigDict(alias_generator=spoken, extra="ignore", frozen=True)
+
+
+FREE_FORM: Final[dict[str, object]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+Int32: TypeAlias = Annotated[int, Facets({"format": "int32"})]
+Int64: TypeAlias = Annotated[int, Facets({"format": "int64"})]
+Float32: TypeAlias = Annotated[float, Facets({"format": "float"})]
+Time: TypeAlias = Annotated[str, Facets({"format": "date-time"})]
+Texts: TypeAlias = dict[str, str]
+FreeForm: TypeAlias = Annotated[dict[str, Any], Facets(FREE_FORM, whole=True)]
+EmbeddedObject: TypeAlias = Annotated[dict[str, Any], Facets({**FREE_FORM, "x-kubernetes-embedded-resource": True}, whole=True)]
+Quantity: TypeAlias = Annotated[
+    int | str,
+    Facets(
+        {"anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": QUANTITY_PATTERN, "x-kubernetes-int-or-string": True},
+        whole=True,
+    ),
+]
+Domain: TypeAlias = Annotated[str, Field(pattern=DOMAIN_PATTERN)]
+ContainerName: TypeAlias = Annotated[str, Field(pattern=LABEL_PATTERN, min_length=1, max_length=63)]
+Filled: TypeAlias = Annotated[str, Field(min_length=1)]
+ContainerNames: TypeAlias = Annotated[list[ContainerName], Facets({"x-kubernetes-list-type": "set"})]
+BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
+BY_TYPE: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
+REQUIRED_ANYWAY: Final = Facets({ALSO_REQUIRED: True})

@@ -1,0 +1,61 @@
+"""Kubernetes' own types as our objects embed them. The schemas of all but Condition lie in `api/kubernetes`, referred to by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from api.models.facets import BY_TYPE, EMBEDDED, Int64, Part, Time, embedded
+
+_CORE: Final = "io.k8s.api.core.v1."
+_SCALING: Final = "io.k8s.api.autoscaling.v2."
+_Object: TypeAlias = dict[str, Any]
+
+EnvVar: TypeAlias = Annotated[_Object, embedded(_CORE + "EnvVar")]
+Probe: TypeAlias = Annotated[_Object, embedded(_CORE + "Probe")]
+ResourceClaim: TypeAlias = Annotated[_Object, embedded(_CORE + "ResourceClaim")]
+ResourceRequirements: TypeAlias = Annotated[_Object, embedded(_CORE + "ResourceRequirements")]
+Toleration: TypeAlias = Annotated[_Object, embedded(_CORE + "Toleration")]
+PodTemplate: TypeAlias = Annotated[_Object, embedded(_CORE + "PodTemplateSpec")]
+ConfigMapKey: TypeAlias = Annotated[_Object, embedded(_CORE + "ConfigMapKeySelector")]
+JobSpec: TypeAlias = Annotated[_Object, embedded("io.k8s.api.batch.v1.JobSpec")]
+ScalingBehaviour: TypeAlias = Annotated[_Object, embedded(_SCALING + "HorizontalPodAutoscalerBehavior")]
+MetricSpec: TypeAlias = Annotated[_Object, embedded(_SCALING + "MetricSpec")]
+
+# A pod spec in which nothing is required, with one more member: the overlay of the container that runs the component.
+ExtraPodSpec: TypeAlias = Annotated[
+    _Object,
+    embedded(
+        _CORE + "PodSpec",
+        required=[],
+        properties={
+            "mainContainer": {
+                EMBEDDED: _CORE + "Container",
+                "required": [],
+                "description": "Overlay of the container that runs the component; it needs no name.",
+            }
+        },
+    ),
+]
+
+_TYPE_PATTERN: Final = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+
+
+class Condition(Part):
+    """One aspect of the object's state, in the usual form of Kubernetes."""
+
+    last_transition_time: Time = Field(description="When the status last changed.")
+    message: Annotated[str, Field(max_length=32768)] = Field(description="Details for people; may be empty.")
+    observed_generation: Annotated[Int64, Field(ge=0)] | None = Field(None, description="Generation of the object that this was seen on.")
+    reason: Annotated[str, Field(min_length=1, max_length=1024, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")] = Field(
+        description="One word in CamelCase that says why the status is what it is."
+    )
+    status: Literal["True", "False", "Unknown"] = Field(description="Whether the condition holds.")
+    type: Annotated[str, Field(max_length=316, pattern=_TYPE_PATTERN)] = Field(description="Which condition this is.")
+
+
+Conditions: TypeAlias = list[Condition]
+ConditionsByType: TypeAlias = Annotated[list[Condition], BY_TYPE]

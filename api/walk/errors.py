@@ -1,0 +1,49 @@
+"""The error record of the structural walk, in the API server's own terms; what is wrong with an object is found elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from api.paths import Path, render
+
+
+class Reason(StrEnum):
+    """Cause types of a Kubernetes Status, as they stand in `details.causes[].reason`."""
+
+    REQUIRED = "FieldValueRequired"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    DUPLICATE = "FieldValueDuplicate"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+    FORBIDDEN = "FieldValueForbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One cause of a refusal: where, of which type, and a sentence that never holds the value, which may be a secret.
+
+    `path` is exact; `field` is the text that the API server prints for it, and that differs between its phases: a map key is `.worker`
+    in errors of the schema and `[worker]` in those of CEL rules. `code` names the check for tools: a CEL rule's text, or empty.
+    """
+
+    path: Path
+    field: str
+    reason: Reason
+    message: str
+    code: str = ""
+
+
+def dotted(path: Path) -> str:
+    """Prints a path as the schema phase does: map keys with a dot, only indices in brackets."""
+    out: list[str] = []
+    for part in path:
+        out.append(f"[{part}]" if isinstance(part, int) else f".{part}" if out else part)
+    return "".join(out)
+
+
+def at(path: Path, reason: Reason, message: str, code: str = "") -> FieldError:
+    """Makes an error whose field prints map keys in brackets, as CEL, list and metadata checks do."""
+    return FieldError(path, render(path), reason, message, code)

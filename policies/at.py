@@ -1,0 +1,119 @@
+"""What a rule is called with: one place of one object, its old value, the facts, and makers of typed findings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from api.paths import MISSING, Path, lookup
+from policies.edit import Edit
+from policies.finding import Cause, Finding, Level, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policies.review import Review
+    from policies.rule import Rule
+
+    Hits = Iterator[Finding]
+
+
+@lru_cache(maxsize=4096)
+def _steps(rel: str) -> Path:
+    return tuple(rel.split(".")) if rel else ()
+
+
+class At:
+    """One place in a review: `value` is what the rule's selector matched, `path` where it lies. Relative paths start here.
+
+    A relative path is dotted text ("failover.mode"), or a tuple where a map key or an index is in it: ("pvcs", 0, "name"),
+    ("annotations", Key("nvidia.com/x")). "" is the place itself.
+    """
+
+    __slots__ = ("_rule", "path", "review", "value")
+
+    def __init__(self, rule: Rule, review: Review, path: Path, value: Any) -> None:
+        """Made by the evaluator, and by nobody else."""
+        self._rule = rule
+        self.review = review
+        self.path = path
+        self.value = value
+
+    @property
+    def name(self) -> str:
+        """The last step of the path: the service's name for `spec.services.*`."""
+        return str(self.path[-1]) if self.path else ""
+
+    @property
+    def old(self) -> Any:
+        """The value at the same place in the old object; None when there is no old object, or nothing there."""
+        if self.review.old is None:
+            return None
+        found = lookup(self.review.old, self.path)
+        return None if found is MISSING else found
+
+    def get(self, rel: str | Path) -> Any:
+        """What lies below this place; None when it is absent or null."""
+        found = lookup(self.value, _steps(rel) if isinstance(rel, str) else rel)
+        return None if found is MISSING else found
+
+    def fact(self, name: str) -> Any:
+        """A fact that must be known. Ask last, when everything else speaks for a finding: an unknown fact ends the rule.
+
+        Raises: UnknownFactError, which the evaluator turns into a not-evaluated finding.
+        """
+        return self.review.facts.need(name)
+
+    def _finding(self, cause: Cause, rel: str | Path, text: str, value: Scalar, fix: str) -> Finding:
+        path = self.path + (_steps(rel) if isinstance(rel, str) else rel)
+        return Finding(self._rule, cause, self._rule.level, path, text, value, fix)
+
+    def required(self, rel: str | Path, text: str, *, fix: str = "") -> Finding:
+        """Something must be there and isn't (or is empty)."""
+        return self._finding(Cause.REQUIRED, rel, text, None, fix)
+
+    def invalid(self, rel: str | Path, value: Scalar, text: str, *, fix: str = "") -> Finding:
+        """A value that can't be; `value` is the scalar that was seen, or None for a whole block."""
+        return self._finding(Cause.INVALID, rel, text, value, fix)
+
+    def forbidden(self, rel: str | Path, text: str, *, fix: str = "") -> Finding:
+        """Something must not be there, or not together with something else."""
+        return self._finding(Cause.FORBIDDEN, rel, text, None, fix)
+
+    def not_supported(self, rel: str | Path, value: Scalar, allowed: tuple[str, ...], *, fix: str = "") -> Finding:
+        """A value out of a closed list."""
+        seen = f'got "{value}"' if isinstance(value, str) else f"got {value}"
+        wanted = ", ".join(f'"{item}"' for item in allowed)
+        return self._finding(Cause.NOT_SUPPORTED, rel, f"must be one of {wanted}, {seen}", value, fix)
+
+    def duplicate(self, rel: str | Path, value: Scalar, text: str, *, fix: str = "") -> Finding:
+        """A value that stands there twice."""
+        return self._finding(Cause.DUPLICATE, rel, text, value, fix)
+
+    def not_found(self, rel: str | Path, value: Scalar, text: str, *, fix: str = "") -> Finding:
+        """A name of something that doesn't exist."""
+        return self._finding(Cause.NOT_FOUND, rel, text, value, fix)
+
+    def immutable(self, rel: str | Path, text: str, *, value: Scalar = None, fix: str = "") -> Finding:
+        """A field that an update must leave as it was."""
+        return self._finding(Cause.INVALID, rel, text, value, fix)
+
+    def set(self, rel: str | Path, value: Any) -> Edit:
+        """What a default yields: the field below this place gets a value. Missing parents are made by the patch."""
+        return Edit(self._rule, self.path + (_steps(rel) if isinstance(rel, str) else rel), value)
+
+    def warning(self, rel: str | Path, text: str, *, fix: str = "") -> Finding:
+        """What a rule of level warning yields."""
+        return self._finding(Cause.INVALID, rel, text, None, fix)
+
+
+def fault(rule: Rule, path: Path, error: BaseException) -> Finding:
+    """The finding of a rule that raised; its text names the error's type only, never a value."""
+    text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is a bug of ours"
+    return Finding(rule, Cause.INTERNAL, Level.FAULT, path, text)
+
+
+def not_evaluated(rule: Rule, path: Path, fact: str) -> Finding:
+    """The finding of a rule that would have needed a fact that nobody supplied."""
+    text = f"could not be judged: the fact {fact} is not known"
+    return Finding(rule, Cause.FORBIDDEN, Level.NOT_EVALUATED, path, text, None, f"supply {fact} in the facts", fact)

@@ -1,0 +1,1 @@
+"""Rules about a DynamoCheckpoint; one file per rule."""

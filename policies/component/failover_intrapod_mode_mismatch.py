@@ -1,0 +1,47 @@
+"""DYN341: intra-pod failover beside a GPU memory service of another layout."""
+
+from policies.at import At
+from policies.domain import INTRA_POD, enabled
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN341", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
+def failover_intrapod_mode_mismatch(at: At) -> Hits:
+    """Intra-pod failover and the GPU memory service name different layouts.
+
+    Why
+        Both switches describe one pod layout: standby engines in the same pod can share GPUs only with a memory service in that pod.
+
+    Fix
+        Give both the same mode, or leave one of them out.
+
+    Bad
+        ```yaml
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: intraPod}  # expect
+        ```
+
+    Good
+        ```yaml
+        metadata: {annotations: {nvidia.com/dynamo-kube-discovery-mode: container}}
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: intraPod}
+              failover: {enabled: true, mode: intraPod}
+        ```
+    """
+    failover, gms = at.value["failover"], at.value.get("gpuMemoryService")
+    if enabled(failover) and failover.get("mode") == INTRA_POD and enabled(gms) and gms.get("mode") not in (None, "", INTRA_POD):
+        text = f'must have the mode of gpuMemoryService, "{gms["mode"]}", got "{INTRA_POD}"'
+        yield at.invalid("failover", None, text, fix=f"set both modes to {INTRA_POD} or both to {gms['mode']}")

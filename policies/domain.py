@@ -1,0 +1,93 @@
+"""Shared definitions of the rules (Grove pathway, node count, GMS and failover layouts, named patterns) and the names of the domain."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+
+if TYPE_CHECKING:
+    from policies.at import At
+    from policies.review import Fields, Review
+
+GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
+DISCOVERY_MODE: Final = "nvidia.com/dynamo-kube-discovery-mode"
+VLLM_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
+ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"
+EXECUTORS: Final = ("mp", "ray")
+INTRA_POD: Final = "intraPod"
+INTER_POD: Final = "interPod"
+
+_DOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def is_domain(text: str) -> bool:
+    """Whether a topology domain is well-formed (R-DOMAIN); any length."""
+    return _DOMAIN.fullmatch(text) is not None
+
+
+def is_label(text: str) -> bool:
+    """Whether a text is a DNS-1123 label (R-LABEL): 1 to 63 lower-case letters, digits and inner dashes."""
+    return len(text) <= 63 and _LABEL.fullmatch(text) is not None
+
+
+def whole_number(text: str) -> int | None:
+    """Parses R-INT: a signed 64-bit integer in plain digits; None for anything else."""
+    if not _WHOLE.fullmatch(text) or len(text) > 4096:
+        return None
+    number = int(text)
+    return number if number in _INT64 else None
+
+
+def enabled(block: Any) -> TypeGuard[Fields]:
+    """Whether a block is present and switched on."""
+    return bool(block) and block.get("enabled") is True
+
+
+def node_count(component: Fields) -> int:
+    """How many nodes one replica of a component spans: 1 without `multinode`, 0 where `nodeCount` is absent inside it."""
+    multinode = component.get("multinode")
+    if multinode is None:
+        return 1
+    return multinode.get("nodeCount") or 0
+
+
+def multinode(component: Fields) -> bool:
+    """Whether a component spans several nodes."""
+    return node_count(component) > 1
+
+
+def interpod_gms(component: Fields) -> bool:
+    """Whether a component runs the GPU memory service in pods of its own."""
+    gms = component.get("gpuMemoryService")
+    return enabled(gms) and gms.get("mode") == INTER_POD
+
+
+def interpod_failover(component: Fields) -> bool:
+    """Whether a component's standby engines live in pods of their own."""
+    failover = component.get("failover")
+    return enabled(failover) and failover.get("mode") == INTER_POD
+
+
+def opted_out_of_grove(review: Review) -> bool:
+    """Whether the graph's annotation keeps it off Grove; only `false`, in any case, does."""
+    return str(review.annotations.get(GROVE_OPT_OUT, "")).lower() == "false"
+
+
+def off_grove(at: At) -> str:
+    """Why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
+
+    The annotation alone decides where it opts out, so that an unknown fact does not matter then.
+    """
+    if opted_out_of_grove(at.review):
+        if at.review.facts.grove is False:
+            return "Grove is switched off in the operator"
+        return f'the annotation {GROVE_OPT_OUT} is "{at.review.annotations[GROVE_OPT_OUT]}"'
+    return "" if at.fact("grove") else "Grove is switched off in the operator"
+
+
+def services(review: Review) -> dict[str, Fields]:
+    """The graph's services by name; those that are null are left out."""
+    return {name: service for name, service in (review.spec.get("services") or {}).items() if service is not None}

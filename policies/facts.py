@@ -1,0 +1,113 @@
+"""What a decision depends on beside the object: settings of the operator and what the cluster serves. Known values, or UNKNOWN."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Unknown(Enum):
+    """The one value of a fact that nobody supplied."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+class UnknownFactError(Exception):
+    """Raised inside a rule that needs a fact that nobody supplied; the evaluator turns it into a not-evaluated finding."""
+
+    def __init__(self, fact: str) -> None:
+        """Keeps the fact's name as the facts file spells it."""
+        super().__init__(fact)
+        self.fact = fact
+
+
+class Facts(NamedTuple):
+    """Facts by their names in the facts file (camel case there); every one may be UNKNOWN, and None only where said."""
+
+    operatorScope: str | Unknown = UNKNOWN  # noqa: N815 - facts keep one spelling everywhere: file, rule, message
+    operatorVersion: str | Unknown = UNKNOWN  # noqa: N815
+    operatorPrincipal: str | Unknown = UNKNOWN  # noqa: N815 - "" means that no account owns the operator's rights
+    grove: bool | Unknown = UNKNOWN
+    inferencePool: bool | Unknown = UNKNOWN  # noqa: N815 - is inference.networking.k8s.io served
+    # ClusterTopology name -> domains from broad to narrow; None: the API is absent, so every look-up fails
+    clusterTopologies: Mapping[str, tuple[str, ...]] | Unknown | None = UNKNOWN  # noqa: N815
+    gpuDiscovery: bool | Unknown = UNKNOWN  # noqa: N815
+    dra: bool | Unknown = UNKNOWN  # is resource.k8s.io/v1 served and switched on
+    lws: bool | Unknown = UNKNOWN
+    istio: bool | Unknown = UNKNOWN
+    excludedNamespaces: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
+    allowGmsSnapshot: bool | Unknown = UNKNOWN  # noqa: N815
+
+    def need(self, name: str) -> Any:
+        """Returns a fact that must be known.
+
+        Raises: UnknownFactError when it isn't, which makes the asking rule not evaluated.
+        """
+        value = getattr(self, name)
+        if value is UNKNOWN:
+            raise UnknownFactError(name)
+        return value
+
+
+_BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot")
+_TEXTS: Final = ("operatorVersion", "operatorPrincipal")
+
+
+class FactsError(ValueError):
+    """A facts file that can't be used; the text names the key."""
+
+
+def facts_from(data: object) -> Facts:
+    """Builds facts from the decoded facts file; null means unknown, but for clusterTopologies, where it means that the API is absent.
+
+    Raises: FactsError with the key, what must be, and what was seen.
+    """
+    if data is None:
+        return Facts()
+    if not isinstance(data, dict):
+        raise FactsError(f"the facts must be a mapping, got {type(data).__name__}")
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        if key not in Facts._fields:
+            raise FactsError(f"{key}: unknown fact; known are {', '.join(Facts._fields)}")
+        if value is None and key != "clusterTopologies":
+            continue
+        values[key] = _checked(key, value)
+    return Facts(**values)
+
+
+def _checked(key: str, value: Any) -> Any:
+    if key in _BOOLEANS:
+        if not isinstance(value, bool):
+            raise FactsError(f"{key}: must be true, false or null, got {value!r}")
+        return value
+    if key in _TEXTS:
+        if not isinstance(value, str):
+            raise FactsError(f"{key}: must be text, got {value!r}")
+        return value
+    if key == "operatorScope":
+        if value not in ("cluster", "namespace"):
+            raise FactsError(f"{key}: must be cluster or namespace, got {value!r}")
+        return value
+    if key == "excludedNamespaces":
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise FactsError(f"{key}: must be a list of names, got {value!r}")
+        return frozenset(value)
+    return _topologies(key, value)
+
+
+def _topologies(key: str, value: Any) -> Mapping[str, tuple[str, ...]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise FactsError(f"{key}: must map names to lists of domains, got {value!r}")
+    for name, domains in value.items():
+        if not isinstance(domains, list) or not all(isinstance(item, str) for item in domains):
+            raise FactsError(f"{key}.{name}: must be a list of domains from broad to narrow, got {domains!r}")
+    return {str(name): tuple(domains) for name, domains in value.items()}

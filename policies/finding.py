@@ -1,0 +1,46 @@
+"""What a rule says: one finding, typed like a Kubernetes field error. Rendering lives in policies/answer.py."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from policies.rule import Rule
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+
+class Level(StrEnum):
+    """How much a finding weighs: an error refuses, a warning is returned with the answer, a note says what could not be decided."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOT_EVALUATED = "not-evaluated"
+    FAULT = "fault"  # a rule of ours raised
+
+
+class Cause(StrEnum):
+    """Cause types of `details.causes`, the API machinery's own words."""
+
+    REQUIRED = "FieldValueRequired"
+    INVALID = "FieldValueInvalid"
+    FORBIDDEN = "FieldValueForbidden"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    DUPLICATE = "FieldValueDuplicate"
+    NOT_FOUND = "FieldValueNotFound"
+    INTERNAL = "InternalError"
+
+
+class Finding(NamedTuple):
+    """One sentence about one field. `text` starts after the path ("must ...") and never holds a subtree or a secret."""
+
+    rule: Rule
+    cause: Cause
+    level: Level
+    path: Path
+    text: str
+    value: Scalar = None
+    fix: str = ""  # what to do about this very value; empty: the rule's own Fix section speaks
+    fact: str = ""  # for not-evaluated: the missing fact

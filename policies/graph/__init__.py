@@ -1,0 +1,1 @@
+"""Rules about a whole DynamoGraphDeployment: one file per rule."""

@@ -1,0 +1,1 @@
+"""Rules about a DynamoModel; one file per rule."""

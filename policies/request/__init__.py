@@ -1,0 +1,1 @@
+"""Rules about a DynamoGraphDeploymentRequest; one file per rule."""

@@ -1,0 +1,45 @@
+"""Finds the recorded answers of the Go operator, which lie beside the checkout and not in it."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+FOLDER = Path(os.environ.get("DYNAMO_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus")
+
+
+def corpus_file(name: str) -> Path:
+    """The path of one file of the corpus; skips the test, saying so, where the corpus isn't beside the checkout."""
+    file = FOLDER / name
+    if not file.exists():
+        pytest.skip(f"the golden corpus is not beside this checkout ({name} not found; set DYNAMO_CORPUS to its folder)")
+    return file
+
+
+@cache
+def compare() -> ModuleType:
+    """The comparison that lies beside the corpus: its `normalise` and `diff` say which zero values don't matter."""
+    spec = importlib.util.spec_from_file_location("corpus_compare", corpus_file("compare.py"))
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cases(name: str, kind: str) -> Iterator[dict[str, Any]]:
+    """The cases of one kind, in file order."""
+    with gzip.open(corpus_file(name), "rt") as lines:
+        for line in lines:
+            case = json.loads(line)
+            if case["kind"] == kind:
+                yield case

@@ -1,0 +1,134 @@
+"""The recorded answers of the Go operator 1.2: profile 1.2 agrees with all of them, profile current differs only where a difference is named."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.answer import refuses
+from policies.edit import apply
+from policies.evaluate import deleting, edits, evaluate
+from policies.facts import Facts, facts_from
+from policies.finding import Finding, Level
+from policies.review import CURRENT, V1_2, Review
+from tests.golden.corpus import cases, compare, corpus_file
+
+pytestmark = pytest.mark.golden
+
+KINDS = {
+    "dynamographdeployment": "DynamoGraphDeployment",
+    "dynamocomponentdeployment": "DynamoComponentDeployment",
+    "dynamographdeploymentrequest": "DynamoGraphDeploymentRequest",
+    "dynamocheckpoint": "DynamoCheckpoint",
+    "dynamomodel": "DynamoModel",
+}
+
+
+@cache
+def _facts(context: str) -> Facts:
+    return facts_from(yaml.safe_load(corpus_file(f"context-{context}.yaml").read_text()))
+
+
+def _review(case: dict[str, Any], profile: str) -> Review:
+    version, kind = case["path"].split("-")[-2:]
+    request = case["request"]
+    return Review(
+        f"{KINDS[kind]}/{version}",
+        request["operation"],
+        request.get("object") or {},
+        request.get("oldObject"),
+        user=(request.get("userInfo") or {}).get("username", ""),
+        facts=_facts(case["context"]),
+        profile=profile,
+    )
+
+
+def _decodable(context: str, mutating: bool) -> list[dict[str, Any]]:
+    return [
+        case
+        for case in cases("golden.ndjson.gz", "admit")
+        if case["context"] == context
+        and case["expect"].get("code") != 400
+        and not case["expect"].get("failed")
+        and ("/mutate" in case["path"]) is mutating
+    ]
+
+
+def _warnings(found: list[Finding]) -> int:
+    return len([finding for finding in found if finding.level is Level.WARNING])
+
+
+def _names(found: list[Finding]) -> list[str]:
+    return sorted({finding.rule.name for finding in found})
+
+
+@pytest.mark.parametrize("context", ["A", "B", "C"])
+def test_profile_1_2_gives_the_recorded_verdicts(context: str) -> None:
+    wrong: list[str] = []
+    for case in _decodable(context, mutating=False):
+        review = _review(case, V1_2)
+        found = [] if review.operation == "DELETE" else evaluate(review)
+        expect = case["expect"]
+        faults = [finding.rule.name for finding in found if finding.level is Level.FAULT]
+        if faults:
+            wrong.append(f"{case['id']}: raised in {faults}")
+        elif refuses(found) is expect["allowed"]:
+            wrong.append(
+                f"{case['id']} {case['path'].split('-')[-1]}: expected allowed={expect['allowed']} {expect.get('paths')}, found {_names(found)}"
+            )
+        elif expect["allowed"] and _warnings(found) != expect["warnings"]:
+            wrong.append(f"{case['id']}: expected {expect['warnings']} warnings, found {_names(found)}")
+    assert not wrong, f"{len(wrong)} differ:\n" + "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize("context", ["A", "B", "C"])
+def test_profile_1_2_gives_the_recorded_defaults(context: str) -> None:
+    wrong: list[str] = []
+    for case in _decodable(context, mutating=True):
+        review = _review(case, V1_2)
+        if review.operation == "DELETE":
+            continue
+        got = apply(review.object, edits(review))
+        wanted = case["expect"].get("patched", case["request"]["object"])
+        theirs = compare()
+        if differences := list(theirs.diff(theirs.normalise(got), theirs.normalise(wanted))):
+            wrong.append(f"{case['id']}: {differences[:3]}")
+    assert not wrong, f"{len(wrong)} differ:\n" + "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize("context", ["A", "B", "C"])
+def test_profile_current_differs_only_where_a_difference_is_named(context: str) -> None:
+    """Where the verdict or the number of warnings is another one, the rules that make it so each name their difference, or the ratchet did it."""
+    unnamed: list[str] = []
+    for case in _decodable(context, mutating=False):
+        before, now = _review(case, V1_2), _review(case, CURRENT)
+        if now.operation == "DELETE" or deleting(now):
+            continue
+        then, found = evaluate(before), evaluate(now)
+        expect = case["expect"]
+        same = refuses(found) is not expect["allowed"] and (not expect["allowed"] or _warnings(found) == expect["warnings"])
+        if same:
+            continue
+        fresh = copy.copy(now)
+        fresh.old = None
+        unratcheted = {(f.rule.code, f.path) for f in evaluate(fresh)} if now.old is not None else set()
+        gone = [f for f in then if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in found}]
+        come = [f for f in found if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in then}]
+        for finding in come:
+            if finding.rule.difference is None and not _changed_in_1_2(finding):
+                unnamed.append(f"{case['id']}: {finding.rule.name} is new at {finding.path}")
+        for finding in gone:
+            if finding.rule.difference is None and (finding.rule.code, finding.path) not in unratcheted:
+                unnamed.append(f"{case['id']}: {finding.rule.name} is gone at {finding.path}")
+    assert not unnamed, f"{len(unnamed)} unnamed:\n" + "\n".join(unnamed[:40])
+
+
+def _changed_in_1_2(finding: Finding) -> bool:
+    """Whether the rule has another behaviour under 1.2, declared with its reason."""
+    from policies.catalogue import declared
+
+    return any(rule.name == finding.rule.name and rule.difference is not None for rule in declared())

@@ -1,0 +1,63 @@
+"""The worked examples of the specification, transcribed: each verdict holds under profile 1.2, by the rule that the example names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.answer import refuses
+from policies.evaluate import evaluate
+from policies.facts import Facts, facts_from
+from policies.finding import Level
+from policies.review import V1_2, Review
+
+CASES: list[dict[str, Any]] = [
+    case for file in sorted((Path(__file__).parent / "worked").glob("*.yaml")) for case in yaml.safe_load(file.read_text())
+]
+
+
+def _configuration(name: str) -> Facts:
+    restricted = name == "C1"
+    return facts_from(
+        {
+            "operatorScope": "namespace" if restricted else "cluster",
+            "operatorVersion": "1.2.0",
+            "operatorPrincipal": "" if restricted else "system:serviceaccount:dynamo-system:operator",
+            "grove": not restricted,
+            "inferencePool": False,
+            "clusterTopologies": {"p": ["region", "zone", "rack", "host"]} if name == "C0+T" else {},
+            "gpuDiscovery": not restricted,
+            "allowGmsSnapshot": name == "C2",
+            "excludedNamespaces": [],
+        }
+    )
+
+
+def _object(fragment: dict[str, Any]) -> dict[str, Any]:
+    return {**fragment, "metadata": {"name": "g", "namespace": "ns", **fragment.get("metadata", {})}}
+
+
+def test_every_worked_example_is_here() -> None:
+    assert sorted(case["id"] for case in CASES) == list(range(1, 164))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["id"]))
+def test_a_worked_example_holds(case: dict[str, Any]) -> None:
+    old = _object(case["old"]) if "old" in case else None
+    review = Review(
+        case["kind"],
+        case["op"],
+        _object(case["object"]),
+        old,
+        user=case.get("user", "jane"),
+        facts=_configuration(case["config"]),
+        profile=V1_2,
+    )
+    found = evaluate(review)
+    assert refuses(found) is (case["verdict"] == "deny"), found
+    if case["verdict"] == "deny":
+        assert case["rule"] in {finding.rule.name for finding in found}
+    assert len([finding for finding in found if finding.level is Level.WARNING]) == case.get("warnings", 0)

@@ -1,4 +1,4 @@
-"""The recorded answers of the Go operator 1.2: profile 1.2 agrees with all of them, profile current differs only where a difference is named."""
+"""The recorded answers of the Go operator 1.2: profile 1.2 agrees with all, profile current differs only where a difference is named."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_profile_1_2_gives_the_recorded_defaults(context: str) -> None:
 
 @pytest.mark.parametrize("context", ["A", "B", "C"])
 def test_profile_current_differs_only_where_a_difference_is_named(context: str) -> None:
-    """Where the verdict or the number of warnings is another one, the rules that make it so each name their difference, or the ratchet did it."""
+    """Where a verdict or the number of warnings is another, the rules that make it so each name their difference, or it is the ratchet."""
     unnamed: list[str] = []
     for case in _decodable(context, mutating=False):
         before, now = _review(case, V1_2), _review(case, CURRENT)
@@ -118,12 +118,16 @@ def test_profile_current_differs_only_where_a_difference_is_named(context: str) 
         unratcheted = {(f.rule.code, f.path) for f in evaluate(fresh)} if now.old is not None else set()
         gone = [f for f in then if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in found}]
         come = [f for f in found if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in then}]
-        for finding in come:
-            if finding.rule.difference is None and not _changed_in_1_2(finding):
-                unnamed.append(f"{case['id']}: {finding.rule.name} is new at {finding.path}")
-        for finding in gone:
-            if finding.rule.difference is None and (finding.rule.code, finding.path) not in unratcheted:
-                unnamed.append(f"{case['id']}: {finding.rule.name} is gone at {finding.path}")
+        unnamed += [
+            f"{case['id']}: {finding.rule.name} is new at {finding.path}"
+            for finding in come
+            if finding.rule.difference is None and not _changed_in_1_2(finding)
+        ]
+        unnamed += [
+            f"{case['id']}: {finding.rule.name} is gone at {finding.path}"
+            for finding in gone
+            if finding.rule.difference is None and (finding.rule.code, finding.path) not in unratcheted
+        ]
     assert not unnamed, f"{len(unnamed)} unnamed:\n" + "\n".join(unnamed[:40])
 
 

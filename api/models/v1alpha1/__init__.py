@@ -1,0 +1,1 @@
+"""Models of the version v1alpha1."""

@@ -1,0 +1,67 @@
+"""DynamoGraphDeployment v1alpha1: a graph of services."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from api.models.constraints import PVC_CREATE, validations
+from api.models.facets import REQUIRED_ANYWAY, Domain, Filled, Int64, Part, Quantity, Texts, spoken
+from api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
+from api.models.kubernetes import Conditions, EnvVar
+from api.models.v1alpha1.component import Component
+from api.models.v1alpha1.status import RollingUpdateStatus, ServiceReplicaStatus
+
+
+class VolumeClaim(Part):
+    """A persistent volume claim that services can mount."""
+
+    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(PVC_CREATE))
+
+    create: bool | None = Field(None, description="Whether the operator creates the claim; otherwise it must exist.")
+    name: str = Field(description="Name of the claim.")
+    storage_class: str | None = Field(None, description="Storage class of a claim to create.")
+    size: Quantity | None = Field(None, description="Size of a claim to create.")
+    volume_access_mode: str | None = Field(None, description="Access mode of a claim to create, such as ReadWriteMany.")
+
+
+class GraphTopology(Part):
+    """Where the pods of the graph are packed together."""
+
+    topology_profile: Filled = Field(description="Name of the ClusterTopology that defines the domains.")
+    pack_domain: Domain | None = Field(None, description="Domain for the services that name none themselves.")
+
+
+class GraphSpec(Part):
+    """What the graph should look like."""
+
+    annotations: Texts | None = Field(None, description="Annotations for every resource made for the graph.")
+    labels: Texts | None = Field(None, description="Labels for every resource made for the graph.")
+    priority_class_name: str | None = Field(None, description="Priority class of the graph's pods.")
+    pvcs: Annotated[list[VolumeClaim], Field(max_length=100)] | None = Field(None, description="Claims that services can mount by name.")
+    services: Annotated[dict[str, Component], Field(max_length=25)] | None = Field(None, description="Services by name.")
+    envs: list[EnvVar] | None = Field(None, description="Environment variables for every service.")
+    backend_framework: BackendFramework | None = Field(None, description="Inference engine of the graph's workers.")
+    restart: Restart | None = Field(None, description="Asks for a restart of the graph.")
+    topology_constraint: GraphTopology | None = Field(None, description="Where pods are packed together.")
+    experimental: GraphExperimental | None = Field(None, description="Features that may still change.")
+
+
+class GraphStatus(Part):
+    """What was seen of the graph."""
+
+    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="Where the deployment stands.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+    services: dict[str, ServiceReplicaStatus] | None = Field(None, description="Replicas by service.")
+    restart: RestartStatus | None = Field(None, description="The last restart.")
+    checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by service.")
+    rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")
+
+
+class DynamoGraphDeployment(Part):
+    """A graph of services that together serve a model."""
+
+    spec: GraphSpec | None = Field(None, description="What is wanted.")
+    status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")

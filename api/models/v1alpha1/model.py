@@ -1,0 +1,49 @@
+"""DynamoModel v1alpha1: a model served by pods that are found by name."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from api.models.facets import Part
+from api.models.kubernetes import Conditions
+
+
+class ModelSource(Part):
+    """Where a model is loaded from."""
+
+    uri: str = Field(description="Address of the model, such as s3://bucket/path or hf://owner/name.")
+
+
+class ModelSpec(Part):
+    """Which model is meant."""
+
+    model_name: str = Field(description="Full name of the model.")
+    base_model_name: str = Field(description="Name of the base model, by which the serving pods are found.")
+    model_type: Literal["base", "lora", "adapter"] = Field("base", description="Whether this is a base model or an addition to one.")
+    source: ModelSource | None = Field(None, description="Where the model is loaded from; only for additions.")
+
+
+class Endpoint(Part):
+    """One pod that serves the model."""
+
+    address: str = Field(description="Address of the pod.")
+    pod_name: str | None = Field(None, description="Name of the pod.")
+    ready: bool = Field(description="Whether the model is loaded there.")
+
+
+class ModelStatus(Part):
+    """Where the model is served."""
+
+    endpoints: list[Endpoint] | None = Field(None, description="Pods that serve the base model.")
+    ready_endpoints: int = Field(description="How many of them are ready.")
+    total_endpoints: int = Field(description="How many there are.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+
+
+class DynamoModel(Part):
+    """A model, and where it is served."""
+
+    spec: ModelSpec | None = Field(None, description="What is wanted.")
+    status: ModelStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -1,0 +1,82 @@
+"""DynamoGraphDeploymentRequest v1alpha1: profiling first, then a graph that meets the targets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api.models.facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts
+from api.models.graph_parts import GraphState
+from api.models.kubernetes import Conditions, ResourceRequirements, Toleration
+
+
+class ProfilingConfigMap(Part):
+    """A key of a config map with the profiler's base configuration."""
+
+    name: str = Field(description="Name of the config map.")
+    key: str = Field("disagg.yaml", description="Key in it.")
+
+
+class ProfilingConfig(Part):
+    """How profiling runs."""
+
+    config: FreeForm | None = Field(None, description="The profiler's own configuration.")
+    config_map_ref: ProfilingConfigMap | None = Field(None, description="Base configuration of the graph to profile.")
+    profiler_image: str = Field(description="Image of the profiler.")
+    output_pvc: str | None = Field(None, alias="outputPVC", description="Claim that the results are written to.")
+    resources: ResourceRequirements | None = Field(None, description="Resources of the profiling job.")
+    tolerations: list[Toleration] | None = Field(None, description="Taints that the profiling job tolerates.")
+    node_selector: Texts | None = Field(None, description="Labels of the nodes that profile.")
+
+
+class DeploymentOverrides(Part):
+    """Metadata of the graph that is made automatically."""
+
+    name: str | None = Field(None, description="Name of the graph.")
+    namespace: str | None = Field(None, description="Namespace of the graph.")
+    labels: Texts | None = Field(None, description="Labels of the graph.")
+    annotations: Texts | None = Field(None, description="Annotations of the graph.")
+    workers_image: str | None = Field(None, description="Image of the workers.")
+
+
+class RequestSpec(Part):
+    """What should be profiled and deployed."""
+
+    model: str = Field(description="Model to serve.")
+    backend: Literal["auto", "vllm", "sglang", "trtllm"] = Field(description="Inference engine; auto lets the profiler choose.")
+    use_mocker: bool = Field(False, description="Deploys a simulation that needs no GPU.")
+    profiling_config: ProfilingConfig = Field(description="How profiling runs.")
+    enable_gpu_discovery: bool = Field(True, description="Whether the cluster's GPUs are looked up.")
+    auto_apply: bool = Field(False, description="Whether the graph found is deployed at once.")
+    deployment_overrides: DeploymentOverrides | None = Field(None, description="Metadata of a graph deployed at once.")
+
+
+class DeploymentStatus(Part):
+    """The graph that was deployed at once."""
+
+    name: str | None = Field(None, description="Name of the graph.")
+    namespace: str | None = Field(None, description="Namespace of the graph.")
+    state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="State of the graph.")
+    created: bool | None = Field(None, description="Whether it has been made.")
+
+
+class RequestStatus(Part):
+    """How far the request has come."""
+
+    state: Annotated[
+        Literal["Initializing", "Pending", "Profiling", "Deploying", "Ready", "DeploymentDeleted", "Failed"], REQUIRED_ANYWAY
+    ] = Field("Initializing", description="Where the request stands.")
+    backend: str | None = Field(None, description="Inference engine that was chosen.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+    profiling_results: str | None = Field(None, description="Where the results lie.")
+    generated_deployment: EmbeddedObject | None = Field(None, description="The graph that was found.")
+    deployment: DeploymentStatus | None = Field(None, description="The graph that was deployed at once.")
+
+
+class DynamoGraphDeploymentRequest(Part):
+    """Asks for a graph that serves a model within given targets. Deprecated: use v1beta1."""
+
+    spec: RequestSpec | None = Field(None, description="What is wanted.")
+    status: RequestStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -1,0 +1,148 @@
+"""DynamoGraphDeploymentRequest v1beta1: a model and targets in, a graph out."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from api.models.facets import EmbeddedObject, Filled, FreeForm, Int32, Int64, Part
+from api.models.kubernetes import ConditionsByType, JobSpec
+
+GpuSku: TypeAlias = Literal[
+    "gb200_sxm",
+    "gb10",
+    "b200_sxm",
+    "h200_sxm",
+    "h100_sxm",
+    "h100_pcie",
+    "a100_sxm",
+    "a100_pcie",
+    "a30",
+    "l40s",
+    "l40",
+    "l4",
+    "v100_sxm",
+    "v100_pcie",
+    "t4",
+    "mi200",
+    "mi300",
+]
+ProfilingPhase: TypeAlias = Literal[
+    "Initializing", "SweepingPrefill", "SweepingDecode", "SelectingConfig", "BuildingCurves", "GeneratingDGD", "Done"
+]
+
+
+class ModelCache(Part):
+    """A claim that already holds the model's weights."""
+
+    pvc_name: str | None = Field(None, description="Name of the claim.")
+    pvc_model_path: str | None = Field(None, description="Directory of the model in the claim.")
+    pvc_mount_path: str = Field("/opt/model-cache", description="Directory to mount the claim at.")
+
+
+class Hardware(Part):
+    """The GPUs to profile and deploy on; what is left out is looked up in the cluster."""
+
+    gpu_sku: GpuSku | None = Field(None, description="Model of GPU; only nodes that have it are considered.")
+    vram_mb: float | None = Field(None, description="Memory of one GPU in MiB.")
+    total_gpus: Int32 | None = Field(None, description="GPUs that may be used.")
+    num_gpus_per_node: Int32 | None = Field(None, description="GPUs in a node.")
+    interconnect: str | None = Field(None, description="What links the GPUs of a node.")
+    rdma: bool | None = Field(None, description="Whether nodes reach each other's memory directly.")
+
+
+class Workload(Part):
+    """The traffic to be expected."""
+
+    isl: Int32 = Field(4000, description="Length of the input in tokens.")
+    osl: Int32 = Field(1000, description="Length of the output in tokens.")
+    concurrency: float | None = Field(None, description="Requests under way at the same time.")
+    request_rate: float | None = Field(None, description="Requests a second.")
+
+
+class Targets(Part):
+    """Latencies to be met, in milliseconds, or a direction to optimise in."""
+
+    ttft: float | None = Field(None, description="Time to the first token.")
+    itl: float | None = Field(None, description="Time between tokens.")
+    e2e_latency: float | None = Field(None, description="Time to the end of the answer.")
+    optimization_type: Literal["latency", "throughput"] | None = Field(None, description="What to favour.")
+
+
+class Overrides(Part):
+    """Changes to what the controller makes."""
+
+    profiling_job: JobSpec | None = Field(None, description="Overlay of the profiling job.")
+    dgd: EmbeddedObject | None = Field(None, description="Overlay of the graph, as an object with apiVersion and kind.")
+
+
+class Mocker(Part):
+    """A simulated backend that needs no GPU."""
+
+    enabled: bool | None = Field(None, description="Whether it is deployed in place of an engine.")
+
+
+class Features(Part):
+    """Optional parts of the graph."""
+
+    planner: FreeForm | None = Field(None, description="Settings of the planner, in its own form.")
+    mocker: Mocker | None = Field(None, description="A simulated backend.")
+
+
+class RequestSpec(Part):
+    """What should be profiled and deployed."""
+
+    model: Filled = Field(description="Model to serve.")
+    backend: Literal["auto", "sglang", "trtllm", "vllm"] = Field("auto", description="Inference engine; auto lets the profiler choose.")
+    image: str | None = Field(None, description="Image of profiler and workers.")
+    model_cache: ModelCache | None = Field(None, description="A claim that holds the weights.")
+    hardware: Hardware | None = Field(None, description="The GPUs to use.")
+    workload: Workload | None = Field(None, description="The traffic to be expected.")
+    sla: Targets | None = Field(None, description="Latencies to be met.")
+    overrides: Overrides | None = Field(None, description="Changes to what the controller makes.")
+    features: Features | None = Field(None, description="Optional parts of the graph.")
+    search_strategy: Literal["rapid", "thorough"] = Field("rapid", description="How widely the profiler searches.")
+    auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
+
+
+class ParetoConfig(Part):
+    """One configuration that no other beats in every respect."""
+
+    config: FreeForm | None = Field(None, description="The configuration.")
+
+
+class ProfilingResults(Part):
+    """What profiling found."""
+
+    pareto: list[ParetoConfig] | None = Field(None, description="Configurations to choose from.")
+    selected_config: FreeForm | None = Field(None, description="The one that was chosen.")
+
+
+class DeploymentInfo(Part):
+    """The deployed graph in short."""
+
+    replicas: Int32 | None = Field(None, description="Replicas wanted.")
+    available_replicas: Int32 | None = Field(None, description="Replicas available.")
+
+
+class RequestStatus(Part):
+    """How far the request has come."""
+
+    phase: Literal["Pending", "Profiling", "Ready", "Deploying", "Deployed", "Failed"] | None = Field(
+        None, description="Where the request stands."
+    )
+    profiling_phase: ProfilingPhase | None = Field(None, description="Step of the profiling under way.")
+    dgd_name: str | None = Field(None, description="Name of the graph.")
+    profiling_job_name: str | None = Field(None, description="Name of the profiling job.")
+    conditions: ConditionsByType | None = Field(None, description="Aspects of the state.")
+    profiling_results: ProfilingResults | None = Field(None, description="What profiling found.")
+    deployment_info: DeploymentInfo | None = Field(None, description="The deployed graph in short.")
+    observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
+
+
+class DynamoGraphDeploymentRequest(Part):
+    """Asks for a graph that serves a model within given targets; only the model must be named."""
+
+    spec: RequestSpec | None = Field(None, description="What is wanted.")
+    status: RequestStatus | None = Field(None, description="What was seen; written by the operator.")

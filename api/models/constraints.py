@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Constraint:
     message: str
 
 
-def validations(*constraints: Constraint) -> dict[str, object]:
+def validations(*constraints: Constraint) -> dict[str, Any]:
     """Writes the rules in the form that a structural schema carries."""
     return {"x-kubernetes-validations": [{"rule": item.rule, "message": item.message} for item in constraints]}
 

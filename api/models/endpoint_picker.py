@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from api.models.facets import FreeForm, Part, spoken
+from api.models.facets import FreeForm, Part
 
 
 class Plugin(Part):
@@ -40,7 +40,7 @@ class SaturationDetector(Part):
 class PickerConfig(Part):
     """The picker's own configuration; members that are not listed here are kept as they are."""
 
-    model_config = ConfigDict(alias_generator=spoken, extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
+    model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
 
     api_version: str | None = Field(None, description="API version of the configuration.")
     kind: str | None = Field(None, description="Kind of the configuration.")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from api.models.constraints import KVT, KVT_PREFIX_LENGTH, validations
-from api.models.facets import LABEL_KEY_PATTERN, Domain, Facets, Filled, Float32, Part, Time, spoken
+from api.models.facets import LABEL_KEY_PATTERN, Domain, Facets, Filled, Float32, Part, Time
 
 BackendFramework: TypeAlias = Literal["sglang", "vllm", "trtllm"]
 GraphState: TypeAlias = Literal["initializing", "pending", "successful", "failed"]
@@ -39,7 +39,7 @@ class RestartStatus(Part):
 class KvTransferPolicy(Part):
     """Keeps transfers of the KV cache between prefill and decode workers inside a topology domain."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(*KVT))
+    model_config = ConfigDict(json_schema_extra=validations(*KVT))
 
     label_key: (
         Annotated[str, Field(pattern=LABEL_KEY_PATTERN, min_length=1, max_length=317), Facets(validations(KVT_PREFIX_LENGTH))] | None

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from api.models.constraints import CKPT_IDENTITY_IMMUTABLE, validations
-from api.models.facets import ContainerName, Int32, Int64, Part, Time, spoken
+from api.models.facets import ContainerName, Int32, Int64, Part, Time
 from api.models.kubernetes import Conditions, PodTemplate
 from api.models.v1alpha1.component import SharedMemory
 from api.models.v1alpha1.features import CheckpointIdentity, GpuMemoryService
@@ -48,7 +48,7 @@ class CheckpointStatus(Part):
 class DynamoCheckpoint(Part):
     """A checkpoint of a container, from which pods start warm."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(CKPT_IDENTITY_IMMUTABLE))
+    model_config = ConfigDict(json_schema_extra=validations(CKPT_IDENTITY_IMMUTABLE))
 
     spec: CheckpointSpec | None = Field(None, description="What is wanted.")
     status: CheckpointStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from api.models.constraints import SHM_SIZE, validations
 from api.models.endpoint_picker import PickerConfig
-from api.models.facets import REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts, spoken
+from api.models.facets import REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts
 from api.models.graph_parts import BackendFramework
 from api.models.kubernetes import Conditions, ConfigMapKey, EnvVar, ExtraPodSpec, Probe
 from api.models.v1alpha1.features import Checkpoint, Failover, GpuMemoryService
@@ -34,7 +34,7 @@ class ModelReference(Part):
 class SharedMemory(Part):
     """The shared memory volume of the pods."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(SHM_SIZE))
+    model_config = ConfigDict(json_schema_extra=validations(SHM_SIZE))
 
     disabled: bool | None = Field(None, description="Leaves the volume out.")
     size: Quantity | None = Field(None, description="Size of the volume.")

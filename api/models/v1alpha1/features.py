@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from api.models.constraints import CHECKPOINT_ALPHA, GMS_ALPHA, validations
-from api.models.facets import BY_NAME, ContainerName, ContainerNames, FreeForm, Int32, Part, Texts, spoken
+from api.models.facets import BY_NAME, ContainerName, ContainerNames, FreeForm, Int32, Part, Texts
 
 Layout: TypeAlias = Literal["intraPod", "interPod"]
 
@@ -35,7 +35,7 @@ class CheckpointJob(Part):
 class Checkpoint(Part):
     """Starts the pods of a service from a checkpoint."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(*CHECKPOINT_ALPHA))
+    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_ALPHA))
 
     enabled: bool = Field(False, description="Whether pods start from a checkpoint.")
     mode: Literal["Auto", "Manual"] = Field("Auto", description="Whether the operator makes a missing checkpoint.")
@@ -55,7 +55,7 @@ class GmsClientPod(Part):
 class GpuMemoryService(Part):
     """Keeps weights in GPU memory that several engines share."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(*GMS_ALPHA))
+    model_config = ConfigDict(json_schema_extra=validations(*GMS_ALPHA))
 
     enabled: bool = Field(description="Whether the service runs.")
     mode: Layout = Field("intraPod", description="Whether the sharing engines are in one pod or in several.")

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from api.models.constraints import PVC_CREATE, validations
-from api.models.facets import REQUIRED_ANYWAY, Domain, Filled, Int64, Part, Quantity, Texts, spoken
+from api.models.facets import REQUIRED_ANYWAY, Domain, Filled, Int64, Part, Quantity, Texts
 from api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
 from api.models.kubernetes import Conditions, EnvVar
 from api.models.v1alpha1.component import Component
@@ -17,7 +17,7 @@ from api.models.v1alpha1.status import RollingUpdateStatus, ServiceReplicaStatus
 class VolumeClaim(Part):
     """A persistent volume claim that services can mount."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(PVC_CREATE))
+    model_config = ConfigDict(json_schema_extra=validations(PVC_CREATE))
 
     create: bool | None = Field(None, description="Whether the operator creates the claim; otherwise it must exist.")
     name: str = Field(description="Name of the claim.")

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from api.models.constraints import EPP_ONE_SOURCE, EPP_TYPE, validations
 from api.models.endpoint_picker import PickerConfig
-from api.models.facets import COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity, spoken
+from api.models.facets import COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity
 from api.models.graph_parts import BackendFramework
 from api.models.kubernetes import ConditionsByType, ConfigMapKey, PodTemplate
 from api.models.v1beta1.features import Experimental
@@ -37,7 +37,7 @@ class ScalingAdapter(Part):
 class EndpointPicker(Part):
     """Settings of an endpoint picker component."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(EPP_ONE_SOURCE))
+    model_config = ConfigDict(json_schema_extra=validations(EPP_ONE_SOURCE))
 
     config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
     config: PickerConfig | None = Field(None, description="The configuration itself.")
@@ -59,7 +59,7 @@ class ComponentTopology(Part):
 class ComponentSettings(Part):
     """What a component in a graph and one on its own have in common, but for the name."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(EPP_TYPE))
+    model_config = ConfigDict(json_schema_extra=validations(EPP_TYPE))
 
     type: Literal["frontend", "worker", "prefill", "decode", "planner", "epp"] | None = Field(None, description="Role in the graph.")
     global_dynamo_namespace: bool | None = Field(None, description="Puts the component into the namespace that all graphs share.")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from api.models.constraints import CHECKPOINT_BETA, GMS_BETA, validations
-from api.models.facets import BY_NAME, ContainerName, ContainerNames, Filled, FreeForm, Int32, Part, Texts, spoken
+from api.models.facets import BY_NAME, ContainerName, ContainerNames, Filled, FreeForm, Int32, Part, Texts
 
 Layout: TypeAlias = Literal["IntraPod", "InterPod"]
 
@@ -35,7 +35,7 @@ class CheckpointJob(Part):
 class Checkpoint(Part):
     """Starts the pods of a component from a checkpoint; its presence switches that on."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(*CHECKPOINT_BETA))
+    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_BETA))
 
     mode: Literal["Auto", "Manual"] = Field("Auto", description="Whether the operator makes a missing checkpoint.")
     checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
@@ -54,7 +54,7 @@ class GmsClientPod(Part):
 class GpuMemoryService(Part):
     """Keeps weights in GPU memory that several engines share; its presence switches that on."""
 
-    model_config = ConfigDict(alias_generator=spoken, json_schema_extra=validations(*GMS_BETA))
+    model_config = ConfigDict(json_schema_extra=validations(*GMS_BETA))
 
     mode: Layout = Field("IntraPod", description="Whether the sharing engines are in one pod or in several.")
     device_class_name: str = Field("gpu.nvidia.com", description="Device class of the shared GPUs.")

@@ -1,0 +1,143 @@
+"""Builds complete CustomResourceDefinitions from the kinds and the generated schemas. Nothing is written to disc or applied here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
+from api.schema import load_schema, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+Node: TypeAlias = dict[str, Any]
+Column: TypeAlias = dict[str, str]
+
+
+def _column(name: str, path: str, kind: str = "string") -> Column:
+    return {"name": name, "type": kind, "jsonPath": path}
+
+
+def _condition(name: str, condition: str, member: str = "status") -> Column:
+    return _column(name, f'.status.conditions[?(@.type=="{condition}")].{member}')
+
+
+def _age(name: str = "Age") -> Column:
+    return _column(name, ".metadata.creationTimestamp", "date")
+
+
+_BACKEND: Final = _column("Backend", ".spec.backendFramework")
+_GRAPH: Final = [_condition("Ready", "Ready"), _BACKEND, _age()]
+_ADAPTER: Final = _column("DGD", ".spec.dgdRef.name")
+_REPLICAS: Final = _column("REPLICAS", ".status.replicas", "integer")
+COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
+    ("DynamoGraphDeployment", ALPHA): _GRAPH,
+    ("DynamoGraphDeployment", BETA): _GRAPH,
+    ("DynamoComponentDeployment", ALPHA): [
+        _column("DynamoComponent", ".spec.dynamoComponent"),  # always empty: kept because scripts cut the output by column
+        _condition("Available", "Available"),
+        _BACKEND,
+        _age(),
+    ],
+    ("DynamoComponentDeployment", BETA): [_condition("Available", "Available"), _BACKEND, _age()],
+    ("DynamoGraphDeploymentRequest", ALPHA): [
+        _column("Model", ".spec.model"),
+        _column("Backend", ".status.backend"),
+        _column("State", ".status.state"),
+        _column("DGD-State", ".status.deployment.state"),
+        _age(),
+    ],
+    ("DynamoGraphDeploymentRequest", BETA): [
+        _column("Model", ".spec.model"),
+        _column("Backend", ".spec.backend"),
+        _column("Phase", ".status.phase"),
+        _column("Profiling", ".status.profilingPhase"),
+        _condition("Reason", "Succeeded", "reason"),
+        _condition("Message", "Succeeded", "message"),
+        _column("DGD", ".status.dgdName"),
+        _age(),
+    ],
+    ("DynamoGraphDeploymentScalingAdapter", ALPHA): [_ADAPTER, _column("SERVICE", ".spec.dgdRef.serviceName"), _REPLICAS, _age("AGE")],
+    ("DynamoGraphDeploymentScalingAdapter", BETA): [_ADAPTER, _column("COMPONENT", ".spec.dgdRef.componentName"), _REPLICAS, _age("AGE")],
+    ("DynamoCheckpoint", ALPHA): [
+        _column("Model", ".spec.identity.model"),
+        _column("Backend", ".spec.identity.backendFramework"),
+        _column("Phase", ".status.phase"),
+        _column("Hash", ".status.identityHash"),
+        _age(),
+    ],
+    ("DynamoModel", ALPHA): [
+        _column("BaseModel", ".spec.baseModelName"),
+        _column("Type", ".spec.modelType"),
+        _column("Ready", ".status.readyEndpoints", "integer"),
+        _column("Total", ".status.totalEndpoints", "integer"),
+        _age(),
+    ],
+    ("DynamoWorkerMetadata", ALPHA): [_age()],
+}
+_SUBRESOURCES: Final[dict[str, Node]] = {
+    "status": {},
+    "scale": {
+        "specReplicasPath": ".spec.replicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.selector",
+    },
+}
+
+
+def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None) -> Node:
+    """Returns the CustomResourceDefinition of a kind as a new dict, with every embedded Kubernetes type written out.
+
+    `conversion` becomes `spec.conversion` as it is; without it the API server only changes the apiVersion. `versions` keeps some of
+    the versions alone; when the stored one is not among them, the first that is left is stored instead.
+    Raises KeyError for an unknown kind, ValueError when no version is left.
+    """
+    known = BY_NAME[kind]
+    kept = [version for version in known.versions if versions is None or version.name in versions]
+    if not kept:
+        raise ValueError(f"versions must name a version of {kind}, saw {sorted(versions or ())}")
+    stored = next((version.name for version in kept if version.storage), kept[0].name)
+    spec: Node = {
+        "group": GROUP,
+        "names": {"kind": kind, "listKind": f"{kind}List", "plural": known.plural, "singular": kind.lower(), "shortNames": [known.short]},
+        "scope": "Namespaced",
+        "versions": [_version(known, version, stored=version.name == stored) for version in kept],
+    }
+    if conversion is not None:
+        spec["conversion"] = dict(conversion)
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": known.crd_name},
+        "spec": spec,
+    }
+
+
+def inline(node: Node) -> Node:
+    """Copies a schema with every `$ref` written out; an own description beside a `$ref` is kept."""
+    meant = resolve(node)
+    out = {key: value for key, value in meant.items() if key not in ("properties", "items", "additionalProperties")}
+    if "description" in node:
+        out["description"] = node["description"]
+    if "properties" in meant:
+        out["properties"] = {name: inline(member) for name, member in meant["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(meant.get(key), dict):
+            out[key] = inline(meant[key])
+    return out
+
+
+def _version(kind: Kind, version: Version, *, stored: bool) -> Node:
+    out: Node = {
+        "name": version.name,
+        "served": version.served,
+        "storage": stored,
+        "additionalPrinterColumns": [dict(column) for column in COLUMNS[kind.name, version.name]],
+        "schema": {"openAPIV3Schema": inline(load_schema(kind.name, version.name))},
+    }
+    if version.deprecated:
+        out["deprecated"] = True
+        out["deprecationWarning"] = f"{api_version(version.name)} {kind.name} is deprecated; use {api_version(BETA)} {kind.name}"
+    if kind.subresources:
+        out["subresources"] = {name: dict(_SUBRESOURCES[name]) for name in kind.subresources}
+    return out

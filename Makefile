@@ -1,0 +1,74 @@
+# The one entry: every target is a line of an ordinary command, and makes what it needs from nothing.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help serve demo test unit golden cluster bench lint types contracts format generate docs stale assets lock new-rule clean
+
+help: ## what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	@touch $@
+
+serve: $(READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C
+	$(BIN)/python -m webhooks.demo
+
+demo: $(READY) ## as serve, but stops after the answer
+	$(BIN)/python -m webhooks.demo --once
+
+test: lint types contracts stale ## everything: lint, types, contracts, generated files, and all tests
+	$(PYTEST)
+
+unit: $(READY) ## the tests without a cluster and without the recorded answers
+	$(PYTEST) -m 'not cluster and not golden'
+
+golden: $(READY) ## the recorded answers of the Go operator, which lie beside the checkout
+	$(PYTEST) -m golden
+
+cluster: $(READY) ## the tests on a real API server, built once from Go modules
+	$(PYTEST) -m cluster
+
+bench: $(READY) ## speed and memory as ratios to a bare server, in one run
+	$(BIN)/python -m tests.bench
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy, strict, code and tests
+	$(BIN)/mypy .
+
+contracts: $(READY) ## which room may import which
+	$(BIN)/lint-imports
+
+format: $(READY) ## ruff's formatter and its safe fixes
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+generate: $(READY) ## schemas from the models, and the generated pages of docs/
+	$(BIN)/python -m api.generate
+	$(BIN)/python -m cli.pages
+
+docs: generate ## the same
+
+stale: $(READY) ## fails when a generated file is not what its generator writes
+	$(BIN)/python -m api.generate --check
+	$(BIN)/python -m cli.pages --check
+
+assets: $(READY) ## etcd, kube-apiserver, kube-controller-manager and kubectl from Go modules, cached outside the tree
+	$(BIN)/python -m tests.cluster.assets.build
+
+lock: $(READY) ## newest versions into requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --upgrade --extra dev --no-header --no-annotate --universal --python-version 3.11 -o requirements.lock pyproject.toml
+
+new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
+	$(BIN)/python -m cli.new_rule $(NAME)
+
+clean: ## what make made
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .serve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
@@ -116,7 +117,7 @@ def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: C
 def inline(node: Node) -> Node:
     """Copies a schema with every `$ref` written out; an own description beside a `$ref` is kept."""
     meant = resolve(node)
-    out = {key: value for key, value in meant.items() if key not in ("properties", "items", "additionalProperties")}
+    out = {key: deepcopy(value) for key, value in meant.items() if key not in ("properties", "items", "additionalProperties")}
     if "description" in node:
         out["description"] = node["description"]
     if "properties" in meant:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import orjson
 
 from api.kinds import pairs
-from api.models.facets import ALSO_REQUIRED, EMBEDDED
+from api.models.facets import ALSO_REQUIRED, EMBEDDED, STATED_TWICE
 from api.schema import GENERATED
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ def _node(raw: Node, definitions: Node) -> Node:
         node["$ref"] = node.pop(EMBEDDED)
     if "const" in node:
         node["enum"] = [node.pop("const")]
+    if node.pop(STATED_TWICE, False):
+        values = node.pop("enum")
+        node["allOf"] = [{"enum": values}, {"enum": values}]
     if "properties" in node:
         _rewrite_properties(node, definitions)
     for key in ("items", "additionalProperties"):

@@ -25,6 +25,7 @@ QUANTITY_PATTERN: Final = (
 )
 EMBEDDED: Final = "x-embedded"  # stands for `$ref`, which pydantic would take for a reference of its own
 ALSO_REQUIRED: Final = "x-required"
+STATED_TWICE: Final = "x-stated-twice"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,3 +79,6 @@ ContainerNames: TypeAlias = Annotated[list[ContainerName], Facets({"x-kubernetes
 BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
 BY_TYPE: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
 REQUIRED_ANYWAY: Final = Facets({ALSO_REQUIRED: True})
+# The Go operator's schemas state these enums on the type and again on the field, as two parts of an `allOf`: a refused value then
+# has one cause more. Kept, so that both answer alike.
+TWICE: Final = Facets({STATED_TWICE: True})

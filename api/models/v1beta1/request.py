@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from api.models.facets import EmbeddedObject, Filled, FreeForm, Int32, Int64, Part
+from api.models.facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part
 from api.models.kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[
@@ -44,7 +44,7 @@ class ModelCache(Part):
 class Hardware(Part):
     """The GPUs to profile and deploy on; what is left out is looked up in the cluster."""
 
-    gpu_sku: GpuSku | None = Field(None, description="Model of GPU; only nodes that have it are considered.")
+    gpu_sku: Annotated[GpuSku, TWICE] | None = Field(None, description="Model of GPU; only nodes that have it are considered.")
     vram_mb: float | None = Field(None, description="Memory of one GPU in MiB.")
     total_gpus: Int32 | None = Field(None, description="GPUs that may be used.")
     num_gpus_per_node: Int32 | None = Field(None, description="GPUs in a node.")
@@ -94,7 +94,9 @@ class RequestSpec(Part):
     """What should be profiled and deployed."""
 
     model: Filled = Field(description="Model to serve.")
-    backend: Literal["auto", "sglang", "trtllm", "vllm"] = Field("auto", description="Inference engine; auto lets the profiler choose.")
+    backend: Annotated[Literal["auto", "sglang", "trtllm", "vllm"], TWICE] = Field(
+        "auto", description="Inference engine; auto lets the profiler choose."
+    )
     image: str | None = Field(None, description="Image of profiler and workers.")
     model_cache: ModelCache | None = Field(None, description="A claim that holds the weights.")
     hardware: Hardware | None = Field(None, description="The GPUs to use.")
@@ -102,7 +104,7 @@ class RequestSpec(Part):
     sla: Targets | None = Field(None, description="Latencies to be met.")
     overrides: Overrides | None = Field(None, description="Changes to what the controller makes.")
     features: Features | None = Field(None, description="Optional parts of the graph.")
-    search_strategy: Literal["rapid", "thorough"] = Field("rapid", description="How widely the profiler searches.")
+    search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="How widely the profiler searches.")
     auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
 
 

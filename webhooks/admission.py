@@ -1,0 +1,168 @@
+"""What an AdmissionReview is answered: a pure function from bytes to bytes, the same for the server and for `review`. No HTTP here."""
+
+from __future__ import annotations
+
+import logging
+from binascii import b2a_base64
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from api.decode import decoder
+from api.kinds import GROUP
+from policies.answer import REFUSING, status, warnings
+from policies.edit import patch
+from policies.evaluate import deleting, edits, evaluate
+from policies.facts import Facts
+from policies.finding import Level
+from policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
+from webhooks import convert
+from webhooks.envelope import (
+    OPERATIONS,
+    Answer,
+    Call,
+    RejectedError,
+    allowed,
+    failure,
+    read,
+    refused,
+    rejection,
+    shortened,
+    verdict_of,
+)
+from webhooks.routes import Purpose, Route
+
+if TYPE_CHECKING:
+    from api.walk.errors import FieldError
+    from policies.finding import Finding
+
+_LOG: Final = logging.getLogger("webhooks.admission")
+LISTED_ERRORS: Final = 5  # places that the message of an undecodable object names; its causes list all
+LISTED_RULES: Final = 20  # in one log line
+
+
+class Settings(NamedTuple):
+    """What all answers of a server depend on beside the request."""
+
+    facts: Facts
+    profile: str = CURRENT
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Namespaces that another operator has leased; none unless the operator is known to run cluster-wide."""
+        names = self.facts.excludedNamespaces
+        return names if self.facts.operatorScope == "cluster" and isinstance(names, frozenset) else frozenset()
+
+
+def answer(route: Route, body: bytes, settings: Settings) -> Answer:
+    """Answers one request body; never raises. A fault of ours is a review with code 500 and the request's uid."""
+    if route.purpose is Purpose.CONVERT:
+        return convert.answer(body)
+    try:
+        call = read(body)
+    except RejectedError as error:
+        return rejection(error.status, error.sentence)
+    try:
+        return _judge(route, call, settings)
+    except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
+        _LOG.exception("a request could not be judged")
+        message = f"the request could not be judged: {type(error).__name__}; this is a bug of ours"
+        return refused(call, failure(500, message), [], verdict_of(call, "fault", 500))
+
+
+def _judge(route: Route, call: Call, settings: Settings) -> Answer:
+    operation = call.operation
+    if operation not in OPERATIONS:
+        return _bad(call, "request.operation must be CREATE, UPDATE, DELETE or CONNECT")
+    mutating = route.purpose is Purpose.MUTATE
+    if (mutating and operation == DELETE) or (not mutating and operation == "CONNECT"):
+        return allowed(call, [], verdict_of(call, "allowed", 200))
+    for field in _needed(operation, mutating):
+        wrong = _undecodable(route, call, field)
+        if wrong is not None:
+            return wrong
+    if operation == DELETE:
+        return allowed(call, [], verdict_of(call, "allowed", 200))
+    review = Review(route.text, operation, call.object, call.old, user=call.user, facts=settings.facts, profile=settings.profile)
+    if (not mutating or settings.profile == CURRENT) and review.metadata.get("namespace") in settings.excluded:
+        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="excluded"))
+    if route.converts:
+        return _unconverted(route, call, review)
+    return _mutate(call, review) if mutating else _validate(route, call, review)
+
+
+def _needed(operation: str, mutating: bool) -> tuple[str, ...]:
+    """The fields of the request that must hold an object, in the order in which they are decoded."""
+    if operation == DELETE:
+        return ("oldObject",)
+    return ("object", "oldObject") if operation == UPDATE and not mutating else ("object",)
+
+
+def _undecodable(route: Route, call: Call, field: str) -> Answer | None:
+    obj = call.object if field == "object" else call.old
+    if obj is None:
+        return _bad(call, f"request.{field} must hold the object for operation {call.operation}, got nothing")
+    errors = decoder(route.kind, route.version)(obj)
+    if not errors:
+        return None
+    return _bad(call, f"request.{field} can't be read as {route.kind} {GROUP}/{route.version}: {_listed(errors)}", _causes(errors))
+
+
+def _listed(errors: tuple[FieldError, ...]) -> str:
+    lines = [shortened(f"{error.field}: {error.message}" if error.field else error.message, 300) for error in errors[:LISTED_ERRORS]]
+    if len(errors) > LISTED_ERRORS:
+        lines.append(f"and {len(errors) - LISTED_ERRORS} more")
+    return "; ".join(lines)
+
+
+def _causes(errors: tuple[FieldError, ...]) -> list[dict[str, str]]:
+    return [{"reason": str(e.reason.value), "message": shortened(e.message, 300), "field": shortened(e.field, 300)} for e in errors]
+
+
+def _bad(call: Call, message: str, causes: list[dict[str, str]] | None = None) -> Answer:
+    more: dict[str, Any] = {"details": {"causes": causes}} if causes else {}
+    return refused(call, failure(400, message, **more), [], verdict_of(call, "refused", 400))
+
+
+def _unconverted(route: Route, call: Call, review: Review) -> Answer:
+    """Answers where the policies read another version than the object's: conversion is not served yet."""
+    if deleting(review):
+        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting"))
+    message = f"{route.kind} {GROUP}/{route.version} can't be judged here yet: conversion to {route.read} is not implemented"
+    return refused(call, failure(501, message), [], verdict_of(call, "refused", 501))
+
+
+def _validate(route: Route, call: Call, review: Review) -> Answer:
+    findings = evaluate(review)
+    if not findings:
+        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting" if deleting(review) else ""))
+    told = warnings(findings)
+    if not any(finding.level in REFUSING for finding in findings):
+        return allowed(call, told, verdict_of(call, "allowed", 200, _rules(findings)))
+    name = review.metadata.get("name") or call.request.get("name")
+    why = status(route.kind, GROUP, name if isinstance(name, str) else "", findings)
+    outcome = "fault" if any(finding.level is Level.FAULT for finding in findings) else "denied"
+    return refused(call, why, told, verdict_of(call, outcome, why["code"], _rules(findings)))
+
+
+def _rules(findings: list[Finding]) -> tuple[str, ...]:
+    """Names of the rules that spoke, refusing ones first, each once."""
+    ordered = sorted(findings, key=lambda finding: finding.level not in REFUSING)
+    return tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
+
+
+def _mutate(call: Call, review: Review) -> Answer:
+    found = edits(review)
+    if not found:
+        return allowed(call, [], verdict_of(call, "allowed", 200))
+    operations = patch(review.object, found)
+    names = tuple(dict.fromkeys(edit.rule.name for edit in found))
+    encoded = b2a_base64(orjson.dumps(operations), newline=False)
+    return allowed(call, [], verdict_of(call, "allowed", 200, names, patched=len(operations)), encoded)
+
+
+def example(route: Route, uid: str = "ready") -> bytes:
+    """A small well-formed request for a path: what readiness asks of the server itself."""
+    obj = {"apiVersion": f"{GROUP}/{route.version}", "kind": route.kind, "metadata": {"name": "ready"}}
+    request = {"uid": uid, "operation": CREATE, "object": obj}
+    return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})

@@ -1,0 +1,82 @@
+"""Shows the server at work (`make serve`): starts it with certificates of its own, asks it about a broken graph, prints the answer, serves on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import ssl
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+CERTIFICATES: Final = Path(".serve")
+PATH: Final = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
+COMMAND: Final = (
+    sys.executable,
+    "-m",
+    "cli.main",
+    "serve",
+    "--self-signed",
+    "--cert-dir",
+    str(CERTIFICATES),
+    "--no-cluster",
+    "--workers",
+    "1",
+)
+# three mistakes at once: a negative count, failover without the memory service that it needs, and a service that nobody declared
+GRAPH: Final = {
+    "apiVersion": "nvidia.com/v1alpha1",
+    "kind": "DynamoGraphDeployment",
+    "metadata": {"name": "demo", "namespace": "default", "annotations": {"nvidia.com/dynamo-kube-discovery-mode": "container"}},
+    "spec": {
+        "services": {
+            "frontend": {"componentType": "frontend", "replicas": -1},
+            "worker": {"componentType": "worker", "failover": {"enabled": True, "mode": "intraPod"}},
+        },
+        "restart": {"id": "1", "strategy": {"type": "Sequential", "order": ["frontend", "wroker"]}},
+    },
+}
+
+
+def review() -> bytes:
+    """The AdmissionReview that an API server would send for the graph above."""
+    request = {
+        "uid": "demo",
+        "operation": "CREATE",
+        "kind": {"group": "nvidia.com", "version": "v1alpha1", "kind": "DynamoGraphDeployment"},
+    }
+    return json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**request, "name": "demo", "object": GRAPH}}
+    ).encode()
+
+
+def ask(url: str, authority: Path) -> str:
+    """Posts the review and returns the answer, indented."""
+    request = urllib.request.Request(url + PATH, data=review(), headers={"Content-Type": "application/json"})  # noqa: S310 - our own https URL
+    with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=str(authority)), timeout=10) as answer:  # noqa: S310
+        return json.dumps(json.load(answer), indent=2)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the demonstration; `--once` stops after the answer, on ports that are free. Returns the server's exit code."""
+    once = "--once" in arguments
+    ports = [f"127.0.0.1:{0 if once else port}" for port in (9443, 8081, 8080)]
+    listen = ["--listen", ports[0], "--probe-listen", ports[1], "--metrics-listen", ports[2]]
+    server = subprocess.Popen([*COMMAND, *listen], stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    assert server.stderr  # noqa: S101 - asked for above
+    try:
+        for line in server.stderr:
+            print(line, end="", file=sys.stderr, flush=True)
+            if line.startswith("ready "):
+                print(ask(line.split()[1], CERTIFICATES / "ca.crt"), flush=True)
+                if once:
+                    server.send_signal(signal.SIGTERM)
+    except KeyboardInterrupt:
+        server.send_signal(signal.SIGINT)
+    return server.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

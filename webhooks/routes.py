@@ -1,0 +1,67 @@
+"""Every path that the server answers, as one table. What is answered there lives in admission.py and convert.py."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from api.kinds import ALPHA, BETA, BY_NAME
+
+
+class Purpose(Enum):
+    """What a path is for."""
+
+    VALIDATE = "validate"
+    MUTATE = "mutate"
+    CONVERT = "convert"
+
+
+class Route(NamedTuple):
+    """One path: the kind and version that it decodes, and whether the policies read the kind's other version there."""
+
+    path: str
+    purpose: Purpose
+    kind: str = ""
+    version: str = ""
+    read: str = ""  # the version that the rules or defaults of this purpose read
+
+    @property
+    def converts(self) -> bool:
+        """Whether an object must be converted before it can be judged."""
+        return self.version != self.read
+
+    @property
+    def text(self) -> str:
+        """The kind and version as rules spell them."""
+        return f"{self.kind}/{self.version}"
+
+
+# (kind, purpose) -> the version whose text the policies read: where the Go operator registers its webhooks
+_READ: Final = {
+    ("DynamoComponentDeployment", Purpose.VALIDATE): ALPHA,
+    ("DynamoComponentDeployment", Purpose.MUTATE): BETA,
+    ("DynamoGraphDeployment", Purpose.VALIDATE): ALPHA,
+    ("DynamoGraphDeployment", Purpose.MUTATE): ALPHA,
+    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE): BETA,
+    ("DynamoGraphDeploymentRequest", Purpose.MUTATE): BETA,
+    ("DynamoCheckpoint", Purpose.VALIDATE): ALPHA,
+    ("DynamoModel", Purpose.VALIDATE): ALPHA,
+}
+CONVERT: Final = Route("/convert", Purpose.CONVERT)
+
+
+def path_of(kind: str, version: str, purpose: Purpose) -> str:
+    """The path where a kind and version is validated or mutated."""
+    return f"/{purpose.value}-nvidia-com-{version}-{kind.lower()}"
+
+
+def _table() -> dict[str, Route]:
+    routes = [
+        Route(path_of(kind, version.name, purpose), purpose, kind, version.name, read)
+        for (kind, purpose), read in _READ.items()
+        for version in BY_NAME[kind].versions
+    ]
+    return {route.path: route for route in (*routes, CONVERT)}
+
+
+ROUTES: Final[dict[str, Route]] = _table()

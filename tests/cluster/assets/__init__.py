@@ -1,0 +1,1 @@
+"""The programs of a control plane, built from pinned Go modules."""

@@ -1,4 +1,4 @@
-"""Shows the server at work (`make serve`): starts it with certificates of its own, asks it about a broken graph, prints the answer, serves on."""
+"""Shows the server at work (`make serve`): starts it with its own certificates, asks about a broken graph, prints the answer, serves on."""
 
 from __future__ import annotations
 

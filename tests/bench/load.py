@@ -1,0 +1,92 @@
+"""Starts a server process, sends it requests over one TLS keep-alive connection, and reads its CPU time and memory from the kernel."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class Measured:
+    """A server process under measurement; use as a context manager."""
+
+    def __init__(self, command: Sequence[str], authority: Path) -> None:
+        """`command` prints `ready https://HOST:PORT` on stderr when it serves."""
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self._authority = authority
+        self._port = self._wait()
+        # the access log goes where a container's goes: somewhere that reads it
+        self._drain = subprocess.Popen(["cat"], stdin=self._process.stderr, stdout=subprocess.DEVNULL)
+        context = ssl.create_default_context(cafile=str(authority))
+        self._connection = context.wrap_socket(socket.create_connection(("127.0.0.1", self._port)), server_hostname="127.0.0.1")
+
+    def _wait(self) -> int:
+        assert self._process.stderr
+        seen = ""
+        for line in self._process.stderr:
+            seen += line
+            if line.startswith("ready "):
+                return int(line.rsplit(":", 1)[1])
+        raise RuntimeError(f"the server did not start: {seen}")
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Ends the process."""
+        self._connection.close()
+        self._process.terminate()
+        self._process.wait(10)
+        self._drain.terminate()
+        self._drain.wait(10)
+
+    def send(self, path: str, body: bytes, times: int) -> bytes:
+        """Sends the same request so many times, one after the other; returns the last answer's body."""
+        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        message = head.encode() + body
+        answer = b""
+        for _ in range(times):
+            self._connection.sendall(message)
+            answer = self._read()
+        return answer
+
+    def _read(self) -> bytes:
+        data = self._connection.recv(262_144)
+        while b"\r\n\r\n" not in data:
+            data += self._connection.recv(262_144)
+        head, _, body = data.partition(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(f"unexpected answer: {head[:100]!r}")
+        length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+        while len(body) < length:
+            body += self._connection.recv(262_144)
+        return body
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the process has used, user and system."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident(self) -> float:
+        """Megabytes resident, the pages shared with nobody and those shared alike."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))) / 1024
+
+
+def ours(folder: Path, facts: Path) -> list[str]:
+    """The command of our server on free ports with one worker."""
+    free = "127.0.0.1:0"
+    command = [sys.executable, "-m", "cli.main", "serve", "--cert-dir", str(folder), "--self-signed", "--no-cluster", "--facts", str(facts)]
+    return [*command, "--workers", "1", "--listen", free, "--probe-listen", free, "--metrics-listen", free]
+
+
+def bare(folder: Path) -> list[str]:
+    """The command of the yardstick with the same certificates."""
+    return [sys.executable, "-m", "tests.bench.bare", str(folder)]

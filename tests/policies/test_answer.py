@@ -1,0 +1,53 @@
+"""Answers: typed causes, short warnings, bounded size, and nothing of the object but what a finding names."""
+
+from __future__ import annotations
+
+from policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, sentence, status, warnings
+from policies.catalogue import by_word
+from policies.finding import Cause, Finding, Level
+from policies.rule import Rule
+
+
+def _rule() -> Rule:
+    rule = by_word("replicas-non-negative")
+    assert rule
+    return rule
+
+
+def _finding(level: Level = Level.ERROR, text: str = "must not be negative, got -1", name: str = "w") -> Finding:
+    from api.paths import Key
+
+    return Finding(_rule(), Cause.INVALID, level, ("spec", "services", Key(name), "replicas"), text, -1)
+
+
+def test_a_denial_has_one_cause_a_finding() -> None:
+    answer = status("DynamoGraphDeployment", "nvidia.com", "g", [_finding(), _finding(name="x")])
+    assert (answer["code"], answer["reason"]) == (422, "Invalid")
+    assert answer["details"]["causes"][1] == {
+        "reason": "FieldValueInvalid",
+        "field": "spec.services[x].replicas",
+        "message": "must not be negative, got -1 [replicas-non-negative]",
+    }
+    assert answer["message"].startswith('DynamoGraphDeployment.nvidia.com "g" is invalid: spec.services[w].replicas: must not')
+
+
+def test_a_fault_of_ours_is_a_500() -> None:
+    assert status("DynamoModel", "nvidia.com", "g", [_finding(Level.FAULT)])["code"] == 500
+
+
+def test_warnings_are_at_most_120_characters() -> None:
+    found = [_finding(Level.WARNING, "must " + "x" * 500), _finding(), _finding(Level.WARNING)]
+    assert [len(text) for text in warnings(found)] == [WARNING_LENGTH, len(sentence(found[2]))]
+
+
+def test_ten_thousand_findings_make_a_bounded_answer() -> None:
+    answer = status("DynamoGraphDeployment", "nvidia.com", "g" * 1_000_000, [_finding(name="n" * 1_000_000)] * 10_000)
+    assert len(answer["details"]["causes"]) == CAUSES
+    assert len(answer["message"]) < CAUSES * (MESSAGE_LENGTH + 10) + 1_000
+    assert answer["message"].endswith("9900 more")
+
+
+def test_a_translated_path_is_shown_in_the_authors_words() -> None:
+    finding = _finding()
+    answer = status("DynamoGraphDeployment", "nvidia.com", "g", [finding], {finding.path: "spec.components[0].replicas"})
+    assert answer["details"]["causes"][0]["field"] == "spec.components[0].replicas"

@@ -1,0 +1,83 @@
+"""The catalogue: stable codes, documented rules, cases for each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from policies import rule as rule_module
+from policies.catalogue import by_word, declared, rules
+from policies.order import Stage
+from policies.review import CURRENT, V1_2
+from policies.rule import GRAPH, Hits, RuleError, rule
+from tests.policies.test_worked import CASES
+
+ROOT = Path(__file__).parents[2]
+RELEASED = dict(line.split() for line in (ROOT / "policies" / "released.txt").read_text().splitlines())
+
+
+def test_every_code_ever_released_is_here_and_no_other() -> None:
+    assert {rule.code: rule.name for rule in declared()} == RELEASED
+
+
+def test_the_specified_rules_are_all_here() -> None:
+    """99 denials and 5 warnings of 1.2, and its four mutations."""
+    old = rules(V1_2)
+    defaults = [rule for rule in old if rule.is_default]
+    warnings = [rule for rule in old if rule.level.value == "warning" and not rule.is_default]
+    assert len(defaults) == 4
+    assert len(warnings) == 5
+    own = {"service-null", "node-count-limit"}  # findings where 1.2 crashed, which refuses too
+    assert len([rule for rule in old if rule not in defaults and rule not in warnings and rule.name not in own]) == 99
+
+
+def test_every_stage_has_a_rule() -> None:
+    assert {rule.stage for rule in rules(CURRENT)} == set(Stage)
+
+
+def test_rules_are_found_by_name_and_code() -> None:
+    found = by_word("DYN201")
+    assert found
+    assert by_word(" " + found.name) is found
+    assert by_word("nonsense") is None
+
+
+def test_every_rule_has_a_worked_case_or_examples_alone_are_stated() -> None:
+    """Rules of 1.2 have a worked example of the specification, or are listed here with the reason."""
+    covered = {case["rule"].rstrip("*").rstrip("-") for case in CASES}
+    stated = set(yaml.safe_load((Path(__file__).parent / "uncovered.yaml").read_text()))
+    missing = {
+        found.name
+        for found in rules(V1_2)
+        if not any(found.name == word or found.name.startswith(word + "-") for word in covered) and found.name not in stated
+    }
+    assert missing == set()
+
+
+def _documented(text: str) -> None:
+    def some_rule(at: object) -> Hits:
+        yield from ()
+
+    some_rule.__doc__ = text
+    rule("DYN998", where=GRAPH, stage=Stage.SHAPE)(some_rule)
+
+
+GOOD = "Title.\n\nWhy\n  w\n\nFix\n  f\n\nBad\n  ```yaml\n  a: 1  # expect\n  ```\n\nGood\n  ```yaml\n  a: 2\n  ```\n"
+
+
+def test_a_documented_rule_is_accepted() -> None:
+    _documented(GOOD)
+
+
+@pytest.mark.parametrize("section", rule_module.SECTIONS)
+def test_an_undocumented_rule_does_not_import(section: str) -> None:
+    with pytest.raises(RuleError, match=section):
+        _documented(re.sub(rf"{section}\n", "Else\n", GOOD))
+
+
+def test_a_malformed_code_does_not_import() -> None:
+    with pytest.raises(RuleError, match="code must look like"):
+        rule("X1", where=GRAPH, stage=Stage.SHAPE)(lambda at: iter(()))

@@ -1,0 +1,124 @@
+"""The evaluator: everything at once, in a stable order; updates ratchet; a faulty rule costs one finding."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from policies import evaluate as engine
+from policies.answer import refuses
+from policies.at import At
+from policies.catalogue import by_word
+from policies.evaluate import deleting, edits, evaluate
+from policies.facts import Facts
+from policies.finding import Level
+from policies.review import CREATE, UPDATE, V1_2, Review
+from policies.rule import DGD, Hits, Rule
+from tests.policies.examples import base, merged
+
+
+def _graph(**services: Any) -> dict[str, Any]:
+    return merged(DGD, {"spec": {"services": services}})
+
+
+def _facts() -> Facts:
+    from policies.facts import facts_from
+
+    return facts_from(base()["facts"])
+
+
+BROKEN = {"componentType": "worker", "replicas": -1, "ingress": {"enabled": True}, "sharedMemory": {}}
+
+
+def _names(review: Review) -> list[tuple[str, str]]:
+    return [(finding.rule.name, str(finding.path)) for finding in evaluate(review)]
+
+
+def test_all_findings_of_all_services_come_at_once() -> None:
+    found = evaluate(Review(DGD, CREATE, _graph(a=BROKEN, b=BROKEN), facts=_facts()))
+    names = [finding.rule.name for finding in found]
+    for wanted in ("replicas-non-negative", "ingress-host-required", "shm-size-required"):
+        assert names.count(wanted) == 2
+
+
+def test_the_order_does_not_depend_on_the_order_of_keys() -> None:
+    services = {f"s{i}": BROKEN for i in range(12)}
+    wanted = _names(Review(DGD, CREATE, _graph(**services), facts=_facts()))
+    shuffled = list(services.items())
+    random.Random(1).shuffle(shuffled)  # noqa: S311 - not for secrets
+    assert _names(Review(DGD, CREATE, _graph(**dict(shuffled)), facts=_facts())) == wanted
+
+
+def test_an_update_is_not_refused_for_what_it_did_not_touch() -> None:
+    old, new = _graph(a=BROKEN), _graph(a={**BROKEN, "labels": {"x": "y"}})
+    assert not refuses(evaluate(Review(DGD, UPDATE, new, old, facts=_facts())))
+
+
+def test_an_update_is_refused_for_another_wrong_value_at_the_same_place() -> None:
+    old, new = _graph(a=BROKEN), _graph(a={**BROKEN, "replicas": -2})
+    found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
+    assert [finding.rule.name for finding in found if finding.level is Level.ERROR] == ["replicas-non-negative"]
+
+
+def test_an_update_is_refused_for_a_new_violation_beside_an_old_one() -> None:
+    old, new = _graph(a={"replicas": -1}, b={}), _graph(a={"replicas": -1}, b={"replicas": -1})
+    found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
+    assert [finding.path for finding in found] == [("spec", "services", "b", "replicas")]
+
+
+def test_profile_1_2_does_not_ratchet() -> None:
+    old = _graph(a={"replicas": -1})
+    assert refuses(evaluate(Review(DGD, UPDATE, old, old, facts=_facts(), profile=V1_2)))
+
+
+def test_immutability_holds_although_nothing_else_is_wrong() -> None:
+    old, new = _graph(a={}), _graph(b={})
+    found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
+    assert "dgd-service-set-immutable" in {finding.rule.name for finding in found}
+
+
+def test_an_object_on_its_way_out_may_be_written_whatever_it_says() -> None:
+    new = merged(DGD, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"services": {}}})
+    assert deleting(Review(DGD, UPDATE, new, new))
+    assert evaluate(Review(DGD, UPDATE, new, _graph(a={}), facts=_facts())) == []
+    assert evaluate(Review(DGD, CREATE, new, facts=_facts())) != []
+
+
+def test_an_unknown_fact_is_said_and_not_guessed() -> None:
+    graph = merged(DGD, {"spec": {"priorityClassName": "high"}})
+    found = evaluate(Review(DGD, CREATE, graph))
+    assert [(finding.rule.name, finding.level, finding.fact) for finding in found] == [
+        ("priority-class-requires-grove", Level.NOT_EVALUATED, "grove")
+    ]
+
+
+def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from dataclasses import replace
+
+    def broken(at: At) -> Hits:
+        raise KeyError("secret-value-of-the-object")
+        yield
+
+    real = by_word("ingress-host-required")
+    assert isinstance(real, Rule)
+    faulty = replace(real, code="DYN999", name="faulty", check=broken)
+    monkeypatch.setattr(engine, "rules", lambda profile: (faulty, by_word("replicas-non-negative")))
+    engine._plan.cache_clear()
+    try:
+        found = evaluate(Review(DGD, CREATE, _graph(a=BROKEN), facts=_facts()))
+    finally:
+        engine._plan.cache_clear()
+    assert {(finding.rule.name, finding.level) for finding in found} == {("faulty", Level.FAULT), ("replicas-non-negative", Level.ERROR)}
+    assert "secret" not in " ".join(finding.text for finding in found)
+    assert "faulty" in caplog.text
+
+
+def test_defaults_leave_what_the_author_said() -> None:
+    graph = _graph(a={"replicas": 0}, b={})
+    assert [edit.path for edit in edits(Review(DGD, CREATE, graph, facts=_facts())) if edit.rule.name == "mut-dgd-replicas"] == [
+        ("spec", "services", "b", "replicas")
+    ]

@@ -1,0 +1,45 @@
+"""The facts file: unknown is unknown, null is unknown but for topologies, and mistakes name their key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.facts import UNKNOWN, Facts, FactsError, UnknownFactError, facts_from
+
+
+def test_what_is_not_in_the_file_is_unknown() -> None:
+    facts = facts_from({"grove": True, "inferencePool": None})
+    assert facts.grove is True
+    assert facts.inferencePool is UNKNOWN
+    with pytest.raises(UnknownFactError, match="inferencePool"):
+        facts.need("inferencePool")
+
+
+def test_null_topologies_mean_that_the_api_is_absent() -> None:
+    assert facts_from({"clusterTopologies": None}).need("clusterTopologies") is None
+    assert facts_from({}).clusterTopologies is UNKNOWN
+
+
+def test_an_empty_file_knows_nothing() -> None:
+    assert facts_from(None) == Facts()
+
+
+@pytest.mark.parametrize(
+    ("data", "key"),
+    [
+        ([], "the facts"),
+        ({"groove": True}, "groove"),
+        ({"grove": "yes"}, "grove"),
+        ({"operatorScope": "galaxy"}, "operatorScope"),
+        ({"operatorVersion": 1.2}, "operatorVersion"),
+        ({"excludedNamespaces": "a"}, "excludedNamespaces"),
+        ({"excludedNamespaces": [1]}, "excludedNamespaces"),
+        ({"clusterTopologies": ["a"]}, "clusterTopologies"),
+        ({"clusterTopologies": {"p": "zone"}}, "clusterTopologies.p"),
+    ],
+)
+def test_a_mistake_names_its_key(data: Any, key: str) -> None:
+    with pytest.raises(FactsError, match=f"^{key}"):
+        facts_from(data)

@@ -1,0 +1,49 @@
+"""The layout that people rely on: rooms, their READMEs, what gets installed, and generated files that are up to date."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("api", "policies", "conversion", "certs", "webhooks", "kube", "reconciler", "cli")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_it_is_for_in_twelve_lines(room: str) -> None:
+    lines = (ROOT / room / "README.md").read_text().splitlines()
+    assert 1 < len(lines) <= 12
+
+
+def test_the_application_installs_these_top_level_names_only() -> None:
+    from setuptools import find_packages
+
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    assert {name.split(".")[0] for name in find_packages(str(ROOT), include=settings["include"])} == set(ROOMS)
+
+
+def test_no_other_top_level_folder_appears() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {name.split("/")[0] for name in tracked if "/" in name} <= {*ROOMS, "manifests", "tests", "docs", ".ci"}
+
+
+@pytest.mark.parametrize("generator", ["cli.pages", "api.generate"])
+def test_generated_files_are_what_their_generator_writes(generator: str) -> None:
+    done = subprocess.run([sys.executable, "-m", generator, "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_rooms_import_in_one_direction() -> None:
+    done = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_readme_names_only_make_targets_that_exist() -> None:
+    targets = {line.split(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if line[:1].isalpha() and ":" in line}
+    named = {line.split()[1] for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("make ")}
+    assert named
+    assert named <= targets

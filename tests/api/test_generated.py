@@ -1,0 +1,135 @@
+"""The generated schemas are up to date and carry every constraint and default of the API; embedded types resolve."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from api import generate, schema
+from api.kinds import BY_ALIAS, pairs
+from api.schema import load_schema, resolve
+from tests.api.constraint_table import TABLE
+from tests.api.nodes import nodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.api.constraint_table import Node
+
+ROWS: Final = [(kind, path, facets) for kind, rows in TABLE.items() for path, facets in rows]
+
+
+def at(node: Node, path: str) -> Node:
+    """Finds the node at a path such as `spec.services{}.envs[]`; embedded types are not entered."""
+    for part in path.replace("[]", ".[]").replace("{}", ".{}").split("."):
+        if part == "[]":
+            node = node["items"]
+        elif part == "{}":
+            node = node["additionalProperties"]
+        elif part:
+            node = node["properties"][part]
+    return node
+
+
+def loaded(label: str) -> Node:
+    alias, version = label.split()
+    return load_schema(BY_ALIAS[alias].name, version)
+
+
+@pytest.mark.parametrize(("kind", "version"), pairs())
+def test_generated_files_are_up_to_date(kind: str, version: str) -> None:
+    """The file on disc is what the models say; `python -m api.generate` writes it."""
+    assert (schema.GENERATED / f"{kind}.{version}.json").read_bytes() == generate.rendered(kind, version)
+
+
+def test_check_fails_when_a_file_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--check` names changed, missing and surplus files, and is content after writing."""
+    monkeypatch.setattr(generate, "GENERATED", tmp_path)
+    assert generate.main([]) == 0
+    assert generate.main(["--check"]) == 0
+    (tmp_path / "DynamoModel.v1alpha1.json").write_text("{}")
+    (tmp_path / "DynamoCheckpoint.v1alpha1.json").unlink()
+    (tmp_path / "Stranger.v1.json").write_text("{}")
+    assert generate.main(["--check"]) == 1
+    assert {line.split()[0] for line in capsys.readouterr().err.splitlines()} == {
+        "DynamoModel.v1alpha1.json",
+        "DynamoCheckpoint.v1alpha1.json",
+        "Stranger.v1.json",
+    }
+
+
+def test_every_kind_and_version_has_its_table() -> None:
+    """No schema escapes the table of constraints."""
+    assert {(BY_ALIAS[label.split()[0]].name, label.split()[1]) for label in TABLE} == set(pairs())
+
+
+@pytest.mark.parametrize(("label", "path", "facets"), ROWS, ids=[f"{label} {path} {next(iter(facets))}" for label, path, facets in ROWS])
+def test_constraints_stand_where_they_belong(label: str, path: str, facets: Node) -> None:
+    """Type, enum, pattern, bounds, default, required members, list type and CEL rules of each path; None means absent."""
+    node = at(loaded(label), path)
+    assert {key: node.get(key) for key in facets} == facets
+
+
+def test_every_default_and_rule_is_in_the_table() -> None:
+    """The other way round: what the schemas default or check by CEL was asked for by a row."""
+    for label, rows in TABLE.items():
+        said = {id(at(loaded(label), path)) for path, facets in rows if facets.keys() & {"default", "x-kubernetes-validations"}}
+        for node in nodes(loaded(label)):
+            assert not node.keys() & {"default", "x-kubernetes-validations"} or id(node) in said, f"{label}: {node}"
+
+
+@pytest.mark.parametrize(("kind", "version"), pairs())
+def test_roots_require_nothing(kind: str, version: str) -> None:
+    """An object without a spec is admitted by the schema, as it always was; metadata is left to the API server."""
+    root = load_schema(kind, version)
+    assert root["type"] == "object"
+    assert "required" not in root
+    assert root["properties"]["metadata"] == {"type": "object"}
+    assert {"apiVersion", "kind", "spec"} <= root["properties"].keys()
+
+
+def test_loading_needs_no_pydantic() -> None:
+    """The command and the server read schemas without the models."""
+    code = "import sys, api.schema, api.crd, api.kinds, api.models.constraints; api.schema.load_schema('DynamoModel', 'v1alpha1')"
+    code += "; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_unknown_schemas_are_an_error() -> None:
+    """Asking for a kind or version that doesn't exist names it."""
+    with pytest.raises(KeyError, match="DynamoModel v1beta1"):
+        load_schema("DynamoModel", "v1beta1")
+
+
+def test_resolved_types_are_shared() -> None:
+    """Equal references give the identical type, so that compilers can memoise by identity."""
+    one = resolve(at(load_schema("DynamoComponentDeployment", "v1alpha1"), "spec.livenessProbe"))
+    two = resolve(at(load_schema("DynamoGraphDeployment", "v1alpha1"), "spec.services{}.readinessProbe"))
+    assert one is two
+    assert "httpGet" in one["properties"]
+
+
+def test_pod_overlay_requires_neither_containers_nor_a_name() -> None:
+    """The overlay of a v1alpha1 pod is a pod spec that may be partial, with the main container as one more member."""
+    node = at(load_schema("DynamoComponentDeployment", "v1alpha1"), "spec.extraPodSpec")
+    overlay = resolve(node)
+    assert resolve(node) is overlay
+    assert "required" not in overlay
+    assert {"mainContainer", "containers", "tolerations"} <= overlay["properties"].keys()
+    container = resolve(overlay["properties"]["mainContainer"])
+    assert "required" not in container
+    assert resolve(overlay["properties"]["containers"]["items"])["required"] == ["name"]
+
+
+def test_pod_templates_keep_their_core_rules() -> None:
+    """A template with a spec must list containers, each with a name; they and their environment are keyed."""
+    template = resolve(at(load_schema("DynamoGraphDeployment", "v1beta1"), "spec.components[].podTemplate"))
+    assert "required" not in template
+    assert {"labels", "annotations"} <= resolve(template["properties"]["metadata"])["properties"].keys()
+    spec = resolve(template["properties"]["spec"])
+    assert spec["required"] == ["containers"]
+    assert spec["properties"]["containers"]["x-kubernetes-list-map-keys"] == ["name"]
+    assert resolve(spec["properties"]["containers"]["items"])["required"] == ["name"]

@@ -1,0 +1,32 @@
+"""DYN101: a graph without services."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import GRAPH_OBJECT, Hits, rule
+
+
+@rule("DYN101", where=GRAPH_OBJECT, stage=Stage.SHAPE)
+def dgd_services_required(at: At) -> Hits:
+    """A graph has no services.
+
+    Why
+        A graph is made of its services. Without any there is nothing to deploy, and an empty graph is nearly always a slip of indentation.
+
+    Fix
+        Add at least one service under `spec.services`.
+
+    Bad
+        ```yaml
+        spec:
+          services: {}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            frontend: {componentType: frontend}
+        ```
+    """
+    if not at.review.spec.get("services"):
+        yield at.required("spec.services", "must hold at least one service, got none")

@@ -1,0 +1,79 @@
+"""DYN108: intra-pod failover without discovery of containers."""
+
+from api.paths import Key
+from policies.at import At
+from policies.domain import DISCOVERY_MODE, INTRA_POD, enabled, services
+from policies.order import Stage
+from policies.review import Review
+from policies.rule import GRAPH_OBJECT, Hits, rule
+
+
+@rule("DYN108", where=GRAPH_OBJECT, when="spec", stage=Stage.FAILOVER)
+def failover_intrapod_discovery_mode(at: At) -> Hits:
+    """A service keeps standby engines in its pod, but discovery looks at whole pods.
+
+    Why
+        With intra-pod failover a pod holds two engines of which one serves. Discovery by pod can't tell them apart, so requests would go
+        to the standby too, or none would be found after a switch.
+
+    Fix
+        Set the graph's annotation `nvidia.com/dynamo-kube-discovery-mode` to `container`.
+
+    Bad
+        ```yaml
+        metadata:
+          annotations: {nvidia.com/dynamo-kube-discovery-mode: pod}  # expect
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: intraPod}
+              failover: {enabled: true, mode: intraPod}
+        ```
+        ```yaml
+        metadata: {name: g}  # expect
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}
+              failover: {enabled: true}
+        ```
+
+    Good
+        ```yaml
+        metadata:
+          annotations: {nvidia.com/dynamo-kube-discovery-mode: container}
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: intraPod}
+              failover: {enabled: true, mode: intraPod}
+        ```
+    """
+    if at.review.annotations.get(DISCOVERY_MODE) != "container":
+        yield from _asked(at, _intrapod(at.review, (None, "", INTRA_POD)))
+
+
+@failover_intrapod_discovery_mode.in_1_2("Q-10", because="failover without a mode is intra-pod failover, as the schema's default says")
+def failover_intrapod_discovery_mode_in_1_2(at: At) -> Hits:
+    """There an absent or empty mode escapes the rule."""
+    if at.review.annotations.get(DISCOVERY_MODE) != "container":
+        yield from _asked(at, _intrapod(at.review, (INTRA_POD,)))
+
+
+def _intrapod(review: Review, modes: tuple[str | None, ...]) -> list[str]:
+    return [name for name, service in services(review).items() if enabled(fo := service.get("failover")) and fo.get("mode") in modes]
+
+
+def _asked(at: At, names: list[str]) -> Hits:
+    if names:
+        value = at.review.annotations.get(DISCOVERY_MODE)
+        seen = "is unset" if value is None else f'got "{value}"'
+        first = min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        text = f'must be "container" for the intra-pod failover of {first}, {seen}'
+        yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text)

@@ -1,0 +1,51 @@
+"""DYN110: services whose names differ only in case."""
+
+from api.paths import Key
+from policies.at import At
+from policies.order import Stage
+from policies.review import CREATE
+from policies.rule import GRAPH, Difference, Hits, rule
+
+
+# A name is fixed once the graph exists, so that only a create can be asked to have another one.
+@rule(
+    "DYN110",
+    where=GRAPH,
+    when="services",
+    stage=Stage.NAMES,
+    on=(CREATE,),
+    current_only=Difference(("G-08",), "two services that would share every child object are refused instead of overwriting each other"),
+)
+def service_name_collision(at: At) -> Hits:
+    """Two services have names that differ only in case.
+
+    Why
+        Names of child objects are written in lower case, so both services would own the same Deployment and overwrite each other for ever.
+
+    Fix
+        Rename one of them.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            Worker: {componentType: worker}
+            worker: {componentType: worker}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker-a: {componentType: worker}
+            worker-b: {componentType: worker}
+        ```
+    """
+    names = at.value["services"]
+    if len({name.lower() for name in names}) == len(names):
+        return
+    first: dict[str, str] = {}
+    for name in sorted(names):
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            yield at.duplicate(("services", Key(name)), name, f'must differ from service "{other}" in more than case, got "{name}"')

@@ -1,0 +1,55 @@
+"""DYN109: names of services that can't be names of children."""
+
+import re
+from typing import Final
+
+from api.paths import Key
+from policies.at import At
+from policies.order import Stage
+from policies.review import CREATE
+from policies.rule import GRAPH, Difference, Hits, rule
+
+_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
+_LONGEST: Final = 63
+
+
+# A name is fixed once the graph exists, so that only a create can be asked to have another one.
+@rule(
+    "DYN109",
+    where=GRAPH,
+    when="services",
+    stage=Stage.NAMES,
+    on=(CREATE,),
+    current_only=Difference(("G-08",), "names that no child object and no v1beta1 component can have are refused before they fail later"),
+)
+def service_name_format(at: At) -> Hits:
+    """A service's name can't be used for the objects that are made of it.
+
+    Why
+        Deployments, Kubernetes services and labels carry the service's name. Blanks, dots, slashes and underscores make them invalid, and
+        v1beta1 can't express such a service at all.
+
+    Fix
+        Use 1 to 63 letters, digits and dashes, with a letter or digit at both ends.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            prefill_worker: {componentType: worker}  # expect
+            decode.worker: {componentType: worker}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            PrefillWorker: {componentType: worker}
+            decode-worker: {componentType: worker}
+        ```
+    """
+    for name in at.value["services"]:
+        if len(name) > _LONGEST or not _NAME.fullmatch(name):
+            seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'
+            text = f"must be named with 1 to {_LONGEST} letters, digits and inner dashes, got {seen}"
+            yield at.invalid(("services", Key(name)), name, text)

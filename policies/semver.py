@@ -1,0 +1,33 @@
+"""Semantic versions as the operator reads them, loosely (R-SEMVER): a leading v and one to three numbers. No comparison of versions."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_PART: Final = r"[0-9A-Za-z-]+"
+_VERSION: Final = re.compile(rf"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-({_PART}(?:\.{_PART})*))?(?:\+{_PART}(?:\.{_PART})*)?")
+_DIGITS: Final = frozenset("0123456789")
+_LARGEST: Final = 2**64 - 1
+_MOST_DIGITS: Final = 20  # of _LARGEST; more are too large whatever they are, and need no conversion of a long text
+
+
+def is_semver(text: str) -> bool:
+    """Whether a text is a version: `1`, `v1.2` and `01.2.3-rc.1+build` are, `1.2.3.4`, `V1` and `1.2-01` are not."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return False
+    numbers, pre_release = match.groups()[:3], match[4]
+    if any(number is not None and not _fits(number) for number in numbers):
+        return False
+    return pre_release is None or not any(map(_padded, pre_release.split(".")))
+
+
+def _fits(number: str) -> bool:
+    digits = number.lstrip("0") or "0"
+    return len(digits) <= _MOST_DIGITS and int(digits) <= _LARGEST
+
+
+def _padded(identifier: str) -> bool:
+    """Whether a pre-release identifier is a number with a leading zero, which has no place in an order of versions."""
+    return len(identifier) > 1 and identifier[0] == "0" and _DIGITS.issuperset(identifier)

@@ -1,0 +1,28 @@
+"""What the topology rules share: the domains of the ClusterTopology that a graph names. How a domain is spelt is not here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policies.facts import Unknown
+
+if TYPE_CHECKING:
+    from policies.at import At
+    from policies.review import Review
+
+
+def levels(at: At) -> tuple[str, ...] | None:
+    """The domains of the graph's ClusterTopology from broad to narrow; None when it is not known, not readable or not there.
+
+    Those three have rules of their own (topology-cluster-not-found, topology-cluster-unreadable), so that one gap is reported once.
+    """
+    topologies = at.review.facts.clusterTopologies
+    if topologies is None or isinstance(topologies, Unknown):
+        return None
+    constraint = at.review.spec.get("topologyConstraint") or {}
+    return topologies.get(constraint.get("topologyProfile") or "")
+
+
+def first_generation(review: Review) -> bool:
+    """Whether the object's spec was never edited: what profile 1.2 takes for a create."""
+    return bool(review.metadata.get("generation") == 1)

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: reading them exactly, asking whether they are zero or whole, and printing the canonical form. No units of anything."""
+"""Kubernetes quantities: reading them exactly, asking whether they are zero or whole, printing the canonical form; no arithmetic."""
 
 from __future__ import annotations
 
@@ -141,4 +141,4 @@ def _nanos(integer: str, fraction: str, exponent: int, shift: int) -> int:
     else:
         nanos, rest = divmod(number, 10 ** -(scale + lost))
         nanos += 1 if rest or tail.strip("0") else 0
-    return min(nanos, LARGEST * NANO)
+    return int(min(nanos, LARGEST * NANO))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from api.paths import Path, render
+from api.paths import ROOT, Path, render
+
+# What the API server prints for errors that it can't place: the text of Go's empty path.
+NOWHERE: Final = "<nil>"
 
 
 class Reason(StrEnum):
@@ -26,14 +30,14 @@ class FieldError:
     """One cause of a refusal: where, of which type, and a sentence that never holds the value, which may be a secret.
 
     `path` is exact; `field` is the text that the API server prints for it, and that differs between its phases: a map key is `.worker`
-    in errors of the schema and `[worker]` in those of CEL rules. `code` names the check for tools: a CEL rule's text, or empty.
+    in errors of the schema and `[worker]` in those of CEL rules. `rule` is the id of the CEL rule that was broken, or empty.
     """
 
     path: Path
     field: str
     reason: Reason
     message: str
-    code: str = ""
+    rule: str = ""
 
 
 def dotted(path: Path) -> str:
@@ -44,6 +48,11 @@ def dotted(path: Path) -> str:
     return "".join(out)
 
 
-def at(path: Path, reason: Reason, message: str, code: str = "") -> FieldError:
+def at(path: Path, reason: Reason, message: str, rule: str = "") -> FieldError:
     """Makes an error whose field prints map keys in brackets, as CEL, list and metadata checks do."""
-    return FieldError(path, render(path), reason, message, code)
+    return FieldError(path, render(path) or NOWHERE, reason, message, rule)
+
+
+def nowhere(message: str, path: Path = ROOT) -> FieldError:
+    """Makes an error that the API server doesn't place; we keep the path when we know it."""
+    return FieldError(path, NOWHERE, Reason.INVALID, f"Invalid value: {message}")

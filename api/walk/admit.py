@@ -1,0 +1,42 @@
+"""What the API server makes of a write before any webhook sees it: defaulted, pruned, without nulls, and then valid or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from api.kinds import BY_NAME
+from api.schema import load_schema
+from api.walk.default import default, drop_nulls
+from api.walk.prune import prune
+from api.walk.validate import validate
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from api.walk.errors import FieldError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The object as it would be stored, what happened to it on the way, and the causes of a refusal; none means accepted."""
+
+    object: dict[str, Any]
+    defaulted: tuple[Path, ...]
+    pruned: tuple[Path, ...]
+    dropped: tuple[Path, ...]
+    errors: tuple[FieldError, ...]
+
+
+def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None) -> Answer:
+    """Answers a create, or with `old` an update, as a server does that has the kind's schema and no webhook.
+
+    Changes the object itself: hand in a copy if you need it as it was. Status is not for writers of the object, so a create loses it and
+    an update keeps the old one. Raises KeyError for a kind or version that doesn't exist.
+    """
+    schema = load_schema(kind, version)
+    defaulted, pruned, dropped = default(obj, schema), prune(obj, schema), drop_nulls(obj, schema)
+    if "status" in BY_NAME[kind].subresources:
+        obj.pop("status", None)
+        if old is not None and "status" in old:
+            obj["status"] = old["status"]
+    return Answer(obj, defaulted, pruned, dropped, tuple(validate(obj, schema, old)))

@@ -1,0 +1,90 @@
+"""Structural defaulting and the dropping of nulls, as the API server does both before anybody sees an object. In place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from api.paths import Key
+from api.schema import Node, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+
+
+def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
+    """Sets the schema's defaults in the object itself and returns the paths that were set.
+
+    A default never creates its parent. An explicit null counts as absent where the schema has a default; elsewhere `drop_nulls` removes it.
+    """
+    return tuple(_default((), obj, resolve(schema)))
+
+
+def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
+    """Removes explicit nulls from the object itself where the schema allows none, and returns their paths.
+
+    Call it after `default`. Nulls in lists stay, and so do those in free-form parts.
+    """
+    dropped = list(_drop_nulls((), obj, resolve(schema)))
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict):  # has no schema of its own, and no field of it takes null
+        for name in [name for name, item in metadata.items() if item is None]:
+            del metadata[name]
+            dropped.append(("metadata", name))
+    return tuple(dropped)
+
+
+def _default(path: Path, value: Any, node: Node) -> Iterator[Path]:
+    if isinstance(value, dict):
+        properties: dict[str, Node] = node.get("properties") or {}
+        for name, child in properties.items():
+            child_node = resolve(child)
+            if "default" in child_node and value.get(name) is None and not (name in value and child_node.get("nullable")):
+                value[name] = _copy(child_node["default"])
+                yield (*path, name)
+        for name, child_node, is_key in _children(value, node):
+            yield from _default((*path, Key(name) if is_key else name), value[name], child_node)
+    elif isinstance(value, list) and "items" in node:
+        items = resolve(node["items"])
+        for index, item in enumerate(value):
+            if isinstance(item, (dict, list)):
+                yield from _default((*path, index), item, items)
+
+
+def _drop_nulls(path: Path, value: Any, node: Node) -> Iterator[Path]:
+    if isinstance(value, dict):
+        for name, child_node, is_key in _children(value, node):
+            place = (*path, Key(name) if is_key else name)
+            if value[name] is None and not child_node.get("nullable"):
+                del value[name]
+                yield place
+            else:
+                yield from _drop_nulls(place, value[name], child_node)
+    elif isinstance(value, list) and "items" in node:
+        items = resolve(node["items"])
+        for index, item in enumerate(value):
+            if isinstance(item, (dict, list)):
+                yield from _drop_nulls((*path, index), item, items)
+
+
+def _children(value: dict[str, Any], node: Node) -> Iterator[tuple[str, Node, bool]]:
+    """Yields the fields that may hold something to do, with their schema, and whether they're keys of a map."""
+    properties: dict[str, Node] = node.get("properties") or {}
+    extra = node.get("additionalProperties")
+    for name in list(value):
+        item = value[name]
+        if item is not None and not isinstance(item, (dict, list)):
+            continue
+        child = properties.get(name)
+        if child is not None:
+            yield name, resolve(child), False
+        elif isinstance(extra, dict):
+            yield name, resolve(extra), True
+
+
+def _copy(value: Any) -> Any:
+    """Copies a default, so that no two objects share it; defaults are small."""
+    if isinstance(value, dict):
+        return {name: _copy(item) for name, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,72 @@
+"""The list-type phase: no value twice in a set, no key twice in a map-list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from api.paths import Key
+from api.schema import Node, resolve
+from api.walk.errors import FieldError, Reason, at
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from api.paths import Path
+
+
+def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
+    """Yields a Duplicate for each value, or item with the same keys, that a list holds once more; the first one is not at fault."""
+    return _check((), obj, resolve(schema))
+
+
+def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
+    if isinstance(value, dict):
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        for name, item in value.items():
+            if not isinstance(item, (dict, list)):
+                continue
+            if name in properties:
+                yield from _check((*path, name), item, resolve(properties[name]))
+            elif isinstance(extra, dict):
+                yield from _check((*path, Key(name)), item, resolve(extra))
+    elif isinstance(value, list):
+        yield from _check_list(path, value, node)
+
+
+def _check_list(path: Path, value: list[Any], node: Node) -> Iterator[FieldError]:
+    kind = node.get("x-kubernetes-list-type")
+    items = resolve(node["items"]) if "items" in node else {}
+    if kind == "set":
+        yield from _repeated(path, [(index, identity(item)) for index, item in enumerate(value)])
+    elif kind == "map":
+        names = tuple(node.get("x-kubernetes-list-map-keys") or ())
+        keyed: list[tuple[int, Hashable]] = []
+        for index, item in enumerate(value):
+            if isinstance(item, dict):
+                keyed.append((index, map_key(item, names)))
+            else:
+                yield at((*path, index), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
+        yield from _repeated(path, keyed)
+    for index, item in enumerate(value):
+        if isinstance(item, (dict, list)):
+            yield from _check((*path, index), item, items)
+
+
+def _repeated(path: Path, keyed: list[tuple[int, Hashable]]) -> Iterator[FieldError]:
+    seen: set[Hashable] = set()
+    for index, key in keyed:
+        if key in seen:
+            yield at((*path, index), Reason.DUPLICATE, "Duplicate value")
+        seen.add(key)
+
+
+def map_key(item: dict[str, Any], names: tuple[str, ...]) -> tuple[Hashable, ...]:
+    """Returns the values by which a map-list tells its items apart; an absent key is a value of its own."""
+    return tuple(identity(item[name]) if name in item else None for name in names)
+
+
+def identity(value: Any) -> Hashable:
+    """Returns a hashable text that is the same for equal JSON values only; true is not 1."""
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,104 @@
+"""Pruning: removes what a structural schema doesn't know, as the API server does before it stores an object. In place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.paths import Key
+from api.schema import Node, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+
+# Fields of an object's metadata; the API server drops all others, wherever an object is.
+METADATA_FIELDS: Final = frozenset(
+    {
+        "annotations",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generateName",
+        "generation",
+        "labels",
+        "managedFields",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+_OF_AN_OBJECT: Final = ("apiVersion", "kind", "metadata")
+
+
+def prune(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
+    """Removes unknown fields from the object itself and returns their paths, in the order in which they stood.
+
+    The paths are what `check --strict` and a server's `fieldValidation: Strict` complain about. Whatever lies below a removed field has no
+    path of its own.
+    """
+    return tuple(_prune_object((), obj, resolve(schema), whole=True))
+
+
+def _prune(path: Path, value: Any, node: Node | None) -> Iterator[Path]:
+    """Prunes one value; typed parts are only as deep as the schema, and what has no schema isn't descended into."""
+    if isinstance(value, dict):
+        yield from _prune_object(path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
+    elif isinstance(value, list):
+        items = node.get("items") if node else None
+        if items is None and node and node.get("x-kubernetes-preserve-unknown-fields"):
+            return
+        if items is None:
+            yield from _empty_objects(path, value)
+            return
+        items = resolve(items)
+        for index, item in enumerate(value):
+            if isinstance(item, (dict, list)):
+                yield from _prune((*path, index), item, items)
+
+
+def _prune_object(path: Path, value: dict[str, Any], node: Node | None, *, whole: bool) -> Iterator[Path]:
+    """Prunes an object; a whole one, at the root or embedded, keeps apiVersion, kind and metadata whatever its schema says."""
+    node = node or {}
+    properties: dict[str, Node] = node.get("properties") or {}
+    extra = node.get("additionalProperties")
+    keep = bool(node.get("x-kubernetes-preserve-unknown-fields"))
+    for name in list(value):
+        item = value[name]
+        if whole and name in _OF_AN_OBJECT:
+            if name == "metadata" and isinstance(item, dict):
+                yield from _prune_metadata((*path, name), item)
+        elif name in properties:
+            if isinstance(item, (dict, list)):
+                yield from _prune((*path, name), item, resolve(properties[name]))
+        elif extra:
+            if isinstance(extra, dict) and isinstance(item, (dict, list)):
+                yield from _prune((*path, Key(name)), item, resolve(extra))
+        elif not keep:
+            del value[name]
+            yield (*path, name)
+
+
+def _prune_metadata(path: Path, metadata: dict[str, Any]) -> Iterator[Path]:
+    """Metadata has one schema for all kinds."""
+    for name in [name for name in metadata if name not in METADATA_FIELDS]:
+        del metadata[name]
+        yield (*path, name)
+
+
+def _empty_objects(path: Path, value: list[Any]) -> Iterator[Path]:
+    """Empties the objects in a list where the schema has none, however deep lists hold lists; so without recursion."""
+    todo: list[tuple[Path, list[Any]]] = [(path, value)]
+    while todo:
+        path, items = todo.pop()
+        for index, item in enumerate(items):
+            if isinstance(item, list):
+                todo.append(((*path, index), item))
+            elif isinstance(item, dict):
+                names = list(item)
+                item.clear()
+                yield from ((*path, index, name) for name in names)

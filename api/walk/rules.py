@@ -1,0 +1,70 @@
+"""The CEL phase: evaluates the twins of the rules that a schema carries, at every place where it carries them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.cel import EvaluationError, twin_of
+from api.paths import MISSING, Key
+from api.schema import Node, resolve
+from api.walk.correlate import old_child
+from api.walk.errors import FieldError, Reason, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+
+RULES: Final = "x-kubernetes-validations"
+_carriers: dict[int, tuple[Node, bool]] = {}  # by id of the node, which is kept alive beside the answer
+
+
+def rule_errors(obj: dict[str, Any], schema: Node, old: object = MISSING) -> Iterator[FieldError]:
+    """Yields the broken rules, those of an object before those of its fields. Raises UnportedRuleError for a rule without a twin."""
+    yield from _check((), obj, resolve(schema), old)
+
+
+def has_rules(node: Node) -> bool:
+    """Says whether a schema carries a rule anywhere; the API server hints at unchecked rules only if there are any."""
+    node = resolve(node)
+    known = _carriers.get(id(node))
+    if known is None:
+        _carriers[id(node)] = known = (node, _find_rules(node))
+    return known[1]
+
+
+def _find_rules(node: Node) -> bool:
+    children = [*(node.get("properties") or {}).values(), node.get("items"), node.get("additionalProperties")]
+    return RULES in node or any(has_rules(child) for child in children if isinstance(child, dict))
+
+
+def _check(path: Path, value: Any, node: Node, old: object) -> Iterator[FieldError]:
+    """Evaluates the rules of one place and of all below it; places without rules below are not entered."""
+    if value is None:
+        return
+    for entry in node.get(RULES) or ():
+        yield from _evaluate(path, value, entry, old)
+    if isinstance(value, dict):
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        for name, item in value.items():
+            child = properties.get(name)
+            if child is not None and has_rules(child):
+                yield from _check((*path, name), item, resolve(child), old_child(old, node, name, item))
+            elif child is None and isinstance(extra, dict) and has_rules(extra):
+                yield from _check((*path, Key(name)), item, resolve(extra), old_child(old, node, name, item))
+    elif isinstance(value, list) and "items" in node and has_rules(node["items"]):
+        for index, item in enumerate(value):
+            yield from _check((*path, index), item, resolve(node["items"]), old_child(old, node, index, item))
+
+
+def _evaluate(path: Path, value: Any, entry: dict[str, Any], old: object) -> Iterator[FieldError]:
+    twin = twin_of(entry["rule"])
+    if twin.transition and old is MISSING:
+        return
+    try:
+        wrong = None if twin.holds(value, old) else str(entry.get("message") or f"failed rule: {twin.rule}")
+    except EvaluationError as error:
+        wrong = f"rule evaluation error: {error}"
+    if wrong is not None:
+        yield at(path, Reason.INVALID, f"Invalid value: {wrong}", rule=twin.id)

@@ -1,0 +1,129 @@
+"""The schema phase: JSON types, required fields, enums, bounds, patterns and formats, in the API server's wording.
+
+Expects an object that is pruned, defaulted and without nulls. List types, metadata and CEL rules are phases of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from api.paths import Key
+from api.schema import Node, resolve
+from api.walk.errors import FieldError, Reason, dotted, nowhere
+from api.walk.facets import format_error, number_errors, text_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+
+# The names that the API server gives the JSON types it sees.
+_SEEN: Final[dict[type, str]] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+def structure_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
+    """Yields what the schema refuses, parents before children, fields in the object's own order."""
+    return _check((), obj, resolve(schema))
+
+
+def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
+    """Checks one value and what lies below it; typed parts are only as deep as the schema."""
+    yield from _type_errors(path, value, node)
+    if isinstance(value, dict):
+        yield from _object_errors(path, value, node)
+    elif isinstance(value, list):
+        yield from _list_errors(path, value, node)
+    elif isinstance(value, str):
+        yield from _placed(path, text_errors(value, node))
+    elif value is not None and not isinstance(value, bool):
+        yield from _placed(path, number_errors(value, node))
+    yield from _enum_errors(path, value, node)
+    yield from _combination_errors(path, value, node)
+
+
+def _type_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
+    """At most one error: the JSON type isn't what the schema says, or text isn't of its format."""
+    seen = "null" if value is None else _SEEN.get(type(value), "string")
+    want = node.get("type")
+    if node.get("x-kubernetes-int-or-string"):
+        if seen not in {"integer", "string"} and not _is_whole(value):
+            yield _error(path, Reason.TYPE_INVALID, f'in body must be of type integer,string: "{seen}"')
+    elif value is None:
+        if want is not None and not node.get("nullable"):
+            yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "null"')
+    elif want is not None and seen != want and not _passes_for(want, seen, value):
+        yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "{seen}"')
+    elif (wrong := format_error(value, node)) is not None:
+        yield _error(path, Reason.TYPE_INVALID, wrong)
+
+
+def _passes_for(want: str, seen: str, value: Any) -> bool:
+    """Every integer is a number, and a number without a fraction is an integer to a schema."""
+    return (want == "number" and seen == "integer") or (want == "integer" and _is_whole(value))
+
+
+def _is_whole(value: Any) -> bool:
+    """A float without a fraction passes for an integer in a schema, though not in a typed decoder."""
+    return isinstance(value, float) and value.is_integer()
+
+
+def _object_errors(path: Path, value: dict[str, Any], node: Node) -> Iterator[FieldError]:
+    size = len(value)
+    if size > node.get("maxProperties", size):
+        yield FieldError(path, dotted(path), Reason.TOO_MANY, f"Too many: must have at most {node['maxProperties']} items")
+    if size < node.get("minProperties", 0):
+        yield _error(path, Reason.INVALID, f"in body should have at least {node['minProperties']} properties")
+    for name in node.get("required") or ():
+        if name not in value:
+            yield FieldError((*path, name), dotted((*path, name)), Reason.REQUIRED, "Required value")
+    properties: dict[str, Node] = node.get("properties") or {}
+    extra = node.get("additionalProperties")
+    for name, item in value.items():
+        if name in properties:
+            yield from _check((*path, name), item, resolve(properties[name]))
+        elif isinstance(extra, dict):
+            yield from _check((*path, Key(name)), item, resolve(extra))
+
+
+def _list_errors(path: Path, value: list[Any], node: Node) -> Iterator[FieldError]:
+    size = len(value)
+    if size > node.get("maxItems", size):
+        yield FieldError(path, dotted(path), Reason.TOO_MANY, f"Too many: must have at most {node['maxItems']} items")
+    if size < node.get("minItems", 0):
+        yield _error(path, Reason.INVALID, f"in body should have at least {node['minItems']} items")
+    if "items" in node:
+        items = resolve(node["items"])
+        for index, item in enumerate(value):
+            yield from _check((*path, index), item, items)
+
+
+def _enum_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
+    allowed = node.get("enum")
+    if allowed is not None and not any(type(one) is type(value) and one == value for one in allowed):
+        names = ", ".join(json.dumps(one) for one in allowed)
+        yield FieldError(path, dotted(path), Reason.NOT_SUPPORTED, f"Unsupported value: supported values: {names}")
+
+
+def _combination_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
+    """Each part of an allOf speaks for itself, and then the whole once more, at no place at all, as on a server."""
+    parts = [list(_check(path, value, {**resolve(part)})) for part in node.get("allOf") or ()]
+    for errors in parts:
+        yield from errors
+    if any(parts):
+        yield nowhere(f'"{dotted(path)}" must validate all the schemas (allOf)', path)
+    options = () if node.get("x-kubernetes-int-or-string") else node.get("anyOf") or ()
+    if options and all(any(True for _ in _check(path, value, resolve(option))) for option in options):
+        yield nowhere(f'"{dotted(path)}" must validate at least one schema (anyOf)', path)
+
+
+def _placed(path: Path, errors: Iterator[tuple[Reason, str]]) -> Iterator[FieldError]:
+    for reason, text in errors:
+        yield _error(path, reason, text)
+
+
+def _error(path: Path, reason: Reason, text: str) -> FieldError:
+    """Makes an error of this phase; it names the field twice because the API server does."""
+    field = dotted(path)
+    lead = "Too long: " if reason is Reason.TOO_LONG else f"Invalid value: {field} "
+    return FieldError(path, field, reason, lead + text)

@@ -1,0 +1,59 @@
+"""All validation phases in the API server's order, and what one phase hides of the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.kinds import BY_NAME
+from api.paths import MISSING
+from api.walk.correlate import without_unchanged
+from api.walk.errors import FieldError, Reason, nowhere
+from api.walk.lists import list_errors
+from api.walk.metadata import embedded_errors, metadata_errors
+from api.walk.rules import has_rules, rule_errors
+from api.walk.structure import structure_errors
+
+if TYPE_CHECKING:
+    from api.schema import Node
+
+# After an error of one of these types the API server evaluates no CEL rule: the value may not be what the rule expects.
+BLOCKING: Final = frozenset({Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID})
+HINT: Final = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+_MOST_REPLICAS: Final = 2**31 - 1
+
+
+def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> list[FieldError]:
+    """Returns every cause for which the API server would refuse the object, in the order in which it finds them.
+
+    The object must be pruned, defaulted and without nulls (`api.walk.admit` does all that). With `old`, errors in unchanged parts are
+    forgiven, except in metadata, and rules that speak of the old value are evaluated.
+    """
+    metadata = list(metadata_errors(obj))
+    errors = [*structure_errors(obj, schema), *_scale_errors(obj), *embedded_errors(obj, schema), *list_errors(obj, schema)]
+    if old is not None:
+        errors = list(without_unchanged(errors, obj, old, schema))
+    if has_rules(schema):
+        if any(error.reason in BLOCKING for error in (*metadata, *errors)):
+            errors.append(nowhere(HINT))
+        else:
+            broken = rule_errors(obj, schema, MISSING if old is None else old)
+            errors += broken if old is None else without_unchanged(broken, obj, old, schema)
+    return metadata + errors
+
+
+def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:
+    """The scale subresource reads the replicas once more, and names them with the leading dot of its own path."""
+    kind = BY_NAME.get(str(obj.get("kind")))
+    spec = obj.get("spec")
+    replicas = spec.get("replicas") if isinstance(spec, dict) else None
+    if kind is None or "scale" not in kind.subresources or replicas is None:
+        return []
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        wrong = "must be a whole number"
+    elif replicas < 0:
+        wrong = "should be a non-negative integer"
+    elif replicas > _MOST_REPLICAS:
+        wrong = f"should be less than or equal to {_MOST_REPLICAS}"
+    else:
+        return []
+    return [FieldError(("spec", "replicas"), ".spec.replicas", Reason.INVALID, f"Invalid value: {wrong}")]

@@ -1,0 +1,1 @@
+"""Kubernetes' dialect of YAML, and JSON, read with positions beside the data."""

@@ -1,0 +1,184 @@
+"""Builds plain data and the tree of positions from a stream of parse events, without recursion and within limits."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from cli.yaml.errors import InputError
+from cli.yaml.places import Mark, Place, Span
+from cli.yaml.scalars import Scalar, ScalarError, key_text
+
+# The deepest field of our kinds lies about 20 deep. Everything behind this reader may therefore recurse.
+DEPTH: Final = 200
+# Aliases are copied out, so a few lines could ask for billions of values.
+ALIASED_VALUES: Final = 100_000
+MERGE: Final = "<<"
+
+Value: TypeAlias = Any  # what JSON can say
+
+
+class _Frame:
+    """A map or list that is being read; `key` is the key whose value comes next."""
+
+    __slots__ = ("anchor", "data", "fields", "items", "key", "key_span", "merges", "merging", "start")
+
+    def __init__(self, data: Value, start: Mark, anchor: str | None) -> None:
+        self.data = data
+        self.start = start
+        self.anchor = anchor
+        self.fields: dict[str, tuple[Span, Place]] | None = {} if isinstance(data, dict) else None
+        self.items: list[Place] | None = None if isinstance(data, dict) else []
+        self.key: str | None = None
+        self.key_span: Span | None = None
+        self.merging = False
+        self.merges: list[tuple[Value, Place]] = []
+
+    def wants_key(self) -> bool:
+        """Whether a key is due, and not a value."""
+        return self.fields is not None and self.key is None
+
+
+class Builder:
+    """Takes events in order; `finished` holds (data, place) for each document. Duplicate keys, depth and aliases are refused here."""
+
+    def __init__(self, offset: int = 0) -> None:
+        """Starts with nothing read; `offset` is the line, from 0, where the chunk begins in its file: errors name lines of the file."""
+        self._offset = offset
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets everything, to read the same text another way."""
+        self.finished: list[tuple[Value, Place]] = []
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Value, Place]] = {}
+        self._open_anchors: set[str] = set()
+        self._budget = ALIASED_VALUES
+
+    def start_document(self) -> None:
+        """Forgets the anchors of the document before."""
+        self._anchors.clear()
+        self._open_anchors.clear()
+
+    def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
+        """Begins a map (an empty dict) or a list (an empty list).
+
+        Raises: InputError when it is nested too deep or stands where a key belongs.
+        """
+        stack = self._stack
+        if len(stack) >= DEPTH:
+            raise self._error(start, f"must not be nested deeper than {DEPTH} levels")
+        if stack and stack[-1].wants_key():
+            raise self._error(start, "a key must be one word or text, found a map or list")
+        stack.append(_Frame(data, start, anchor))
+        if anchor:
+            self._open_anchors.add(anchor)
+
+    def close(self, end: Mark) -> None:
+        """Ends the innermost map or list."""
+        frame = self._stack.pop()
+        if frame.merges:
+            self._merge(frame)
+        place = Place(Span(frame.start, end), frame.fields, frame.items)
+        if frame.anchor:
+            self._open_anchors.discard(frame.anchor)
+        self._put(frame.data, place, frame.anchor)
+
+    def scalar(self, value: Scalar, start: Mark, end: Mark, anchor: str | None = None, *, merge: bool = False) -> None:
+        """Takes a scalar, as a key where one is due; `merge` tells an unquoted `<<` from the text.
+
+        Raises: InputError for a key that can't be one or stands twice.
+        """
+        if self._stack and self._stack[-1].wants_key():
+            self._key(self._stack[-1], value, Span(start, end), merge)
+            if anchor:
+                self._anchors[anchor] = (value, Place(Span(start, end)))
+            return
+        self._put(value, Place(Span(start, end)), anchor)
+
+    def alias(self, name: str, start: Mark, end: Mark) -> None:
+        """Copies out what an anchor named; findings in the copy are reported where the anchored text stands.
+
+        Raises: InputError for an unknown or self-containing anchor, or when the copies grow past the limit.
+        """
+        if name in self._open_anchors:
+            raise self._error(start, f"the alias *{_short(name)} lies inside what it stands for")
+        found = self._anchors.get(name)
+        if found is None:
+            raise self._error(start, f"the alias *{_short(name)} has no anchor before it")
+        data, place = found
+        if isinstance(data, (dict, list)):
+            if self._stack and self._stack[-1].wants_key():
+                raise self._error(start, "a key must be one word or text, found a map or list")
+            self._put(self._copy(data, start, len(self._stack)), place, None)
+        else:
+            self.scalar(data, start, end)
+
+    def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
+        self._budget -= 1
+        if self._budget < 0:
+            raise self._error(mark, f"the aliases stand for more than {ALIASED_VALUES:,} values")
+        if isinstance(data, dict):
+            self._deep(mark, depth)
+            return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
+        if isinstance(data, list):
+            self._deep(mark, depth)
+            return [self._copy(value, mark, depth + 1) for value in data]
+        return data
+
+    def _deep(self, mark: Mark, depth: int) -> None:
+        if depth >= DEPTH:
+            raise self._error(mark, f"must not be nested deeper than {DEPTH} levels")
+
+    def _key(self, frame: _Frame, value: Scalar, span: Span, merge: bool) -> None:
+        frame.merging = merge
+        frame.key_span = span
+        if merge:
+            frame.key = MERGE
+            return
+        try:
+            key = frame.key = key_text(value)
+        except ScalarError as error:
+            raise self._error(span.start, str(error)) from None
+        first = (frame.fields or {}).get(key)
+        if first is not None:
+            lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
+            raise self._error(span.start, f'the key "{_short(key)}" stands twice, on {lines}')
+
+    def _put(self, value: Value, place: Place, anchor: str | None) -> None:
+        if anchor:
+            self._anchors[anchor] = (value, place)
+        if not self._stack:
+            self.finished.append((value, place))
+            return
+        frame = self._stack[-1]
+        if frame.fields is None:
+            frame.data.append(value)
+            if frame.items is not None:
+                frame.items.append(place)
+            return
+        key, span, frame.key = frame.key, frame.key_span, None
+        if frame.merging:
+            frame.merging = False
+            frame.merges.append((value, place))
+        elif key is not None and span is not None:
+            frame.data[key] = value
+            frame.fields[key] = (span, place)
+
+    def _merge(self, frame: _Frame) -> None:
+        """Fills in what merge keys name: the map's own keys win, then the sources in their order."""
+        for value, place in frame.merges:
+            sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
+            for source, where in sources:
+                if not isinstance(source, dict) or where.fields is None:
+                    raise self._error(where.span.start, "a merge key << must be given a map or a list of maps")
+                for key, content in source.items():
+                    if frame.fields is not None and key not in frame.fields:
+                        frame.data[key] = content
+                        frame.fields[key] = where.fields[key]
+
+    def _error(self, mark: Mark, text: str) -> InputError:
+        return InputError(text, "", mark.line + 1 + self._offset, mark.column + 1)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "\N{HORIZONTAL ELLIPSIS}"

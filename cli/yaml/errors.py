@@ -1,0 +1,57 @@
+"""Input that can't be read: one sentence with its line and column, and our own words for a parser's complaints."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class InputError(ValueError):
+    """A text that is no YAML or JSON of objects; `line` and `column` count from 1, 0 where the text as a whole is meant."""
+
+    def __init__(self, text: str, name: str = "", line: int = 0, column: int = 0) -> None:
+        """Keeps the sentence apart from the place, so that reports can show both their own way."""
+        super().__init__(text)
+        self.text = text
+        self.name = name
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        """Writes `file:line:column: sentence`."""
+        place = f":{self.line}:{self.column}" if self.line else ""
+        return f"{self.name}{place}: {self.text}" if self.name else self.text
+
+
+# what the parser says -> what it means to the person who wrote the file; the first fragment that occurs decides
+_SENTENCES: Final = (
+    ("cannot start any token", "this character can't begin a value; put the value in quotes"),
+    ("found a tab", "must be indented with spaces, found a tab"),
+    ("mapping values are not allowed", "a colon with a blank can't stand here; check the indentation, or put the value in quotes"),
+    ("could not find expected ':'", "a key must be followed by a colon"),
+    ("did not find expected key", "must be a key as deep as its neighbours; check the indentation"),
+    ("did not find expected '-' indicator", "must be a list item as deep as its neighbours; check the indentation"),
+    ("expected <block end>", "must be as deep as its neighbours; check the indentation"),
+    ("block sequence entries are not allowed", "a list item can't stand here; check the indentation"),
+    ("block collections are not allowed", "a list or map can't stand here; check the indentation"),
+    ("',' or ']'", "a list in brackets must be closed with ]"),
+    ("',' or '}'", "a map in braces must be closed with }"),
+    ("unexpected end of stream", "a quoted text must be closed"),
+    ("unexpected document indicator", "a quoted text must be closed before the next document"),
+    ("while scanning a quoted scalar", "a quoted text must be closed"),
+    ("unknown escape character", "a text in double quotes must hold only known escapes; use single quotes for backslashes"),
+    ("hexdecimal number", "an escape must be followed by hexadecimal digits"),
+    ("invalid Unicode character escape", "an escape must name a whole character, not half of a pair"),
+    ("document start>", "the document must end here, or begin with ---"),
+    ("undefined tag handle", "a tag must use a known handle"),
+    ("control characters", "must not hold control characters"),
+    ("special characters are not allowed", "must not hold control characters"),
+    ("exceeded max depth", "must not be nested so deep"),
+)
+
+
+def sentence(problem: str) -> str:
+    """Says a parser's complaint in our own words; complaints that we don't know are passed on."""
+    for fragment, words in _SENTENCES:
+        if fragment in problem:
+            return words
+    return f"is not YAML: {problem}"

@@ -1,0 +1,124 @@
+"""Reads JSON into a builder, several values in a row allowed: YAML parsers refuse surrogate pairs, JSON parsers tell no positions."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+import orjson
+
+from cli.yaml.build import Builder
+from cli.yaml.errors import InputError
+from cli.yaml.scalars import INT64, whole
+
+_TOKEN: Final = re.compile(
+    r'(?P<punctuation>[{}\[\],:])|(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
+    r"(?![\w.+-])|(?P<word>(?:true|false|null)\b)"
+)
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_WORDS: Final = {"true": True, "false": False, "null": None}
+
+
+class JsonSyntaxError(InputError):
+    """A text that isn't JSON; it may still be YAML, which also begins maps with a brace."""
+
+
+class _Mark(NamedTuple):
+    line: int
+    column: int
+
+
+class _Reader:
+    """A tokeniser with one token of state, and the list of open brackets instead of recursion."""
+
+    def __init__(self, text: str, builder: Builder, offset: int) -> None:
+        self.text = text
+        self.builder = builder
+        self.offset = offset
+        self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.open: list[str] = []
+
+    def mark(self, index: int) -> _Mark:
+        line = bisect_right(self.starts, index) - 1
+        return _Mark(line, index - self.starts[line])
+
+    def error(self, index: int, text: str) -> JsonSyntaxError:
+        mark = self.mark(index)
+        return JsonSyntaxError(text, "", mark.line + 1 + self.offset, mark.column + 1)
+
+    def read(self) -> None:
+        """One loop over all tokens; `due` says what may come: a value, a key, the colon behind it, or what follows a value."""
+        position, due, first = 0, "value", False
+        while True:
+            blank = _BLANK.match(self.text, position)
+            position = blank.end() if blank else position
+            if position == len(self.text):
+                if self.open:
+                    raise self.error(position, f"is not JSON: a {'map' if self.open[-1] == '}' else 'list'} is never closed")
+                return
+            token = _TOKEN.match(self.text, position)
+            if token is None:
+                raise self.error(position, "is not JSON: this can't begin a value")
+            due, first = self._step(token, due, first)
+            position = token.end()
+
+    def _step(self, token: re.Match[str], due: str, first: bool) -> tuple[str, bool]:
+        text = token.group()
+        if text in "}]":
+            if not self.open or self.open[-1] != text or not (due == "next" or first):
+                raise self.error(token.start(), f"is not JSON: {text} can't stand here")
+            self.open.pop()
+            self.builder.close(self.mark(token.end()))
+            return self._after(), False
+        if due == "next":
+            wanted = f", or {self.open[-1]}"
+            return self._expect(token, ",", wanted, "key" if self.open[-1] == "}" else "value")
+        if due == "colon":
+            return self._expect(token, ":", ":", "value")
+        return self._value(token, due)
+
+    def _expect(self, token: re.Match[str], text: str, wanted: str, due: str) -> tuple[str, bool]:
+        if token.group() != text:
+            raise self.error(token.start(), f"is not JSON: expected {wanted}")
+        return due, False
+
+    def _value(self, token: re.Match[str], due: str) -> tuple[str, bool]:
+        text, start, end = token.group(), self.mark(token.start()), self.mark(token.end())
+        if due == "key" and token["string"] is None:
+            raise self.error(token.start(), "is not JSON: a key must be text in double quotes")
+        if text in "{[":
+            self.builder.open({} if text == "{" else [], start)
+            self.open.append("}" if text == "{" else "]")
+            return ("key" if text == "{" else "value"), True
+        if token["punctuation"]:
+            raise self.error(token.start(), f"is not JSON: {text} can't stand here")
+        self.builder.scalar(self._scalar(token), start, end)
+        return ("colon" if due == "key" else self._after()), False
+
+    def _after(self) -> str:
+        return "next" if self.open else "value"
+
+    def _scalar(self, token: re.Match[str]) -> str | int | float | bool | None:
+        text = token.group()
+        if token["string"] is not None:
+            try:
+                return str(orjson.loads(text))
+            except (orjson.JSONDecodeError, UnicodeEncodeError):
+                raise self.error(token.start(), "a text must hold only known escapes and whole characters, not half of a pair") from None
+        if token["word"]:
+            return _WORDS[text]
+        if text.lstrip("-").isdigit() and len(text) <= 20 and int(text) in INT64:
+            return int(text)
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            raise self.error(token.start(), "a number must fit a double")
+        return whole(value)
+
+
+def feed(text: str, builder: Builder, offset: int) -> None:
+    """Feeds a chunk's values to the builder; `offset` is the chunk's first line in its file, from 0.
+
+    Raises: JsonSyntaxError where it isn't JSON, InputError of the builder for what JSON allows and we don't (a key that stands twice).
+    """
+    _Reader(text, builder, offset).read()

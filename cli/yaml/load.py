@@ -1,0 +1,144 @@
+"""Reads a text of YAML or JSON into documents: plain data, with a look-up of positions beside it. Files and folders are read elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.yaml.build import Builder
+from cli.yaml.errors import InputError
+from cli.yaml.places import Place, Position, key_position, value_position
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+__all__ = ["Document", "InputError", "Position", "Source", "load", "read"]
+
+_MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# what counts as the end of a line for YAML 1.1, so that our line numbers are the parser's
+_LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
+_HEAD: Final = re.compile(r"(?:[ \t]*(?:[#%].*)?\r?\n)*", re.MULTILINE)
+_TEMPLATE: Final = re.compile(r"\{\{-?\s*[.$a-zA-Z(/]")
+
+
+class Source:
+    """A text with its name, as reports show it."""
+
+    def __init__(self, name: str, text: str) -> None:
+        """`name` is what reports call it: a path as given, or - for standard input."""
+        self.name = name
+        self.text = text
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        return _LINE_END.split(self.text)
+
+
+class Document:
+    """One document of a text: `data` is plain (dict, list, str, int, float, bool, None), positions are asked for by path."""
+
+    __slots__ = ("_offset", "_place", "data", "source")
+
+    def __init__(self, data: Any, source: Source, place: Place, offset: int) -> None:
+        """Made by `read`; `offset` is the line, from 0, where the chunk of text begins that the document was read from."""
+        self.data = data
+        self.source = source
+        self._place = place
+        self._offset = offset
+
+    def position(self, path: Path) -> Position:
+        """Where the key stands of the deepest existing part of the path; for a list item where its first token stands."""
+        return key_position(self._place, path, self._offset)
+
+    def value_position(self, path: Path) -> Position:
+        """Where the value stands if the whole path exists and it is written on one line; else what `position` says."""
+        return value_position(self._place, path, self._offset)
+
+    def item(self, path: Path) -> Document:
+        """The value at an existing path as a document of its own: an object inside a List."""
+        data, place = self.data, self._place
+        for step in path:
+            data = data[step]
+            place = (place.items or [])[step] if isinstance(step, int) else (place.fields or {})[step][1]
+        return Document(data, self.source, place, self._offset)
+
+
+def load(text: str, name: str = "-") -> list[Document]:
+    """Reads every document of a text; empty ones are left out.
+
+    Raises: InputError for the first document that can't be read.
+    """
+    documents: list[Document] = []
+    for found in read(Source(name, text)):
+        if isinstance(found, InputError):
+            raise found
+        documents.append(found)
+    return documents
+
+
+def read(source: Source) -> Iterator[Document | InputError]:
+    """Reads a text document by document; one that can't be read is an error in its place, and the others are read all the same."""
+    text = source.text
+    if surrogate := re.search("[\ud800-\udfff]", text):
+        yield _placed(
+            InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, surrogate.start())), source
+        )
+        return
+    for chunk, offset in _chunks(text):
+        builder, broken = Builder(offset), None
+        try:
+            _feed(chunk, builder, offset)
+        except InputError as error:
+            broken = _placed(error, source)
+        for data, place in builder.finished:
+            if data is not None:
+                yield Document(data, source, place, offset)
+        if broken is not None:
+            yield broken
+
+
+def _feed(chunk: str, builder: Builder, offset: int) -> None:
+    if chunk.lstrip()[:1] in ("{", "["):
+        from cli.yaml import json_text
+
+        try:
+            json_text.feed(chunk, builder, offset)
+        except json_text.JsonSyntaxError:
+            # a brace begins a map in YAML too; what the YAML parser says of broken JSON is as good
+            builder.restart()
+        else:
+            return
+    from cli.yaml import yaml_text
+
+    yaml_text.feed(chunk, builder, offset)
+
+
+def _chunks(text: str) -> Iterator[tuple[str, int]]:
+    """Splits at the `---` lines, as kubectl does, so that a broken document leaves its neighbours readable."""
+    starts = [0, *(match.start() for match in _MARKER.finditer(text) if match.start()), len(text)]
+    begin = 0
+    line = 0
+    for end in starts[1:]:
+        chunk = text[begin:end]
+        head = _HEAD.match(chunk)
+        if head and head.end() == len(chunk) and "%" in chunk and end < len(text):
+            continue  # directives belong to the document behind the marker
+        if chunk.strip():
+            yield chunk, line
+        line += len(_LINE_END.findall(chunk))
+        begin = end
+
+
+def _placed(error: InputError, source: Source) -> InputError:
+    error.name = source.name
+    if error.line and _TEMPLATE.search(source.lines[min(error.line, len(source.lines)) - 1]):
+        error.text += "; this looks like a template: render it first"
+    return error
+
+
+def _line_column(text: str, index: int) -> tuple[int, int]:
+    before = _LINE_END.split(text[:index])
+    return len(before), len(before[-1]) + 1

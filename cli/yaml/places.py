@@ -1,0 +1,80 @@
+"""Where things stand in a text: marks, the tree of positions beside the data, and look-ups in it. Reading text lives elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+
+class Mark(Protocol):
+    """A place in a chunk of text, both numbers from 0; PyYAML's own marks are such."""
+
+    @property
+    def line(self) -> int:
+        """The line from 0."""
+
+    @property
+    def column(self) -> int:
+        """The column from 0, in characters."""
+
+
+class Position(NamedTuple):
+    """A span on one line of a file; line and columns count from 1 in characters, `end_column` is the first column behind the span."""
+
+    line: int
+    column: int
+    end_column: int
+
+
+class Span(NamedTuple):
+    """From one mark to another; the end of a block is where the text after it begins."""
+
+    start: Mark
+    end: Mark
+
+
+class Place(NamedTuple):
+    """One value's place and its children's: by key with the key's own span, by index, or none for a scalar."""
+
+    span: Span
+    fields: dict[str, tuple[Span, Place]] | None = None
+    items: list[Place] | None = None
+
+
+def key_position(root: Place, path: Path, offset: int) -> Position:
+    """The key's position of the deepest existing part of a path; a list item's first token. `offset` is the line where the chunk begins."""
+    _, span, _ = _deepest(root, path)
+    return _position(span, offset)
+
+
+def value_position(root: Place, path: Path, offset: int) -> Position:
+    """The value's position where the whole path exists and the value is written out on one line; else what `key_position` says."""
+    place, span, whole = _deepest(root, path)
+    scalar = place.fields is None and place.items is None
+    start, end = place.span
+    written = scalar and start.line == end.line and end.column > start.column
+    return _position(place.span if whole and written else span, offset)
+
+
+def _deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
+    place, span = root, root.span
+    for step in path:
+        if isinstance(step, int):
+            if place.items is None or not 0 <= step < len(place.items):
+                return place, span, False
+            place = place.items[step]
+            span = place.span
+        else:
+            found = None if place.fields is None else place.fields.get(step)
+            if found is None:
+                return place, span, False
+            span, place = found
+    return place, span, True
+
+
+def _position(span: Span, offset: int) -> Position:
+    start, end = span
+    width = end.column - start.column if end.line == start.line else 0
+    return Position(start.line + offset + 1, start.column + 1, start.column + 1 + max(width, 1))

@@ -1,0 +1,89 @@
+"""Drives the event parser of PyYAML over one chunk of text: that of libyaml where it is there. scalars.py gives words their meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from cli.yaml.build import MERGE, Builder
+from cli.yaml.errors import InputError, sentence
+from cli.yaml.scalars import ScalarError, plain, tagged
+
+_CORE = "tag:yaml.org,2002:"
+
+
+def _parser(text: str) -> Any:
+    if yaml.__with_libyaml__:
+        from yaml._yaml import CParser
+
+        return CParser(text)
+    from cli.yaml.pure import PureParser
+
+    return PureParser(text)
+
+
+def feed(text: str, builder: Builder, offset: int) -> None:
+    """Feeds a chunk's events to the builder; `offset` is the chunk's first line in its file, from 0.
+
+    Raises: InputError with line and column in the file.
+    """
+    try:
+        parser = _parser(text)
+        next_event = parser.get_event
+        while (event := next_event()) is not None and not isinstance(event, yaml.StreamEndEvent):
+            _take(event, builder, offset)
+    except yaml.MarkedYAMLError as error:
+        raise _readable(error, text, offset) from None
+    except yaml.reader.ReaderError as error:
+        raise _unreadable_character(error, text, offset) from None
+
+
+def _take(event: Any, builder: Builder, offset: int) -> None:
+    kind = type(event)
+    if kind is yaml.ScalarEvent:
+        _scalar(event, builder, offset)
+    elif kind is yaml.MappingStartEvent:
+        builder.open({}, event.start_mark, event.anchor)
+    elif kind is yaml.SequenceStartEvent:
+        builder.open([], event.start_mark, event.anchor)
+    elif kind in (yaml.MappingEndEvent, yaml.SequenceEndEvent):
+        builder.close(event.end_mark)
+    elif kind is yaml.AliasEvent:
+        builder.alias(event.anchor, event.start_mark, event.end_mark)
+    elif kind is yaml.DocumentStartEvent:
+        builder.start_document()
+
+
+def _scalar(event: Any, builder: Builder, offset: int) -> None:
+    text, start = event.value, event.start_mark
+    implicit = event.implicit[0]
+    try:
+        if implicit:
+            builder.scalar(plain(text), start, event.end_mark, event.anchor, merge=text == MERGE)
+        else:
+            value = tagged(event.tag, text) if event.tag and not event.implicit[1] else text
+            builder.scalar(value, start, event.end_mark, event.anchor)
+    except ScalarError as error:
+        raise InputError(str(error), "", start.line + 1 + offset, start.column + 1) from None
+
+
+def _readable(error: yaml.MarkedYAMLError, text: str, offset: int) -> InputError:
+    mark = error.problem_mark or error.context_mark
+    problem = f"{error.context or ''} {error.problem or ''}"
+    if mark is None:
+        return InputError(sentence(problem))
+    if text[mark.index : mark.index + 1] == "\t":
+        problem = "found a tab"
+    # a text that is never closed is best shown where it begins
+    begins = error.context_mark if "quoted" in problem and error.context_mark else mark
+    return InputError(sentence(problem), "", begins.line + 1 + offset, begins.column + 1)
+
+
+def _unreadable_character(error: yaml.reader.ReaderError, text: str, offset: int) -> InputError:
+    """Finds the character ourselves: libyaml counts bytes, the pure parser characters."""
+    character = error.character if isinstance(error.character, int) else ord(str(error.character)[:1] or "\0")
+    index = text.find(chr(character)) if character < 0x110000 else -1
+    before = text[: max(index, 0)]
+    column = len(before) - (before.rfind("\n") + 1) + 1
+    return InputError(f"must not hold control characters, found U+{character:04X}", "", before.count("\n") + 1 + offset, column)

@@ -11,7 +11,13 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from tests.cluster.assets.build import build
+from tests.cluster.harness import control_plane
+
+if TYPE_CHECKING:
+    from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 FILE: Final = Path(__file__).parents[2] / "api" / "kubernetes" / "definitions.json"
@@ -126,3 +132,21 @@ def _references(node: Node) -> list[str]:
         return [node["$ref"]]
     children = [*node.get("properties", {}).values(), *(node[key] for key in ("items", "additionalProperties") if key in node)]
     return [name for child in children for name in _references(child)]
+
+
+def fetched(plane: ControlPlane) -> list[Node]:
+    """Asks a running API server for the documents."""
+    replies = [plane.request("GET", path) for path in DOCUMENTS]
+    assert all(reply.status == 200 for reply in replies), replies
+    return [reply.body for reply in replies]
+
+
+def main() -> int:
+    """Starts an API server and writes the file from its answers."""
+    with tempfile.TemporaryDirectory() as home, control_plane(build(), Path(home)) as plane:
+        FILE.write_bytes(rendered(fetched(plane)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Session fixtures of the cluster tests: programs, two control planes with our kinds, our server registered at both.
+
+`alpha` serves the versions that the Go operator's webhooks read and that are stored; `beta` serves the v1beta1 form of the kinds that
+`alpha` has as v1alpha1. No version needs converting on either, so the conversion strategy stays None.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from api.crd import build as crd
+from api.kinds import ALPHA, BETA
+from tests.cluster.admission import LABEL, Admission, register, serving
+from tests.cluster.assets.build import build, find
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import RUNNING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+SELECTED: Final = {LABEL: "on"}
+HERE: Final = Path(__file__).parent
+_ALPHA_PLANE: Final = {
+    "DynamoGraphDeployment": ALPHA,
+    "DynamoComponentDeployment": ALPHA,
+    "DynamoGraphDeploymentRequest": BETA,
+    "DynamoGraphDeploymentScalingAdapter": ALPHA,
+    "DynamoCheckpoint": ALPHA,
+    "DynamoModel": ALPHA,
+    "DynamoWorkerMetadata": ALPHA,
+}
+_BETA_PLANE: Final = {
+    "DynamoGraphDeployment": BETA,
+    "DynamoComponentDeployment": BETA,
+    "DynamoGraphDeploymentRequest": ALPHA,
+    "DynamoGraphDeploymentScalingAdapter": BETA,
+    "DynamoModel": ALPHA,
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks everything below this folder, so that no test can forget it."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds the tails of the running processes' logs to the report of a failure."""
+    report = yield
+    if report.failed and HERE in item.path.parents:
+        report.sections.extend((f"{process.name} ({process.log})", process.tail()) for process in RUNNING)
+    return report
+
+
+@pytest.fixture(scope="session")
+def assets() -> Path:
+    """The directory of the programs, built when they are not there; without Go it skips, but never in CI."""
+    if find() is None and shutil.which("go") is None and not os.environ.get("CI"):
+        pytest.skip("no control plane: there is no go to build one with, none was built before, and KUBEBUILDER_ASSETS is not set")
+    return build()
+
+
+@pytest.fixture(scope="session")
+def admission(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admission]:
+    """Our server with the profile `current`."""
+    with serving(tmp_path_factory.mktemp("serve")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def alpha(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane with the kinds in the versions that are stored; nothing is registered."""
+    yield from _plane(assets, tmp_path_factory.mktemp("alpha"), _ALPHA_PLANE)
+
+
+@pytest.fixture(scope="session")
+def beta(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane with the kinds in their other version; nothing is registered."""
+    yield from _plane(assets, tmp_path_factory.mktemp("beta"), _BETA_PLANE)
+
+
+@pytest.fixture(scope="session")
+def guarded_alpha(alpha: ControlPlane, admission: Admission) -> ControlPlane:
+    """`alpha` with our webhooks registered for the namespaces that are labelled so; other namespaces stay as without us."""
+    register(alpha, admission, "dynamo", SELECTED)
+    return alpha
+
+
+@pytest.fixture(scope="session")
+def guarded_beta(beta: ControlPlane, admission: Admission) -> ControlPlane:
+    """`beta` with our webhooks registered for the namespaces that are labelled so."""
+    register(beta, admission, "dynamo", SELECTED)
+    return beta
+
+
+def _plane(assets: Path, home: Path, versions: dict[str, str]) -> Iterator[ControlPlane]:
+    with control_plane(assets, home) as plane:
+        plane.install(*(crd(kind, versions=[version]) for kind, version in versions.items()))
+        yield plane

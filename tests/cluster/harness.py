@@ -1,0 +1,264 @@
+"""A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager when asked, and kubectl to talk to them.
+
+Our own server and its registration are in `admission.py`; building the programs is in `assets/build.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import ssl
+import subprocess
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.cluster.processes import Process, free_ports, running, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+ADMIN: Final = "admin"
+USER: Final = "author"
+# The ordinary user may write our kinds and read namespaces; the group is bound to the role below.
+_TOKENS: Final = {ADMIN: ("token-of-the-admin", "system:masters"), USER: ("token-of-an-author", "authors")}
+_ROLE: Final[list[Node]] = [
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "authors"},
+        "rules": [
+            {"apiGroups": ["nvidia.com"], "resources": ["*"], "verbs": ["*"]},
+            {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list"]},
+        ],
+    },
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "authors"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "authors"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "authors"}],
+    },
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a kubectl call gave."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    def json(self) -> Node:
+        """Decodes the standard output; an assertion shows the standard error when the call failed."""
+        assert self.code == 0, self.stderr
+        decoded: Node = json.loads(self.stdout)
+        return decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a raw HTTPS request gave; `warnings` are the texts of the Warning headers."""
+
+    status: int
+    body: Node
+    warnings: tuple[str, ...] = ()
+
+    def causes(self) -> set[tuple[str, str]]:
+        """The (field, reason) pairs of a refusal's `details.causes`."""
+        return {(cause.get("field", ""), cause.get("reason", "")) for cause in (self.body.get("details") or {}).get("causes", [])}
+
+
+@dataclass
+class ControlPlane:
+    """A running API server and how to talk to it."""
+
+    assets: Path
+    home: Path  # logs, certificates, kubeconfig, data
+    port: int
+    server: Process
+    started_in: float  # seconds from the first process to /readyz
+    _names: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def ca(self) -> Path:
+        """The certificate that the API server is to be trusted by."""
+        return self.home / "certs" / "apiserver.crt"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig with one context a user."""
+        return self.home / "kubeconfig"
+
+    def kubectl(self, *arguments: str, input: str | Node | None = None, user: str = ADMIN) -> Outcome:  # noqa: A002 - as subprocess has it
+        """Runs kubectl; a dict as input is written as JSON."""
+        text = json.dumps(input) if isinstance(input, dict) else input
+        done = subprocess.run(
+            [self.assets / "kubectl", "--kubeconfig", self.kubeconfig, "--context", user, *arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "HOME": str(self.home)},
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def request(self, method: str, path: str, body: Node | None = None, *, kind: str = "application/json", user: str = ADMIN) -> Reply:
+        """Sends one raw request; `kind` is the content type of the body."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, context=ssl.create_default_context(cafile=str(self.ca)), timeout=60
+        )
+        with contextlib.closing(connection):
+            headers = {"Authorization": f"Bearer {_TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json"}
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        warnings = tuple(text.split(" ", 2)[2].strip('"') for text in answer.headers.get_all("Warning", []))
+        decoded = json.loads(content) if answer.headers.get_content_type() == "application/json" else {"text": content.decode()}
+        return Reply(answer.status, decoded, warnings)
+
+    def namespace(self, **labels: str) -> str:
+        """Creates a namespace with a name of its own; dots in label keys are written as double underscores."""
+        name = f"test-{next(self._names)}"
+        metadata = {"name": name, "labels": {key.replace("__", "."): value for key, value in labels.items()}}
+        reply = self.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        assert reply.status == 201, reply.body
+        return name
+
+    def apply(self, *objects: Node) -> None:
+        """Applies objects as the admin."""
+        done = self.kubectl("apply", "--server-side", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": list(objects)})
+        assert done.code == 0, done.stderr
+
+    def install(self, *crds: Node) -> None:
+        """Installs CustomResourceDefinitions and waits until each is served in every version."""
+        self.apply(*crds)
+        for crd in crds:
+            for version in crd["spec"]["versions"]:
+                path = f"/apis/{crd['spec']['group']}/{version['name']}/{crd['spec']['names']['plural']}?limit=1"
+                wait_until(partial(self._serves, path), f"{path} being served", self.server)
+
+    def _serves(self, path: str) -> bool:
+        return self.request("GET", path).status == 200
+
+
+@contextlib.contextmanager
+def control_plane(assets: Path, home: Path, *, controllers: bool = False) -> Iterator[ControlPlane]:
+    """Runs etcd and kube-apiserver, and kube-controller-manager with `controllers`, until the end of the block.
+
+    Raises StartError with the tail of the log of what did not come up.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    _write_keys(home)
+    client, peer, port, controller_port = free_ports(4)
+    with contextlib.ExitStack() as stack:
+        etcd = stack.enter_context(running(Process("etcd", _etcd(assets, home, client, peer), home / "etcd.log")))
+        wait_until(lambda: _healthy(client), "etcd being healthy", etcd)
+        server = Process("kube-apiserver", _api_server(assets, home, client, port), home / "kube-apiserver.log")
+        stack.enter_context(running(server))
+        plane = ControlPlane(assets, home, port, server, 0.0)
+        wait_until(lambda: _ready(plane), "kube-apiserver being ready", etcd, server)
+        plane.started_in = time.monotonic() - began
+        _write_kubeconfig(plane)
+        plane.apply(*_ROLE)
+        if controllers:
+            command = _controllers(assets, home, controller_port)
+            stack.enter_context(running(Process("kube-controller-manager", command, home / "kube-controller-manager.log")))
+        yield plane
+
+
+def _write_keys(home: Path) -> None:
+    (home / "certs").mkdir(exist_ok=True)
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    (home / "accounts.key").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
+    (home / "tokens.csv").write_text("".join(f'{token},{name},{name},"{group}"\n' for name, (token, group) in _TOKENS.items()))
+
+
+def _etcd(assets: Path, home: Path, client: int, peer: int) -> list[str | Path]:
+    clients, peers = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+    return [
+        assets / "etcd",
+        "--unsafe-no-fsync",
+        f"--data-dir={home / 'etcd'}",
+        f"--listen-client-urls={clients}",
+        f"--advertise-client-urls={clients}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+    ]
+
+
+def _api_server(assets: Path, home: Path, etcd: int, port: int) -> list[str | Path]:
+    return [
+        assets / "kube-apiserver",
+        f"--etcd-servers=http://127.0.0.1:{etcd}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={port}",
+        f"--cert-dir={home / 'certs'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={home / 'accounts.key'}",
+        f"--service-account-signing-key-file={home / 'accounts.key'}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--authorization-mode=RBAC",
+        f"--token-auth-file={home / 'tokens.csv'}",
+        "--allow-privileged=true",
+        "--disable-admission-plugins=ServiceAccount",
+    ]
+
+
+def _controllers(assets: Path, home: Path, port: int) -> list[str | Path]:
+    return [
+        assets / "kube-controller-manager",
+        f"--kubeconfig={home / 'kubeconfig'}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={home / 'certs'}",
+        f"--service-account-private-key-file={home / 'accounts.key'}",
+        "--leader-elect=false",
+        "--use-service-account-credentials=false",
+    ]
+
+
+def _healthy(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    return False
+
+
+def _ready(plane: ControlPlane) -> bool:
+    if not plane.ca.exists():
+        return False
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        return plane.request("GET", "/readyz").status == 200
+    return False
+
+
+def _write_kubeconfig(plane: ControlPlane) -> None:
+    cluster = {"server": f"https://127.0.0.1:{plane.port}", "certificate-authority": str(plane.ca)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": ADMIN,
+        "clusters": [{"name": "plane", "cluster": cluster}],
+        "users": [{"name": name, "user": {"token": token}} for name, (token, _) in _TOKENS.items()],
+        "contexts": [{"name": name, "context": {"cluster": "plane", "user": name}} for name in _TOKENS],
+    }
+    plane.kubeconfig.write_text(json.dumps(config))
+    plane.kubeconfig.chmod(0o600)

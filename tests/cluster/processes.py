@@ -1,0 +1,119 @@
+"""Child processes that die with the tests, free ports, and waiting with a deadline. What is started is `harness.py`'s business."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Answer = TypeVar("Answer")
+_DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the child may only make system calls
+_PAUSE: Final = 0.05  # seconds between two questions to a process that is starting
+RUNNING: Final[list[Process]] = []  # in the order of their start; what a failing test shows the logs of
+
+
+class StartError(Exception):
+    """A process ended or kept silent instead of becoming ready; the text ends with the tail of its log."""
+
+
+class Process:
+    """One running program in a session of its own, so that Ctrl-C reaches only the tests, which then stop it in order.
+
+    The kernel kills it when the tests are killed. Its output goes to a file.
+    """
+
+    def __init__(self, name: str, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as output:
+            self._child = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - one system call, no lock, no allocation by us
+            )
+        RUNNING.append(self)
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._child.pid
+
+    def ended(self) -> int | None:
+        """Its exit status, None while it runs."""
+        return self._child.poll()
+
+    def text(self) -> str:
+        """All that it has written so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def tail(self, lines: int = 40) -> str:
+        """The last lines that it wrote."""
+        return "\n".join(self.text().splitlines()[-lines:])
+
+    def stop(self, patience: float = 20) -> int:
+        """Asks it to end, kills it when `patience` seconds were not enough, and returns its exit status."""
+        if self in RUNNING:
+            RUNNING.remove(self)
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGTERM)
+            try:
+                self._child.wait(patience)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+        return self._child.wait()
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        _LIBC.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def running(process: Process) -> Iterator[Process]:
+    """Stops the process at the end of the block, whatever happens in it."""
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+def wait_until(question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = 60) -> Answer:
+    """Asks until the answer is neither None nor False and returns it.
+
+    Raises StartError when one of the processes ends meanwhile, or after `patience` seconds.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        answer = question()
+        if answer is not None and answer is not False:
+            return answer
+        for process in processes:
+            if (status := process.ended()) is not None:
+                raise StartError(f"{process.name} ended with {status} before {what}:\n{process.tail()}")
+        if time.monotonic() > deadline:
+            raise StartError(f"{what} did not happen in {patience:.0f} s:\n" + "\n".join(process.tail() for process in processes))
+        time.sleep(_PAUSE)
+
+
+def free_ports(count: int) -> list[int]:
+    """Picks ports of 127.0.0.1 that nobody listens on now, each different."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

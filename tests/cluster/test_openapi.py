@@ -1,0 +1,14 @@
+"""The embedded Kubernetes types are those of the API server that the tests run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.cluster.openapi import FILE, fetched, rendered
+
+if TYPE_CHECKING:
+    from tests.cluster.harness import ControlPlane
+
+
+def test_the_definitions_are_those_of_the_api_server(alpha: ControlPlane) -> None:
+    assert FILE.read_bytes() == rendered(fetched(alpha)), "stale: run python -m tests.cluster.openapi"

@@ -1,0 +1,71 @@
+"""DYN704: inter-pod failover that is switched on or off later."""
+
+from policies.at import At
+from policies.domain import interpod_failover
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import COMPONENT, SERVICES, Hits, rule
+
+
+@rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def failover_interpod_immutable(at: At) -> Hits:
+    """Inter-pod failover is switched on or off after creation.
+
+    Why
+        Standby engines in pods of their own belong to the set of pods that is made once, when the component is created.
+
+    Fix
+        Put the old `failover` block back, or create the component under another name.
+
+    Bad
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker: {componentType: worker, resources: {limits: {gpu: "1"}}, gpuMemoryService: {enabled: true, mode: interPod}}
+        --- # becomes
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: interPod, numShadows: 1}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: interPod, numShadows: 1}
+        --- # becomes
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              replicas: 2
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: interPod, numShadows: 1}
+        ```
+    """
+    if at.old is not None and interpod_failover(at.value) != interpod_failover(at.old):
+        on = interpod_failover(at.value)
+        yield at.immutable(
+            "failover", "must not become interPod after creation" if on else "must stay interPod, and enabled, after creation"
+        )
+
+
+@failover_interpod_immutable.in_1_2(
+    "Q-09", because="A standalone component is as little able to gain or lose standby pods as one of a graph.", where=SERVICES
+)
+def failover_interpod_immutable_in_1_2(at: At) -> Hits:
+    """Only services of a graph are held to it."""
+    yield from failover_interpod_immutable.check(at)

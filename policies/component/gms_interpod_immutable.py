@@ -1,0 +1,57 @@
+"""DYN703: a GPU memory service that moves into pods of its own, or out of them."""
+
+from policies.at import At
+from policies.domain import interpod_gms
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import COMPONENT, SERVICES, Hits, rule
+
+
+@rule("DYN703", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def gms_interpod_immutable(at: At) -> Hits:
+    """The GPU memory service moves into pods of its own, or out of them.
+
+    Why
+        In mode interPod weights live in pods beside the engines, with claims that all of them share; that set of pods is made once.
+        Inside the pod (intraPod) the memory service may be switched on and off freely.
+
+    Fix
+        Put the old layout back, or create the component under another name.
+
+    Bad
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services: {worker: {componentType: worker, resources: {limits: {gpu: "1"}}}}
+        --- # becomes
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService:
+                enabled: true
+                mode: interPod  # expect
+        ```
+
+    Good
+        ```yaml
+        spec: {services: {worker: {componentType: worker, resources: {limits: {gpu: "1"}}}}}
+        --- # becomes
+        spec:
+          services:
+            worker: {componentType: worker, resources: {limits: {gpu: "1"}}, gpuMemoryService: {enabled: true, mode: intraPod}}
+        ```
+    """
+    if at.old is not None and interpod_gms(at.value) != interpod_gms(at.old):
+        text = "must not become interPod after creation" if interpod_gms(at.value) else "must stay interPod, and enabled, after creation"
+        yield at.immutable("gpuMemoryService.mode", text, value=at.get("gpuMemoryService.mode"))
+
+
+@gms_interpod_immutable.in_1_2(
+    "Q-09", because="A standalone component is as little able to move its memory service as one of a graph.", where=SERVICES
+)
+def gms_interpod_immutable_in_1_2(at: At) -> Hits:
+    """Only services of a graph are held to it."""
+    yield from gms_interpod_immutable.check(at)

@@ -1,0 +1,46 @@
+"""DYND04: the image that profiles a request."""
+
+from collections.abc import Iterator
+
+from policies.at import At
+from policies.edit import Edit
+from policies.review import CREATE
+from policies.rule import DGDR, default
+
+_REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
+
+
+@default("DYND04", where={DGDR: ""}, on=(CREATE,), needs=("operatorVersion",))
+def mut_dgdr_image(at: At) -> Iterator[Edit]:
+    """A request without an image is profiled by the one that belongs to the operator's version.
+
+    Why
+        Profiler and operator are released together. Build metadata of the version (`+...`) is no part of the tag, which can't hold a plus.
+
+    Before
+        ```yaml
+        # facts: {operatorVersion: 1.2.0+build.7}
+        spec: {model: m}
+        ```
+
+    After
+        ```yaml
+        spec: {model: m, image: "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.2.0"}
+        ```
+    """
+    yield from _image(at, keep_build=False)
+
+
+@mut_dgdr_image.in_1_2("G-27", because="A version with build metadata made an image tag that no registry accepts.")
+def mut_dgdr_image_in_1_2(at: At) -> Iterator[Edit]:
+    """The version goes into the tag as it is."""
+    yield from _image(at, keep_build=True)
+
+
+def _image(at: At, *, keep_build: bool) -> Iterator[Edit]:
+    if at.get("spec.image"):
+        return
+    version = at.fact("operatorVersion")
+    tag = version if keep_build else version.partition("+")[0]
+    if tag not in ("", "unknown"):
+        yield at.set("spec.image", f"{_REPOSITORY}:{tag}")

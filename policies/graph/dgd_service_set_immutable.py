@@ -1,0 +1,41 @@
+"""DYN708: services that come or go in an existing graph."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import GRAPH_OBJECT, Hits, rule
+
+
+@rule("DYN708", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def dgd_service_set_immutable(at: At) -> Hits:
+    """A service is added to an existing graph, taken from it, or renamed.
+
+    Why
+        The pods of a graph are created as one set; a set can change its sizes but not its members.
+
+    Fix
+        Keep the names. To park a service set its `replicas` to 0; for another set of services create another graph.
+
+    Bad
+        ```yaml
+        spec: {services: {frontend: {}, worker: {}}}
+        --- # becomes
+        spec:
+          services: {frontend: {}, decoder: {}}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec: {services: {frontend: {}, worker: {replicas: 2}}}
+        --- # becomes
+        spec: {services: {worker: {replicas: 0}, frontend: {}}}
+        ```
+    """
+    if at.old is None:
+        return
+    # names count, whatever lies under them: a null service is the business of another rule
+    now, before = set(at.get("spec.services") or ()), set((at.old.get("spec") or {}).get("services") or ())
+    if not now or now == before:  # no services at all: the rule dgd-services-required speaks
+        return
+    changes = [f"{word} {', '.join(sorted(names))}" for word, names in (("added", now - before), ("removed", before - now)) if names]
+    yield at.immutable("spec.services", f"must keep the services that the graph was created with: {'; '.join(changes)}")

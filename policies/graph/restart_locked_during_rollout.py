@@ -1,0 +1,47 @@
+"""DYN709: a restart while a rolling update goes on."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import GRAPH_OBJECT, Hits, rule
+
+_ROLLING = ("Pending", "InProgress")
+
+
+@rule("DYN709", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
+def restart_locked_during_rollout(at: At) -> Hits:
+    """A restart is asked for while a rolling update goes on.
+
+    Why
+        Both replace pods in an order of their own; together they could take down more of the graph than either may.
+        The stored status decides, not one that comes with the update.
+
+    Fix
+        Wait until `status.rollingUpdate.phase` is Completed or Failed, then set the new restart id.
+
+    Bad
+        ```yaml
+        spec: {restart: {id: monday}}
+        status: {rollingUpdate: {phase: InProgress}}
+        --- # becomes
+        spec:
+          restart:
+            id: tuesday  # expect
+        ```
+
+    Good
+        ```yaml
+        spec: {restart: {id: monday}}
+        status: {rollingUpdate: {phase: Completed}}
+        --- # becomes
+        spec: {restart: {id: tuesday}}
+        ```
+    """
+    old = at.old
+    phase = ((old.get("status") or {}).get("rollingUpdate") or {}).get("phase") if old else None
+    if phase not in _ROLLING:
+        return
+    now, before = at.get("spec.restart.id") or "", ((old.get("spec") or {}).get("restart") or {}).get("id") or ""
+    if now != before:
+        text = f'must stay "{before}" while a rolling update goes on (status.rollingUpdate.phase is "{phase}"), got "{now}"'
+        yield at.forbidden("spec.restart.id", text)

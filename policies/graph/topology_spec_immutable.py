@@ -1,0 +1,62 @@
+"""DYN706: a graph that changes where its pods are packed."""
+
+from typing import Any
+
+from policies.at import At
+from policies.order import Stage
+from policies.review import UPDATE, Fields
+from policies.rule import GRAPH_OBJECT, Hits, rule
+
+_FIELDS = ("topologyProfile", "packDomain")
+
+
+@rule("DYN706", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def topology_spec_immutable(at: At) -> Hits:
+    """The topology constraint of a graph changes after creation.
+
+    Why
+        Pods are placed once; a new constraint would hold for some of them and not for others.
+
+    Fix
+        Put the old constraint back, or create the graph anew with the other one.
+
+    Bad
+        ```yaml
+        spec: {topologyConstraint: {topologyProfile: default, packDomain: zone}}
+        --- # becomes
+        spec:
+          topologyConstraint: {topologyProfile: default, packDomain: rack}  # expect
+        ```
+        Adding a constraint, or taking it away, is a change too.
+        ```yaml
+        spec: {topologyConstraint: {topologyProfile: default, packDomain: zone}}
+        --- # becomes
+        spec:  # expect
+          backendFramework:
+        ```
+
+    Good
+        ```yaml
+        spec: {topologyConstraint: {topologyProfile: default, packDomain: zone}}
+        --- # becomes
+        spec: {topologyConstraint: {topologyProfile: default, packDomain: zone}, envs: [{name: A, value: b}]}
+        ```
+    """
+    if at.old is None:
+        return
+    now, before = at.get("spec.topologyConstraint"), (at.old.get("spec") or {}).get("topologyConstraint")
+    if now is not None and before is not None:
+        if _values(now) != _values(before):
+            yield at.immutable("spec.topologyConstraint", f"must stay {_shown(before)}, got {_shown(now)}")
+    elif before is not None:
+        yield at.immutable("spec.topologyConstraint", f"must stay {_shown(before)}, got none")
+    elif now is not None:
+        yield at.immutable("spec.topologyConstraint", "must not be added to an existing graph")
+
+
+def _values(constraint: Fields) -> list[Any]:
+    return [constraint.get(field) or "" for field in _FIELDS]
+
+
+def _shown(constraint: Fields) -> str:
+    return " and ".join(f'{field} "{value}"' for field, value in zip(_FIELDS, _values(constraint), strict=True))

@@ -1,0 +1,38 @@
+"""DYN713: a model that changes its base model."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import MODEL_KIND, Hits, rule
+
+
+@rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def model_base_name_immutable(at: At) -> Hits:
+    """The base model of a model changes after creation.
+
+    Why
+        The endpoints that serve a model are found by the name of its base model; those found before would be lost without being told.
+
+    Fix
+        Put the old name back, or create another DynamoModel.
+
+    Bad
+        ```yaml
+        spec: {baseModelName: one}
+        --- # becomes
+        spec:
+          baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+        ```
+
+    Good
+        ```yaml
+        spec: {baseModelName: one, modelName: one}
+        --- # becomes
+        spec: {baseModelName: one, modelName: two}
+        ```
+    """
+    if at.old is None:
+        return
+    now, before = at.get("spec.baseModelName") or "", (at.old.get("spec") or {}).get("baseModelName") or ""
+    if now != before:
+        yield at.immutable("spec.baseModelName", f'must stay "{before}" once the model exists, got "{now}"', value=now)

@@ -1,0 +1,54 @@
+"""DYN555: a LoRA model at an address that workers can't load from."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import MODEL, Hits, rule
+
+_SCHEMES = ("s3://", "hf://")
+
+
+@rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
+def model_lora_uri_scheme(at: At) -> Hits:
+    """The address of a LoRA model is neither s3:// nor hf://, or nothing follows.
+
+    Why
+        Workers load LoRA weights from object stores that speak S3 and from Hugging Face, and from nowhere else.
+
+    Fix
+        Write s3://bucket/path or hf://organisation/repository, the scheme in lower case.
+
+    Bad
+        ```yaml
+        spec:
+          modelType: lora
+          source:
+            uri: S3://bucket/adapter  # expect
+        ```
+        A scheme alone names nothing.
+        ```yaml
+        spec:
+          modelType: lora
+          source:
+            uri: "hf://"  # expect
+        ```
+
+    Good
+        ```yaml
+        spec: {modelType: lora, source: {uri: "hf://acme/adapter"}}
+        ```
+    """
+    uri = at.get("source.uri")
+    if not uri:
+        return
+    if not uri.startswith(_SCHEMES):
+        yield at.invalid("source.uri", uri, f'must begin with s3:// or hf://, got "{uri}"')
+    elif not uri[len(_SCHEMES[0]) :].strip(" /"):
+        yield at.invalid("source.uri", uri, f'must name a bucket or repository after the scheme, got "{uri}"')
+
+
+@model_lora_uri_scheme.in_1_2("G-21", because="A scheme with nothing after it was accepted; loading such a model always fails.")
+def model_lora_uri_scheme_in_1_2(at: At) -> Hits:
+    """Only the scheme is looked at."""
+    uri = at.get("source.uri")
+    if uri and not uri.startswith(_SCHEMES):
+        yield at.invalid("source.uri", uri, f'must begin with s3:// or hf://, got "{uri}"')

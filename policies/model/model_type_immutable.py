@@ -1,0 +1,38 @@
+"""DYN712: a model that changes its type."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import MODEL_KIND, Hits, rule
+
+
+@rule("DYN712", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
+def model_type_immutable(at: At) -> Hits:
+    """The type of a model changes after creation.
+
+    Why
+        Base models, LoRA and adapters are loaded in different ways; what is loaded already would stay behind.
+
+    Fix
+        Put the old type back, or create another DynamoModel.
+
+    Bad
+        ```yaml
+        spec: {modelType: base}
+        --- # becomes
+        spec:
+          modelType: adapter  # expect: model-type-immutable, warn-model-type-change
+        ```
+
+    Good
+        ```yaml
+        spec: {modelType: base, modelName: one}
+        --- # becomes
+        spec: {modelType: base, modelName: two}
+        ```
+    """
+    if at.old is None:
+        return
+    now, before = at.get("spec.modelType") or "", (at.old.get("spec") or {}).get("modelType") or ""
+    if now != before:
+        yield at.immutable("spec.modelType", f'must stay "{before}" once the model exists, got "{now}"', value=now)

@@ -1,0 +1,38 @@
+"""DYN905: what a change of the base model would do."""
+
+from policies.at import At
+from policies.finding import Level
+from policies.order import Stage
+from policies.review import UPDATE
+from policies.rule import MODEL_KIND, Hits, rule
+
+
+@rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
+def warn_base_model_change(at: At) -> Hits:
+    """An update asks for another base model.
+
+    Why
+        It is refused as well; the warning says what it would have meant, for people who think of deleting and creating anew.
+
+    Fix
+        Make sure that workers of the new base model run before you create a DynamoModel for it.
+
+    Bad
+        ```yaml
+        spec: {baseModelName: one}
+        --- # becomes
+        spec:
+          baseModelName: other  # expect: model-base-name-immutable, warn-base-model-change
+        ```
+
+    Good
+        ```yaml
+        spec: {baseModelName: one}
+        --- # becomes
+        spec: {baseModelName: one}
+        ```
+    """
+    if at.old is None:
+        return
+    if (at.get("spec.baseModelName") or "") != ((at.old.get("spec") or {}).get("baseModelName") or ""):
+        yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")

@@ -1,0 +1,60 @@
+"""DYN505: an override that is no graph."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import REQUEST, Difference, Hits, rule
+
+_KIND = "DynamoGraphDeployment"
+_GROUP = "nvidia.com"
+
+
+@rule(
+    "DYN505",
+    where=REQUEST,
+    when="overrides",
+    stage=Stage.REQUEST,
+    current_only=Difference(("G-17",), "Any object was accepted as an override of the graph, a Pod too; it could only fail later."),
+)
+def dgdr_override_kind(at: At) -> Hits:
+    """The object in `overrides.dgd` isn't a graph.
+
+    Why
+        It is merged over the graph that the search found; an object of another kind has no field in common with one.
+
+    Fix
+        Set `kind: DynamoGraphDeployment` and an `apiVersion` of the group nvidia.com.
+
+    Bad
+        ```yaml
+        spec:
+          overrides:
+            dgd:
+              apiVersion: nvidia.com/v1alpha1
+              kind: Pod  # expect
+        ```
+        ```yaml
+        spec:
+          overrides:
+            dgd:
+              apiVersion: example.com/v1  # expect
+              kind: DynamoGraphDeployment
+        ```
+
+    Good
+        ```yaml
+        spec: {overrides: {dgd: {apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: {backendFramework: vllm}}}}
+        ```
+    """
+    graph = at.get("overrides.dgd")
+    # free-form: whatever JSON stands there reached us undecoded
+    if not isinstance(graph, dict):
+        return
+    kind, version = _text(graph.get("kind")), _text(graph.get("apiVersion"))
+    if kind != _KIND:
+        yield at.invalid("overrides.dgd.kind", kind, f'must be {_KIND}, got "{kind}"')
+    if version.partition("/")[0] != _GROUP or "/" not in version:
+        yield at.invalid("overrides.dgd.apiVersion", version, f'must be a version of the group {_GROUP}, got "{version}"')
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

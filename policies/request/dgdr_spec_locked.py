@@ -1,0 +1,67 @@
+"""DYN711: a request that changes while it is worked on."""
+
+from policies.at import At
+from policies.finding import Finding
+from policies.order import Stage
+from policies.request._sameness import same_meaning, same_text
+from policies.review import UPDATE
+from policies.rule import DGDR, Hits, rule
+
+_LOCKED = ("Profiling", "Deploying", "Deployed")
+
+
+@rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
+def dgdr_spec_locked(at: At) -> Hits:
+    """The spec of a request changes while the request is worked on.
+
+    Why
+        From profiling on, jobs and graphs exist that were made from the spec; a change would reach none of them.
+        The stored status decides, not one that comes with the update.
+
+    Fix
+        Put the old spec back, or create another request.
+
+    Bad
+        ```yaml
+        spec: {model: one}
+        status: {phase: Profiling}
+        --- # becomes
+        spec: {model: two}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec: {model: one}
+        status: {phase: Ready}
+        --- # becomes
+        spec: {model: two}
+        ```
+        Writing an empty block down changes nothing.
+        ```yaml
+        spec: {model: one}
+        status: {phase: Deployed}
+        --- # becomes
+        spec: {model: one, hardware: {}}
+        ```
+    """
+    phase = _phase(at)
+    if phase in _LOCKED and not same_meaning(at.old.get("spec") or {}, at.get("spec") or {}):
+        yield _finding(at, phase)
+
+
+@dgdr_spec_locked.in_1_2(
+    "Q-34", because="Specs were compared as text, so an empty block or another order of keys in a free-form part counted as a change."
+)
+def dgdr_spec_locked_in_1_2(at: At) -> Hits:
+    """Specs are compared as they would be written."""
+    phase = _phase(at)
+    if phase in _LOCKED and not same_text(at.old.get("spec") or {}, at.get("spec") or {}):
+        yield _finding(at, phase)
+
+
+def _phase(at: At) -> str:
+    return ((at.old or {}).get("status") or {}).get("phase") or ""
+
+
+def _finding(at: At, phase: str) -> Finding:
+    return at.forbidden("spec", f'must not change while the request is worked on: its phase is "{phase}"')

@@ -1,0 +1,53 @@
+"""DYN501: a thorough search over no particular backend."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.review import CREATE
+from policies.rule import REQUEST, Hits, rule
+
+_BACKENDS = ("sglang", "trtllm", "vllm")
+
+
+@rule("DYN501", where=REQUEST, when="searchStrategy=thorough", stage=Stage.REQUEST)
+def dgdr_thorough_needs_backend(at: At) -> Hits:
+    """A thorough search is asked for without naming a backend.
+
+    Why
+        A thorough search deploys and measures real engines, which takes hours for one backend; it doesn't compare backends.
+
+    Fix
+        Name the backend, or use the search strategy rapid, which simulates and may choose the backend itself.
+
+    Bad
+        ```yaml
+        spec:
+          searchStrategy: thorough  # expect
+          backend: auto
+        ```
+        An update is held to the same.
+        ```yaml
+        spec: {searchStrategy: rapid, backend: auto}
+        --- # becomes
+        spec:
+          searchStrategy: thorough  # expect
+          backend: auto
+        ```
+
+    Good
+        ```yaml
+        spec: {searchStrategy: thorough, backend: vllm}
+        ```
+        ```yaml
+        spec: {searchStrategy: rapid, backend: auto}
+        ```
+    """
+    if at.value.get("backend") == "auto":
+        wanted = ", ".join(f'"{backend}"' for backend in _BACKENDS)
+        text = f'must not be "thorough" while backend is "auto": name one of {wanted}, or search rapid'
+        yield at.invalid("searchStrategy", "thorough", text)
+
+
+@dgdr_thorough_needs_backend.in_1_2("Q-30", because="An update could bring in what a creation may not; now both are checked.", on=(CREATE,))
+def dgdr_thorough_needs_backend_in_1_2(at: At) -> Hits:
+    """Only creations are checked."""
+    yield from dgdr_thorough_needs_backend.check(at)

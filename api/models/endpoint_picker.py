@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from api.models.facets import FreeForm, Part
+from api.models.facets import Anything, Part
 
 
 class Plugin(Part):
@@ -12,7 +12,7 @@ class Plugin(Part):
 
     name: str | None = Field(None, description="Name by which profiles refer to the plugin; its type when left out.")
     type: str = Field(description="Which implementation to load.")
-    parameters: FreeForm | None = Field(None, description="Settings of the plugin, in its own form.")
+    parameters: Anything = Field(None, description="Settings of the plugin, in its own form; of any type.")
 
 
 class ProfilePlugin(Part):

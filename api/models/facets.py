@@ -63,6 +63,7 @@ Int64: TypeAlias = Annotated[int, Facets({"format": "int64"})]
 Float32: TypeAlias = Annotated[float, Facets({"format": "float"})]
 Time: TypeAlias = Annotated[str, Facets({"format": "date-time"})]
 Texts: TypeAlias = dict[str, str]
+Anything: TypeAlias = Annotated[Any, Facets({"x-kubernetes-preserve-unknown-fields": True}, whole=True)]
 FreeForm: TypeAlias = Annotated[dict[str, Any], Facets(FREE_FORM, whole=True)]
 EmbeddedObject: TypeAlias = Annotated[dict[str, Any], Facets({**FREE_FORM, "x-kubernetes-embedded-resource": True}, whole=True)]
 Quantity: TypeAlias = Annotated[

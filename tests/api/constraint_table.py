@@ -62,7 +62,7 @@ EPP: Final[tuple[Row, ...]] = (
     ("configMapRef", {"$ref": "io.k8s.api.core.v1.ConfigMapKeySelector"}),
     ("config", {"type": "object", "x-kubernetes-preserve-unknown-fields": True, **needs("plugins", "schedulingProfiles")}),
     ("config.plugins[]", needs("type")),
-    ("config.plugins[].parameters", FREE),
+    ("config.plugins[].parameters", {"x-kubernetes-preserve-unknown-fields": True, "type": None}),
     ("config.schedulingProfiles[]", needs("name", "plugins")),
     ("config.schedulingProfiles[].plugins[]", needs("pluginRef")),
     ("config.schedulingProfiles[].plugins[].weight", {"type": "integer"}),

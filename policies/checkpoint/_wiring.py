@@ -1,0 +1,69 @@
+"""How a checkpoint's pod must be wired for the GPU memory service: names, look-ups in the pod template, and what makes a client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from policies.review import Fields
+
+CLAIM: Final = "intrapod-shared-gpu"
+VOLUME: Final = "gms-intrapod-control"
+SOCKETS: Final = "/gms-intrapod-control"
+SOCKET_ENV: Final = "GMS_SOCKET_DIR"
+SERVER: Final = "gms-server"
+BY_AUTHOR: Final = "this field only describes the pod and changes nothing in it"
+
+
+def pod(spec: Fields) -> Fields:
+    """The pod spec of the checkpoint's job, empty when absent."""
+    template = (spec.get("job") or {}).get("podTemplateSpec") or {}
+    return template.get("spec") or {}
+
+
+def named(entries: list[Fields] | None) -> dict[str, Fields]:
+    """Entries of a list by their names, the first of each name."""
+    found: dict[str, Fields] = {}
+    for entry in entries or ():
+        if entry:
+            found.setdefault(entry.get("name") or "", entry)
+    return found
+
+
+def target_name(spec: Fields) -> str:
+    """The name of the container that is saved."""
+    return (spec.get("job") or {}).get("targetContainerName") or "main"
+
+
+def target(spec: Fields) -> Fields | None:
+    """The container that is saved; only regular ones count."""
+    return named(pod(spec).get("containers")).get(target_name(spec))
+
+
+def server(spec: Fields) -> Fields | None:
+    """The memory server; only init containers count."""
+    return named(pod(spec).get("initContainers")).get(SERVER)
+
+
+def clients(spec: Fields) -> list[tuple[str, Fields]]:
+    """Every container that must reach the server, itself included, each once; those that are not there are other rules' business."""
+    regular = named(pod(spec).get("containers"))
+    wanted = dict.fromkeys((target_name(spec), *((spec.get("gpuMemoryService") or {}).get("extraClientContainers") or ())))
+    found = [(name, regular[name]) for name in wanted if name in regular]
+    serving = server(spec)
+    return [*found, (SERVER, serving)] if serving is not None else found
+
+
+def claims_gpus(container: Fields) -> bool:
+    """Whether a container has its share of the pod's claim."""
+    return CLAIM in named((container.get("resources") or {}).get("claims"))
+
+
+def mounts_sockets(container: Fields) -> bool:
+    """Whether a container mounts the volume of the sockets where all expect it; one matching mount is enough."""
+    return any(mount and mount.get("name") == VOLUME and mount.get("mountPath") == SOCKETS for mount in container.get("volumeMounts") or ())
+
+
+def knows_sockets(container: Fields) -> bool:
+    """Whether a container is told the folder of the sockets; one matching entry among duplicates is enough."""
+    return any(entry and entry.get("name") == SOCKET_ENV and entry.get("value") == SOCKETS for entry in container.get("env") or ())

@@ -1,0 +1,92 @@
+"""DYN427: a container that isn't told where the sockets are."""
+
+from policies.at import At
+from policies.checkpoint._wiring import BY_AUTHOR, SOCKET_ENV, SOCKETS, clients, knows_sockets
+from policies.domain import enabled
+from policies.order import Stage
+from policies.rule import CHECKPOINT, Hits, rule
+
+
+@rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
+def ckpt_client_env(at: At) -> Hits:
+    """A container of a checkpoint with a GPU memory service isn't told where the server's sockets are.
+
+    Why
+        Engine and server look for their sockets in the folder that GMS_SOCKET_DIR names. The GPU memory service of a checkpoint
+        only describes the pod; the operator changes nothing in the pod template, so its author wires it.
+
+    Fix
+        Set the environment variable GMS_SOCKET_DIR to /gms-intrapod-control in the container.
+
+    Bad
+        ```yaml
+        # facts: {allowGmsSnapshot: true}
+        spec:
+          gpuMemoryService: {enabled: true}  # expect
+          job:
+            podTemplateSpec:
+              spec:
+                resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
+                volumes: [{name: gms-intrapod-control, emptyDir: {}}]
+                initContainers:
+                  - name: gms-server
+                    restartPolicy: Always
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+                containers:
+                  - name: main
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+        ```
+        The server itself, and every extra client, needs the same.
+        ```yaml
+        # facts: {allowGmsSnapshot: true}
+        spec:
+          gpuMemoryService: {enabled: true}  # expect
+          job:
+            podTemplateSpec:
+              spec:
+                resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
+                volumes: [{name: gms-intrapod-control, emptyDir: {}}]
+                initContainers:
+                  - name: gms-server
+                    restartPolicy: Always
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                containers:
+                  - name: main
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+        ```
+
+    Good
+        ```yaml
+        # facts: {allowGmsSnapshot: true}
+        spec:
+          gpuMemoryService: {enabled: true}
+          job:
+            podTemplateSpec:
+              spec:
+                resourceClaims: [{name: intrapod-shared-gpu, resourceClaimTemplateName: gpus}]
+                volumes: [{name: gms-intrapod-control, emptyDir: {}}]
+                initContainers:
+                  - name: gms-server
+                    restartPolicy: Always
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+                containers:
+                  - name: main
+                    resources: {claims: [{name: intrapod-shared-gpu}]}
+                    volumeMounts: [{name: gms-intrapod-control, mountPath: /gms-intrapod-control}]
+                    env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
+        ```
+    """
+    if not enabled(at.value["gpuMemoryService"]):
+        return
+    for name, container in clients(at.value):
+        if not knows_sockets(container):
+            text = f'must be prepared in the pod template: container "{name}": env has no {SOCKET_ENV} with the value {SOCKETS}'
+            yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")

@@ -1,0 +1,37 @@
+"""DYN164: a KV transfer policy with a malformed domain."""
+
+from policies.at import At
+from policies.domain import is_domain
+from policies.order import Stage
+from policies.rule import KV_TRANSFER, Hits, rule
+
+
+@rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
+def kvt_domain_format(at: At) -> Hits:
+    """A KV transfer policy's domain is malformed.
+
+    Why
+        Domains are named in lower-case letters, digits and dashes, as those of a ClusterTopology are.
+
+    Fix
+        Write lower-case letters, digits and dashes, with a letter or digit at both ends.
+
+    Bad
+        ```yaml
+        spec:
+          experimental:
+            kvTransferPolicy:
+              labelKey: topology.kubernetes.io/zone
+              domain: zone-  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          experimental:
+            kvTransferPolicy: {labelKey: topology.kubernetes.io/zone, domain: zone}
+        ```
+    """
+    domain = at.value["domain"]
+    if domain and not is_domain(domain):
+        yield at.invalid("domain", domain, f'must be lower-case letters, digits and inner dashes, got "{domain}"')

@@ -1,0 +1,48 @@
+"""DYN127: access modes that Kubernetes doesn't have."""
+
+from typing import Final
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import CLAIMS, Difference, Hits, rule
+
+_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+
+
+@rule(
+    "DYN127",
+    where=CLAIMS,
+    when="volumeAccessMode",
+    stage=Stage.STORAGE,
+    current_only=Difference(("G-07",), "a claim that the API server is sure to refuse is refused with the graph"),
+)
+def pvc_access_mode_enum(at: At) -> Hits:
+    """A claim is to be created with an access mode that doesn't exist.
+
+    Why
+        Kubernetes knows four access modes and refuses a claim with any other, long after the graph was accepted.
+
+    Fix
+        Write one of the four modes as Kubernetes spells them; short forms such as `RWX` are not understood.
+
+    Bad
+        ```yaml
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: shared
+              size: 100Gi
+              volumeAccessMode: RWX  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+        ```
+    """
+    mode = at.value["volumeAccessMode"]
+    if at.value.get("create") and mode and mode not in _MODES:
+        yield at.not_supported("volumeAccessMode", mode, _MODES)

@@ -1,0 +1,45 @@
+"""DYN125: claims to be created with a negative size."""
+
+from api.quantity import parse
+from policies.at import At
+from policies.order import Stage
+from policies.rule import CLAIMS, Difference, Hits, rule
+
+
+@rule(
+    "DYN125",
+    where=CLAIMS,
+    when="create",
+    stage=Stage.STORAGE,
+    current_only=Difference(("G-07",), "a claim that the API server is sure to refuse is refused with the graph"),
+)
+def pvc_size_negative(at: At) -> Hits:
+    """A claim is to be created with a negative size.
+
+    Why
+        No storage has less than nothing. The graph would be accepted and its claim never created.
+
+    Fix
+        Remove the sign.
+
+    Bad
+        ```yaml
+        spec:
+          pvcs:
+            - name: models
+              create: true
+              storageClass: shared
+              size: -100Gi  # expect
+              volumeAccessMode: ReadWriteMany
+        ```
+
+    Good
+        ```yaml
+        spec:
+          pvcs:
+            - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
+        ```
+    """
+    size = at.value.get("size")
+    if at.value["create"] and size is not None and parse(size) < 0:
+        yield at.invalid("size", size, f"must be more than zero, got {size}")

@@ -1,0 +1,51 @@
+"""DYN134: an order of a restart that leaves services out."""
+
+from typing import Final
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import RESTART, Hits, rule
+
+_NAMED: Final = 10  # missing services that the message names
+
+
+@rule("DYN134", where=RESTART, when="strategy", stage=Stage.RESTART)
+def restart_order_count(at: At) -> Hits:
+    """The order of a restart has not as many names as the graph has services.
+
+    Why
+        A sequential restart goes through the order and ends after its last name. Services that are left out would just keep running.
+
+    Fix
+        Name every service of the graph once, or leave `order` out for the alphabetical one.
+
+    Bad
+        ```yaml
+        spec:
+          services: {frontend: {}, worker: {}}
+          restart:
+            id: second
+            strategy:
+              order: [frontend]  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services: {frontend: {}, worker: {}}
+          restart:
+            id: second
+            strategy: {order: [frontend, worker]}
+        ```
+    """
+    strategy = at.value["strategy"]
+    order = strategy.get("order")
+    if not order or strategy.get("type") == "Parallel":
+        return
+    services = at.review.spec.get("services") or {}
+    named = {name or "" for name in order}
+    if len(named) != len(services):
+        missing = sorted(services.keys() - named)
+        left_out = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
+        text = f"must name all {len(services)} services, got {len(named)} different names"
+        yield at.invalid("strategy.order", None, f"{text}; missing: {left_out}" if missing else text)

@@ -1,0 +1,38 @@
+"""DYN132: an order for a restart that has none."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import RESTART, Hits, rule
+
+
+@rule("DYN132", where=RESTART, when="strategy", stage=Stage.RESTART)
+def restart_order_parallel(at: At) -> Hits:
+    """A parallel restart names an order.
+
+    Why
+        All services restart at once under the strategy `Parallel`, so an order can't be kept and hints at a misunderstanding.
+
+    Fix
+        Remove `order`, or choose the type `Sequential`.
+
+    Bad
+        ```yaml
+        spec:
+          restart:
+            id: second
+            strategy:
+              type: Parallel
+              order: [frontend]  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          restart:
+            id: second
+            strategy: {type: Parallel}
+        ```
+    """
+    strategy = at.value["strategy"]
+    if strategy.get("type") == "Parallel" and strategy.get("order"):
+        yield at.forbidden("strategy.order", 'must be empty while the type is "Parallel"')

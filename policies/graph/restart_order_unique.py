@@ -1,0 +1,48 @@
+"""DYN133: a service twice in the order of a restart."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import RESTART, Hits, rule
+
+
+@rule("DYN133", where=RESTART, when="strategy", stage=Stage.RESTART)
+def restart_order_unique(at: At) -> Hits:
+    """A service stands twice in the order of a restart.
+
+    Why
+        Each service restarts once. A second mention leaves open which of the two places counts.
+
+    Fix
+        Remove the second mention.
+
+    Bad
+        ```yaml
+        spec:
+          services: {frontend: {}, worker: {}}
+          restart:
+            id: second
+            strategy:
+              order:
+                - frontend
+                - worker
+                - frontend  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services: {frontend: {}, worker: {}}
+          restart:
+            id: second
+            strategy: {order: [worker, frontend]}
+        ```
+    """
+    strategy = at.value["strategy"]
+    if strategy.get("type") == "Parallel":
+        return
+    seen: set[str] = set()
+    for index, entry in enumerate(strategy.get("order") or ()):
+        name = entry or ""  # a null entry reads as an empty name
+        if name in seen:
+            yield at.duplicate(("strategy", "order", index), name, f'must name each service once, got "{name}" again')
+        seen.add(name)

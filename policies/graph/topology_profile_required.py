@@ -1,0 +1,33 @@
+"""DYN145: a topology constraint without a topology."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import TOPOLOGY, Hits, rule
+
+
+@rule("DYN145", where=TOPOLOGY, stage=Stage.TOPOLOGY)
+def topology_profile_required(at: At) -> Hits:
+    """The graph's topology constraint names no ClusterTopology.
+
+    Why
+        Domains such as `rack` mean something only within a ClusterTopology, which lists them from broad to narrow.
+
+    Fix
+        Write the name of a ClusterTopology of the cluster as `topologyProfile`.
+
+    Bad
+        ```yaml
+        spec:
+          topologyConstraint:
+            topologyProfile: ""  # expect
+            packDomain: zone
+        ```
+
+    Good
+        ```yaml
+        spec:
+          topologyConstraint: {topologyProfile: default, packDomain: zone}
+        ```
+    """
+    if not at.value.get("topologyProfile"):
+        yield at.required("topologyProfile", "must name a ClusterTopology, got nothing")

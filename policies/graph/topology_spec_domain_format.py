@@ -1,0 +1,35 @@
+"""DYN141: a graph's topology domain that can't be one."""
+
+from policies.at import At
+from policies.domain import is_domain
+from policies.order import Stage
+from policies.rule import TOPOLOGY, Hits, rule
+
+
+@rule("DYN141", where=TOPOLOGY, when="packDomain", stage=Stage.TOPOLOGY)
+def topology_spec_domain_format(at: At) -> Hits:
+    """The graph's topology domain is malformed.
+
+    Why
+        Domains are named in lower-case letters, digits and dashes. Any other spelling can't be found in a ClusterTopology.
+
+    Fix
+        Write the domain as the ClusterTopology spells it, `rack` for example.
+
+    Bad
+        ```yaml
+        spec:
+          topologyConstraint:
+            topologyProfile: default
+            packDomain: Rack  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          topologyConstraint: {topologyProfile: default, packDomain: rack}
+        ```
+    """
+    domain = at.value["packDomain"]
+    if domain and not is_domain(domain):
+        yield at.invalid("packDomain", domain, f'must be lower-case letters, digits and inner dashes, got "{domain}"')

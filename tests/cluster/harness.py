@@ -142,12 +142,21 @@ class ControlPlane:
         assert done.code == 0, done.stderr
 
     def install(self, *crds: Node) -> None:
-        """Installs CustomResourceDefinitions and waits until each is served in every version."""
+        """Installs CustomResourceDefinitions and waits until each is served in every version, and discovery says so."""
         self.apply(*crds)
+        wanted = {
+            (crd["spec"]["names"]["kind"], f"{crd['spec']['group']}/{each['name']}") for crd in crds for each in crd["spec"]["versions"]
+        }
+        wait_until(lambda: wanted <= self.versions(), "the kinds being discoverable", self.server)
         for crd in crds:
-            for version in crd["spec"]["versions"]:
-                path = f"/apis/{crd['spec']['group']}/{version['name']}/{crd['spec']['names']['plural']}?limit=1"
+            for each in crd["spec"]["versions"]:
+                path = f"/apis/{crd['spec']['group']}/{each['name']}/{crd['spec']['names']['plural']}?limit=1"
                 wait_until(partial(self._serves, path), f"{path} being served", self.server)
+
+    def versions(self) -> set[tuple[str, str]]:
+        """The (kind, apiVersion) pairs of our group that are served."""
+        listed = [version["groupVersion"] for version in self.request("GET", "/apis/nvidia.com").body.get("versions", [])]
+        return {(found["kind"], name) for name in listed for found in self.request("GET", f"/apis/{name}").body.get("resources", [])}
 
     def _serves(self, path: str) -> bool:
         return self.request("GET", path).status == 200

@@ -1,0 +1,164 @@
+"""Where rules of a whole graph decide otherwise than profile 1.2: each such case side by side, and what an unknown fact does to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.evaluate import evaluate
+from policies.facts import UNKNOWN, Facts
+from policies.finding import Level
+from policies.review import CREATE, CURRENT, UPDATE, V1_2, Review
+
+FACTS = Facts(grove=True, inferencePool=True, clusterTopologies={"default": ("zone", "rack", "host")}, dra=True, lws=True)
+ORIGIN = "nvidia.com/dynamo-operator-origin-version"
+EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
+DISCOVERY = "nvidia.com/dynamo-kube-discovery-mode"
+
+
+def names(profile: str, obj: dict[str, Any], old: dict[str, Any] | None = None, facts: Facts = FACTS) -> list[str]:
+    """The rules that find something, each once a finding."""
+    review = Review("DynamoGraphDeployment/v1alpha1", CREATE if old is None else UPDATE, obj, old, facts=facts, profile=profile)
+    found = evaluate(review)
+    assert not [finding for finding in found if finding.level is Level.FAULT]
+    return [finding.rule.name for finding in found]
+
+
+def graph(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "g", "namespace": "ns", **metadata}, "spec": {"services": {"w": {}}, **spec}}
+
+
+def topology(profile: str, domain: str | None = None, **services: str) -> dict[str, Any]:
+    constrained = {name: {"topologyConstraint": {"packDomain": text}} for name, text in services.items()}
+    return {"topologyConstraint": {"topologyProfile": profile, "packDomain": domain}, "services": {"w": {}, **constrained}}
+
+
+LOOK_UPS = {
+    "topology-cluster-not-found": (topology("gone", "rack"), FACTS),
+    "topology-cluster-unreadable": (topology("default", "rack"), FACTS._replace(clusterTopologies=None)),
+    "topology-domain-unknown": (topology("default", "room"), FACTS),
+    "topology-domain-broader": (topology("default", "rack", x="zone"), FACTS),
+}
+
+
+@pytest.mark.parametrize("rule", LOOK_UPS)
+def test_a_look_up_belongs_to_the_create_and_not_to_generation_1(rule: str) -> None:
+    spec, facts = LOOK_UPS[rule]
+    first, later = graph(spec, generation=1), graph(spec, generation=2)
+    labelled = graph(spec, generation=1, labels={"a": "b"})
+    assert names(CURRENT, first, facts=facts) == names(CURRENT, later, facts=facts) == [rule]
+    assert names(V1_2, first, facts=facts) == [rule]
+    assert names(V1_2, later, facts=facts) == []
+    assert names(V1_2, labelled, first, facts) == [rule]
+    assert names(CURRENT, labelled, first, facts) == []
+
+
+@pytest.mark.parametrize("rule", LOOK_UPS)
+def test_nothing_is_looked_up_off_grove(rule: str) -> None:
+    spec, facts = LOOK_UPS[rule]
+    off = facts._replace(grove=False)
+    assert names(V1_2, graph(spec, generation=1), facts=off) == []
+    assert names(CURRENT, graph(spec), facts=off) == ["warn-topology-ignored"]
+
+
+def test_unknown_topologies_are_one_note_and_no_verdict() -> None:
+    facts = FACTS._replace(clusterTopologies=UNKNOWN)
+    review = Review("DynamoGraphDeployment/v1alpha1", CREATE, graph(topology("default", "room", x="zone")), facts=facts)
+    assert [(finding.rule.name, finding.level, finding.fact) for finding in evaluate(review)] == [
+        ("topology-cluster-not-found", Level.NOT_EVALUATED, "clusterTopologies")
+    ]
+
+
+def test_an_unknown_grove_warns_of_nothing() -> None:
+    facts = FACTS._replace(grove=UNKNOWN, lws=False)
+    assert names(CURRENT, graph(topology("default", "rack")), facts=facts) == []
+    assert names(CURRENT, graph({"services": {"w": {"multinode": {"nodeCount": 2}}}}), facts=facts) == []
+
+
+def test_a_malformed_domain_is_not_called_unknown_too() -> None:
+    assert names(CURRENT, graph(topology("default", "Rack", x="a_b"))) == ["topology-service-domain-format", "topology-spec-domain-format"]
+
+
+def test_one_service_with_a_constraint_is_enough_for_a_graph_without_a_domain() -> None:
+    rule = "topology-service-constraint-required"
+    assert names(CURRENT, graph(topology("default", None, x="rack"))) == []
+    assert names(V1_2, graph(topology("default", None, x="rack"))) == [rule]
+    assert names(CURRENT, graph(topology("default"))) == [rule]
+    assert names(V1_2, graph({**topology("default"), "services": {"v": {}, "w": {}}})) == [rule, rule]
+
+
+def test_a_null_service_is_refused_by_both_and_a_stored_one_by_1_2_only() -> None:
+    null, sound = graph({"services": {"w": {}, "x": None}}), graph({"services": {"w": {}}})
+    assert names(CURRENT, null) == names(V1_2, null) == ["service-null"]
+    assert "service-null" in names(V1_2, sound, null)
+    assert "service-null" not in names(CURRENT, sound, null)
+
+
+@pytest.mark.parametrize(
+    ("key", "rule"),
+    [(ORIGIN, "dgd-annotation-origin-version"), (EXECUTOR, "dgd-annotation-vllm-executor"), (DISCOVERY, "dgd-annotation-discovery-mode")],
+)
+def test_a_null_annotation_is_absent_and_an_empty_one_is_wrong(key: str, rule: str) -> None:
+    assert names(CURRENT, graph({}, annotations={key: None})) == []
+    assert names(V1_2, graph({}, annotations={key: None})) == [rule]
+    assert names(CURRENT, graph({}, annotations={key: ""})) == names(V1_2, graph({}, annotations={key: ""})) == [rule]
+
+
+def test_failover_without_a_mode_is_intrapod_failover() -> None:
+    rule = "failover-intrapod-discovery-mode"
+    worker = {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "gpuMemoryService": {"enabled": True}}
+    unset = graph(
+        {"services": {"w": {**worker, "failover": {"enabled": True}}, "x": {**worker, "failover": {"enabled": True, "mode": ""}}}}
+    )
+    assert names(CURRENT, unset).count(rule) == 1
+    assert rule not in names(V1_2, unset)
+    unset["metadata"]["annotations"] = {DISCOVERY: "container"}
+    assert rule not in names(CURRENT, unset)
+
+
+def test_names_that_stand_in_the_cluster_are_not_refused_by_an_update() -> None:
+    old = graph({"services": {"a_b": {}, "A_B": {}}})
+    new = graph({"services": {"a_b": {"replicas": 2}, "A_B": {}}})
+    assert names(CURRENT, old) == ["service-name-format", "service-name-format", "service-name-collision"]
+    assert names(CURRENT, new, old) == []
+    assert names(V1_2, old) == []
+
+
+def test_null_entries_of_lists_read_as_empty_ones() -> None:
+    assert names(CURRENT, graph({"pvcs": [None]})) == names(V1_2, graph({"pvcs": [None]})) == ["pvc-name-required"]
+    twice = graph({"restart": {"id": "r", "strategy": {"order": [None, ""]}}})
+    assert names(V1_2, twice) == ["restart-order-unknown", "restart-order-unique"]
+
+
+@pytest.mark.parametrize(
+    ("weight", "fits"), [(0, True), (1, True), (1.00000001, True), (-1e-50, True), (1.001, False), (-0.1, False), (1e300, False)]
+)
+def test_a_weight_is_compared_as_the_32_bit_float_that_it_is_kept_as(weight: float, fits: bool) -> None:
+    policy = {"labelKey": "k", "domain": "z", "enforcement": "preferred", "preferredWeight": weight}
+    for profile in (CURRENT, V1_2):
+        assert names(profile, graph({"experimental": {"kvTransferPolicy": policy}})) == ([] if fits else ["kvt-weight-range"])
+
+
+@pytest.mark.parametrize(
+    ("key", "fits"),
+    [
+        ("k", True),
+        ("a.b/c_D.e", True),
+        ("topology.kubernetes.io/zone", True),
+        ("a" * 63, True),
+        ("a" * 64, False),
+        ("/a", False),
+        ("a/", False),
+        ("A/b", False),
+        ("a..b/c", False),
+        ("-a", False),
+        ("a\n", False),
+        ("a/b/c", False),
+        ("x" * 253 + "/a", True),
+        ("x" * 254 + "/a", False),
+    ],
+)
+def test_a_label_key_is_a_qualified_name(key: str, fits: bool) -> None:
+    found = names(CURRENT, graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
+    assert found == ([] if fits else ["kvt-label-key-format"])

@@ -1,0 +1,87 @@
+"""The closed form of Grove's name lengths gives what building the names one by one would give, and in no time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from policies.evaluate import evaluate
+from policies.facts import Facts
+from policies.finding import Finding
+from policies.grove_names import ALWAYS_FITS, NAME_LIMIT, SHORTEST_SET, budget, byte_length, set_length, set_name
+from policies.review import CREATE, Review
+
+MULTI = {"multinode": {"nodeCount": 2}}
+
+
+def gms(nodes: int) -> dict[str, Any]:
+    return {"gpuMemoryService": {"enabled": True, "mode": "interPod"}, "multinode": {"nodeCount": nodes}}
+
+
+def longest_child(graph: str, name: str, component: dict[str, Any]) -> int:
+    """Set, scaling group and clique together, spelt out: the names that the children really get."""
+    low, nodes = name.lower(), component.get("multinode", {}).get("nodeCount", 1)
+    if "gpuMemoryService" in component:
+        children = [low + f"{low}-{role}-{rank}" for rank in range(nodes) for role in ("gms", "wkr")]
+    elif nodes > 1:
+        children = [low + f"{low}-{role}" for role in ("ldr", "wkr")]
+    else:
+        children = [low]
+    return max(len(graph + child) for child in children)
+
+
+def findings(graph: str, services: dict[str, Any]) -> list[Finding]:
+    obj = {"metadata": {"name": graph}, "spec": {"services": services, "backendFramework": "vllm"}}
+    found = evaluate(Review("DynamoGraphDeployment/v1alpha1", CREATE, obj, facts=Facts(grove=True)))
+    return [finding for finding in found if finding.rule.name == "grove-name-length"]
+
+
+@pytest.mark.parametrize("component", [{}, MULTI, gms(1), gms(10), gms(11), gms(101)], ids=["one", "multi", "1", "10", "11", "101"])
+def test_the_verdict_is_that_of_the_names_spelt_out(component: dict[str, Any]) -> None:
+    for graph_length, name_length in itertools.product((1, 7, 8, 9, 30), range(1, 46)):
+        graph, name = "g" * graph_length, "S" * name_length
+        cut = set_name(graph, budget(name, component))
+        assert bool(findings(graph, {name: component})) is (longest_child(cut, name, component) > NAME_LIMIT), (graph_length, name_length)
+
+
+@pytest.mark.parametrize(("graph", "longest"), [("graphnm8", 37), ("graphn7", 38), ("g" * 60, 37)])
+def test_a_single_node_service_may_have_what_the_graph_leaves(graph: str, longest: int) -> None:
+    assert findings(graph, {"s" * longest: {}}) == []
+    assert len(findings(graph, {"s" * (longest + 1): {}})) == 1
+
+
+def test_one_long_service_does_not_blame_the_others() -> None:
+    assert [str(finding.path[-1]) for finding in findings("a-long-graph", {"s" * 40: {}, "t" * 30: {}, "u": MULTI})] == ["s" * 40]
+
+
+def test_names_are_shortened_as_the_operator_shortens_them() -> None:
+    graph = "a-very-long-graph-deployment-name-0123456"
+    assert set_name(graph, budget("frontend", {})) == "a-very-long-graph-deployment-nam-2d77"
+    assert set_name("a-very-long-graph-deployment", budget("decode-worker", MULTI)) == "a-very-lon-2ae7"
+    assert set_name("short", 45) == "short"
+    for widest in range(60):
+        assert len(set_name(graph, widest)) == set_length(graph, widest) >= SHORTEST_SET
+
+
+def test_names_count_as_bytes_in_lower_case() -> None:
+    assert byte_length("Worker") == 6
+    assert byte_length("wörker") == 7
+    assert byte_length("\u0130") == 1  # a capital I with a dot is a plain i in lower case
+    assert byte_length("\ud800") == 3  # half a character still takes the room of one
+
+
+def test_a_name_that_always_fits_does() -> None:
+    widest = budget("s" * ALWAYS_FITS, gms(2**31 - 1))
+    assert widest + SHORTEST_SET <= NAME_LIMIT
+    assert budget("s" * (ALWAYS_FITS + 1), gms(2**31 - 1)) + SHORTEST_SET > NAME_LIMIT
+
+
+def test_only_a_shortened_graph_name_is_said_to_be_shortened() -> None:
+    (short,) = findings("graphnm8", {"s" * 38: {}})
+    (long,) = findings("graph-name", {"s" * 38: {}})
+    assert "shortened" not in short.text
+    assert 'graph "graph-name" (10 bytes, shortened to "gra-' in long.text
+    assert "needs 46" in short.text
+    assert f'service "{"s" * 38}" (38 bytes)' in long.text

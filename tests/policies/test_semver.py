@@ -1,0 +1,56 @@
+"""Versions are read as loosely as the operator reads them (R-SEMVER), and no more loosely."""
+
+import pytest
+
+from policies.semver import is_semver
+
+GOOD = [
+    "1",
+    "v1",
+    "1.2",
+    "1.2.3",
+    "01.02.03",
+    "v1.2.0-rc.1",
+    "1.2-rc",
+    "1-0",
+    "1.2.3-0.a.-",
+    "1.2.3-01a",
+    "1.2.3+build.01",
+    "1.2.3-rc.1+build",
+    "1+b",
+    "18446744073709551615.0.0",
+    "0" * 5_000 + "1",
+]
+BAD = [
+    "",
+    "v",
+    "V1.2.3",
+    "1.2.3.4",
+    "1.2.3 ",
+    " 1.2.3",
+    "1.2.3\n",
+    "1..2",
+    "1.2.",
+    "1.2.3-",
+    "1.2.3-a..b",
+    "1.2.3-01",
+    "1.2.3-rc.00",
+    "1.2.3+",
+    "1.2.3+a+b",
+    "1.2.3-a_b",
+    "18446744073709551616",
+    "1.18446744073709551616",
+    "9" * 100_000,
+    "\u0661.2.3",
+    "latest",
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_version_is_recognised(text: str) -> None:
+    assert is_semver(text)
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_anything_else_is_not_a_version(text: str) -> None:
+    assert not is_semver(text)

@@ -1,0 +1,124 @@
+"""Edits become the smallest JSON patch, and applying them changes nothing but their own paths."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import jsonpatch
+import pytest
+
+from api.paths import Key, Path
+from policies.catalogue import by_word
+from policies.edit import Edit, apply, patch, pointer
+from policies.evaluate import edits
+from policies.facts import Facts
+from policies.review import CREATE, UPDATE, V1_2, Review
+from policies.rule import DGD, DGDR, Rule
+
+
+def _rule() -> Rule:
+    found = by_word("mut-dgd-replicas")
+    assert found
+    return found
+
+
+def _edits(*pairs: tuple[Path, Any]) -> list[Edit]:
+    return [Edit(_rule(), path, value) for path, value in pairs]
+
+
+CASES: list[tuple[str, dict[str, Any], list[tuple[Path, Any]], list[dict[str, Any]]]] = [
+    ("nothing", {"spec": {}}, [], []),
+    ("a field of an object", {"spec": {}}, [(("spec", "a"), 1)], [{"op": "add", "path": "/spec/a", "value": 1}]),
+    ("a null is replaced", {"spec": {"a": None}}, [(("spec", "a"), 1)], [{"op": "add", "path": "/spec/a", "value": 1}]),
+    ("a missing parent", {}, [(("spec", "a"), 1)], [{"op": "add", "path": "/spec", "value": {"a": 1}}]),
+    ("a null parent", {"spec": None}, [(("spec", "a"), 1)], [{"op": "add", "path": "/spec", "value": {"a": 1}}]),
+    (
+        "one missing parent of two fields",
+        {"spec": {}},
+        [(("spec", "a", "b"), 1), (("spec", "a", "c", "d"), 2)],
+        [{"op": "add", "path": "/spec/a", "value": {"b": 1, "c": {"d": 2}}}],
+    ),
+    (
+        "keys with slashes and tildes",
+        {"metadata": {"annotations": {}}},
+        [(("metadata", "annotations", Key("a.b/c~d")), "x")],
+        [{"op": "add", "path": "/metadata/annotations/a.b~1c~0d", "value": "x"}],
+    ),
+    ("an entry of a list", {"l": [{}, {}]}, [(("l", 1, "a"), 1)], [{"op": "add", "path": "/l/1/a", "value": 1}]),
+]
+
+
+@pytest.mark.parametrize(("obj", "wanted", "operations"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_patch_has_one_add_for_each_field_or_missing_parent(
+    obj: dict[str, Any], wanted: list[tuple[Path, Any]], operations: list[dict[str, Any]]
+) -> None:
+    assert patch(obj, _edits(*wanted)) == operations
+
+
+@pytest.mark.parametrize(("obj", "wanted"), [case[1:3] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_patch_does_what_applying_the_edits_does_and_the_object_stays(obj: dict[str, Any], wanted: list[tuple[Path, Any]]) -> None:
+    before = copy.deepcopy(obj)
+    applied = apply(obj, _edits(*wanted))
+    assert obj == before
+    assert jsonpatch.JsonPatch(patch(obj, _edits(*wanted))).apply(copy.deepcopy(obj)) == applied
+
+
+def test_the_root_is_the_empty_pointer() -> None:
+    assert pointer(()) == ""
+
+
+def _after(kind: str, operation: str, obj: dict[str, Any], old: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    review = Review(kind, operation, obj, old, facts=Facts(operatorVersion=more.pop("version", "1.2.0")), **more)
+    return apply(obj, edits(review))
+
+
+ORIGIN = "nvidia.com/dynamo-operator-origin-version"
+
+
+def test_an_explicit_zero_and_a_null_service_are_left_alone() -> None:
+    obj = {"spec": {"services": {"a": {"replicas": 0}, "b": None, "c": {"replicas": None}}}}
+    assert _after(DGD, CREATE, obj)["spec"]["services"] == {"a": {"replicas": 0}, "b": None, "c": {"replicas": 1}}
+
+
+@pytest.mark.parametrize(("new", "old"), [(True, True), (True, False), (False, True)])
+def test_an_update_keeps_what_an_adapter_wrote(new: bool, old: bool) -> None:
+    obj = {"spec": {"services": {"a": {"scalingAdapter": {"enabled": new}}}}}
+    before = {"spec": {"services": {"a": {"replicas": 4, "scalingAdapter": {"enabled": old}}}}}
+    assert _after(DGD, UPDATE, obj, before)["spec"]["services"]["a"]["replicas"] == 4
+    assert _after(DGD, UPDATE, obj, before, profile=V1_2)["spec"]["services"]["a"]["replicas"] == 1
+
+
+@pytest.mark.parametrize(
+    "before", [{"spec": {"services": {"a": {"replicas": 4}}}}, {"spec": {"services": {"a": None}}}, {"spec": None}, {}]
+)
+def test_without_an_adapter_an_update_defaults_as_a_creation_does(before: dict[str, Any]) -> None:
+    assert _after(DGD, UPDATE, {"spec": {"services": {"a": {}}}}, before)["spec"]["services"]["a"]["replicas"] == 1
+
+
+def test_a_present_origin_stays_even_when_it_is_empty() -> None:
+    obj = {"metadata": {"annotations": {ORIGIN: ""}}}
+    assert _after(DGD, CREATE, obj) == obj
+
+
+def test_an_update_restores_the_origin_but_never_invents_one() -> None:
+    stamped = {"metadata": {"annotations": {ORIGIN: "0.9.0"}}}
+    assert _after(DGD, UPDATE, {"metadata": {}}, stamped) == stamped
+    assert _after(DGD, UPDATE, {"metadata": {}}, {"metadata": {}}) == {"metadata": {}}
+    assert _after(DGD, UPDATE, {"metadata": {}}, stamped, profile=V1_2) == {"metadata": {}}
+
+
+def test_a_version_that_nobody_knows_edits_nothing() -> None:
+    obj: dict[str, Any] = {"spec": {"model": "m"}}
+    assert edits(Review(DGDR, CREATE, obj, facts=Facts())) == []
+    assert edits(Review(DGD, CREATE, {"metadata": {}}, facts=Facts())) == []
+
+
+@pytest.mark.parametrize(("version", "tag"), [("v1.2.0", "v1.2.0"), ("1.2.0-rc.1+b", "1.2.0-rc.1"), ("unknown", None), ("", None)])
+def test_the_image_is_the_one_of_the_operators_version(version: str, tag: str | None) -> None:
+    image = _after(DGDR, CREATE, {"spec": {"model": "m", "image": ""}}, version=version)["spec"]["image"]
+    assert image == (f"nvcr.io/nvidia/ai-dynamo/dynamo-planner:{tag}" if tag else "")
+
+
+def test_1_2_puts_build_metadata_into_the_tag() -> None:
+    assert _after(DGDR, CREATE, {"spec": {}}, version="1.2.0+b", profile=V1_2)["spec"]["image"].endswith(":1.2.0+b")

@@ -1,0 +1,69 @@
+"""When two specs of a request are the same: by meaning for the lock of profile current, by their text for that of 1.2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.request._sameness import same_meaning, same_text
+
+SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "null": ({"model": "m", "image": None}, {"model": "m"}),
+    "empty text": ({"model": "m", "image": ""}, {"model": "m"}),
+    "nested empty text": ({"modelCache": {"pvcName": "c", "pvcModelPath": ""}}, {"modelCache": {"pvcName": "c"}}),
+    "a whole float": ({"sla": {"ttft": 50.0}}, {"sla": {"ttft": 50}}),
+    "order of typed fields": ({"model": "m", "image": "i"}, {"image": "i", "model": "m"}),
+    "quantities of the job": (
+        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": "1000m"}}}]}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": 1}}}]}}}}},
+    ),
+    "empty lists of the job": ({"overrides": {"profilingJob": {"tolerations": []}}}, {"overrides": {"profilingJob": {}}}),
+    "metadata of the job's template": (
+        {"overrides": {"profilingJob": {"template": {"metadata": {}, "spec": {"hostname": "h"}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {"hostname": "h"}}}}},
+    ),
+}
+SAME_IN_MEANING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "an empty block": ({"model": "m", "hardware": {}}, {"model": "m"}),
+    "blocks that hold nothing": ({"features": {"mocker": {}}}, {}),
+    "order of keys in a free part": (
+        {"features": {"planner": {"a": 1, "b": 2}}},
+        {"features": {"planner": {"b": 2, "a": 1}}},
+    ),
+    "spelling of numbers in a free part": ({"overrides": {"dgd": {"spec": {"a": 1.0}}}}, {"overrides": {"dgd": {"spec": {"a": 1}}}}),
+}
+DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a value": ({"model": "m"}, {"model": "n"}),
+    "zero is not absent": ({"workload": {"isl": 0}}, {"workload": {}}),
+    "true is not 1": ({"features": {"planner": {"a": True}}}, {"features": {"planner": {"a": 1}}}),
+    "null in a free part": ({"features": {"planner": {"a": None}}}, {"features": {"planner": {"b": None}}}),
+    "an empty planner switches it on": ({"features": {"planner": {}}}, {}),
+    "order of a list": ({"overrides": {"dgd": {"a": [1, 2]}}}, {"overrides": {"dgd": {"a": [2, 1]}}}),
+    "a label without a value": (
+        {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {"gpu": ""}}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {}}}}}},
+    ),
+    "an empty selector selects all": (
+        {"overrides": {"profilingJob": {"selector": {}}}},
+        {"overrides": {"profilingJob": {}}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME)
+def test_the_same_for_both(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert same_meaning(one, other)
+    assert same_text(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), SAME_IN_MEANING.values(), ids=SAME_IN_MEANING)
+def test_the_same_in_meaning_only(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert same_meaning(one, other)
+    assert not same_text(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
+def test_different_for_both(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert not same_meaning(one, other)
+    assert not same_text(one, other)

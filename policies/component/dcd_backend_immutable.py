@@ -35,4 +35,5 @@ def dcd_backend_immutable(at: At) -> Hits:
         return
     now, before = at.get("spec.backendFramework") or "", (at.old.get("spec") or {}).get("backendFramework") or ""
     if now != before:
-        yield at.immutable("spec.backendFramework", f'must stay "{before}" once the component exists, got "{now}"', value=now)
+        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
+        yield at.immutable("spec.backendFramework", f"must stay {wanted} once the component exists, got {seen}", value=now)

@@ -43,5 +43,6 @@ def restart_locked_during_rollout(at: At) -> Hits:
         return
     now, before = at.get("spec.restart.id") or "", ((old.get("spec") or {}).get("restart") or {}).get("id") or ""
     if now != before:
-        text = f'must stay "{before}" while a rolling update goes on (status.rollingUpdate.phase is "{phase}"), got "{now}"'
+        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
+        text = f'must stay {wanted} while a rolling update goes on (status.rollingUpdate.phase is "{phase}"), got {seen}'
         yield at.forbidden("spec.restart.id", text)

@@ -35,4 +35,5 @@ def model_base_name_immutable(at: At) -> Hits:
         return
     now, before = at.get("spec.baseModelName") or "", (at.old.get("spec") or {}).get("baseModelName") or ""
     if now != before:
-        yield at.immutable("spec.baseModelName", f'must stay "{before}" once the model exists, got "{now}"', value=now)
+        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
+        yield at.immutable("spec.baseModelName", f"must stay {wanted} once the model exists, got {seen}", value=now)

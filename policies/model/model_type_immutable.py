@@ -35,4 +35,5 @@ def model_type_immutable(at: At) -> Hits:
         return
     now, before = at.get("spec.modelType") or "", (at.old.get("spec") or {}).get("modelType") or ""
     if now != before:
-        yield at.immutable("spec.modelType", f'must stay "{before}" once the model exists, got "{now}"', value=now)
+        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
+        yield at.immutable("spec.modelType", f"must stay {wanted} once the model exists, got {seen}", value=now)

@@ -1,0 +1,170 @@
+"""Certificates as files in one directory: tls.crt, tls.key, ca.crt. Making them for one machine, and judging a pair before it is used."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import secrets
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509.oid import NameOID
+
+from certs.authority import SELF_SIGNED, issue_leaf, make_authority
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+CERTIFICATE: Final = "tls.crt"
+KEY: Final = "tls.key"
+AUTHORITY: Final = "ca.crt"
+LARGEST_FILE: Final = 1 << 20  # a certificate chain or a key is far smaller; anything else is a mistake
+RENEW_BEFORE: Final = timedelta(days=30)  # a pair of our own that ends sooner is made again at start
+
+
+class PairError(ValueError):
+    """A pair that must not be used; the text says why in one sentence."""
+
+
+class Leaf(NamedTuple):
+    """What people ask about a served certificate."""
+
+    not_before: datetime
+    not_after: datetime
+    serial: str  # hexadecimal
+
+
+def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
+    """Says what a pair is, when it may be served now.
+
+    Raises: PairError when either doesn't parse, they don't belong together, or the dates exclude now.
+    """
+    try:
+        leaf = x509.load_pem_x509_certificate(certificate)
+    except ValueError:
+        raise PairError(f"{CERTIFICATE} must hold a PEM certificate") from None
+    try:
+        secret = serialization.load_pem_private_key(key, password=None)
+    except (ValueError, TypeError):
+        raise PairError(f"{KEY} must hold a PEM private key that is not encrypted") from None
+    if _public(secret.public_key()) != _public(leaf.public_key()):
+        raise PairError(f"{KEY} must be the key of {CERTIFICATE}, and is another one")
+    if now >= leaf.not_valid_after_utc:
+        raise PairError(f"{CERTIFICATE} has expired at {leaf.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}")
+    if now < leaf.not_valid_before_utc:
+        raise PairError(f"{CERTIFICATE} is not valid before {leaf.not_valid_before_utc:%Y-%m-%dT%H:%M:%SZ}")
+    return Leaf(leaf.not_valid_before_utc, leaf.not_valid_after_utc, f"{leaf.serial_number:x}")
+
+
+def load_pair(directory: Path) -> tuple[bytes, bytes]:
+    """Reads tls.crt and tls.key.
+
+    Raises: PairError when one can't be read.
+    """
+    return _load(directory / CERTIFICATE), _load(directory / KEY)
+
+
+def store_self_signed(directory: Path, names: Iterable[str], now: datetime) -> Path:
+    """Makes sure that a directory holds a usable pair for the names, and returns the path of the authority to trust.
+
+    A usable pair is kept, whoever made it. One of our own that is torn, expired, about to expire or made for other names is made anew;
+    anybody else's is never touched. The authority's key is thrown away: nobody can sign with it later.
+
+    Raises: PairError when a foreign pair can't be used, OSError when the directory can't be written.
+    """
+    names = tuple(names)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ours = _is_ours(directory / AUTHORITY)
+    if ours or (directory / CERTIFICATE).exists() or (directory / KEY).exists():
+        try:
+            _check(directory, names if ours else (), now + RENEW_BEFORE if ours else now)
+        except PairError as error:
+            if not ours:
+                raise PairError(f"{directory} holds a pair of somebody else that can't be used: {error}") from None
+        else:
+            return directory / AUTHORITY if (directory / AUTHORITY).exists() else directory / CERTIFICATE
+    authority = make_authority(now, organisation=SELF_SIGNED)
+    leaf = issue_leaf(authority, names, now, organisation=SELF_SIGNED)
+    store(directory / AUTHORITY, authority.certificate, 0o644)
+    store(directory / KEY, leaf.key, 0o600)
+    store(directory / CERTIFICATE, leaf.certificate, 0o644)
+    return directory / AUTHORITY
+
+
+def store(path: Path, content: bytes, mode: int) -> None:
+    """Writes a file whole or not at all; it never exists with wider permissions than `mode`."""
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+        raise
+
+
+def _check(directory: Path, names: Iterable[str], now: datetime) -> None:
+    """Raises PairError unless the pair is good at that time, for the names, and signed by the authority beside it (where there is one)."""
+    certificate, key = load_pair(directory)
+    judge(certificate, key, now)
+    leaf = x509.load_pem_x509_certificate(certificate)
+    if missing := [name for name in names if name not in _names_of(leaf)]:
+        raise PairError(f"{CERTIFICATE} must name {', '.join(missing)}")
+    if (directory / AUTHORITY).exists() and names:
+        try:
+            leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(_load(directory / AUTHORITY)))
+        except (ValueError, TypeError, InvalidSignature):
+            raise PairError(f"{CERTIFICATE} must be signed by {AUTHORITY}") from None
+
+
+def _names_of(leaf: x509.Certificate) -> set[str]:
+    try:
+        names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return set()
+    return {*names.get_values_for_type(x509.DNSName), *(str(address) for address in names.get_values_for_type(x509.IPAddress))}
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the authority beside a pair is one that this module made."""
+    try:
+        subject = x509.load_pem_x509_certificate(_load(path)).subject
+    except (PairError, ValueError):
+        return False
+    return any(part.value == SELF_SIGNED for part in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
+
+
+def _load(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_FILE)
+    except OSError as error:
+        raise PairError(f"{path.name} can't be read: {error.strerror or type(error).__name__}") from None
+
+
+def _public(key: object) -> bytes:
+    encode = getattr(key, "public_bytes", None)
+    if encode is None:
+        raise PairError("the key must be an RSA or ECDSA key")
+    encoded: bytes = encode(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return encoded
+
+
+def local_names(host: str) -> tuple[str, ...]:
+    """The names of a self-signed leaf: this machine's own, and the address listened on when it is a particular one."""
+    names = ["localhost", "127.0.0.1", "::1"]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return tuple(dict.fromkeys([*names, host] if host else names))
+    return tuple(dict.fromkeys(names if address.is_unspecified else [*names, str(address)]))

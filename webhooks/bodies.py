@@ -1,0 +1,56 @@
+"""Reading request bodies under limits of size, time and memory."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from webhooks.envelope import RejectedError
+
+if TYPE_CHECKING:
+    from aiohttp.web import BaseRequest
+
+    from webhooks.limits import Limits
+
+
+class Bodies:
+    """The reader of one worker; it knows how many large bodies are in memory."""
+
+    __slots__ = ("_limits", "_places")
+
+    def __init__(self, limits: Limits) -> None:
+        """Nothing is being read yet."""
+        self._limits = limits
+        self._places = asyncio.Semaphore(limits.large_bodies)
+
+    async def read(self, request: BaseRequest, start: bytes) -> bytes:
+        """Reads what is still missing of a body of which `start` has arrived.
+
+        Raises: RejectedError 413 for one that is too long, 408 for one that is too slow; ConnectionError when the client is gone.
+        """
+        declared = request.content_length
+        if declared is not None and declared > self._limits.body:
+            raise self._too_long()
+        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                if declared is not None and declared <= self._limits.small_body:
+                    return await self._rest(request, start)
+                async with self._places:
+                    return await self._rest(request, start)
+        except TimeoutError:
+            raise RejectedError(408, f"the body must arrive within {self._limits.body_seconds:g} seconds") from None
+
+    async def _rest(self, request: BaseRequest, start: bytes) -> bytes:
+        content, parts, size = request.content, [start], len(start)
+        while not content.at_eof():
+            part = await content.readany()
+            size += len(part)
+            if size > self._limits.body:
+                raise self._too_long()
+            parts.append(part)
+        return b"".join(parts)
+
+    def _too_long(self) -> RejectedError:
+        return RejectedError(413, f"the body must be at most {self._limits.body} bytes")

@@ -1,0 +1,21 @@
+"""Bounds of the wire: sizes in bytes, times in seconds. Tests shorten them; nobody else needs to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """What one client may cost."""
+
+    body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
+    small_body: int = 256 * 1024  # bodies up to here are read at once, longer ones wait for one of the places below
+    large_bodies: int = 4  # longer bodies in memory at one time, per worker
+    body_seconds: float = 10  # for a whole body, waiting for a place included: the API server gives up after 10 s by default
+    head_seconds: float = 10  # from the connection to the first request line and headers
+    write_seconds: float = 10  # for a client to take an answer
+    idle_seconds: float = 120  # between two requests; longer than the API server's 90 s, so that the client closes first
+    drain_seconds: float = 20  # for requests in flight after SIGTERM
+    line: int = 4096
+    headers: int = 64
+    poll_seconds: float = 1.5  # between two looks at the certificate's files

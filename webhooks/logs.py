@@ -1,0 +1,143 @@
+"""Log lines: one JSON object a line on stderr, never a value of an object, and never waiting for whoever reads them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+if TYPE_CHECKING:
+    import asyncio
+
+ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece: several workers write to one
+FLUSH_SECONDS: Final = 0.05
+FLUSH_BYTES: Final = 64 * 1024
+HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't read; later ones are dropped and counted
+CLOSE_SECONDS: Final = 1.0
+
+
+class Lines:
+    """A buffered writer of log lines; a thread of its own writes, so that a full pipe never stops the loop."""
+
+    def __init__(self, descriptor: int = 2) -> None:
+        """Writes to a file descriptor: line by line at first, buffered once `start` has been called, which must be after any fork."""
+        self.dropped = 0
+        self._descriptor = descriptor
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._held = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begins to write."""
+        self._loop = loop
+        self._thread.start()
+
+    def add(self, line: bytes) -> None:
+        """Takes one line, with its newline; written a moment later."""
+        if self._loop is None:
+            self._put(line)
+            return
+        self._lines.append(line)
+        self._size += len(line)
+        if self._size >= FLUSH_BYTES:
+            self.flush()
+        elif self._timer is None:
+            self._timer = self._loop.call_later(FLUSH_SECONDS, self.flush)
+
+    def flush(self) -> None:
+        """Hands the buffered lines to the writing thread, or drops them when it holds too many."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        lines, size = self._lines, self._size
+        self._lines, self._size = [], 0
+        if self._held + size > HELD_BYTES:
+            self.dropped += len(lines)
+        elif lines:
+            self._held += size
+            self._chunks.put(b"".join(lines))
+
+    def close(self) -> None:
+        """Writes what is buffered; gives up after a moment on a reader that doesn't read."""
+        self.flush()
+        self._chunks.put(b"")
+        if self._thread.is_alive():
+            self._thread.join(CLOSE_SECONDS)
+
+    def _write(self) -> None:
+        while chunk := self._chunks.get():
+            self._put(chunk)
+            self._held -= len(chunk)
+
+    def _put(self, chunk: bytes) -> None:
+        """Writes whole lines, in pieces that don't mix with those of other processes."""
+        start = 0
+        try:
+            while start < len(chunk):
+                end = len(chunk)
+                if end - start > ATOMIC_BYTES:
+                    end = (chunk.rfind(b"\n", start, start + ATOMIC_BYTES) + 1) or (chunk.find(b"\n", start) + 1) or end
+                start += os.write(self._descriptor, chunk[start:end])
+        except OSError:
+            self.dropped += chunk.count(b"\n", start)
+
+
+class Stamp:
+    """The time of a log line, formatted once a second but for its milliseconds."""
+
+    __slots__ = ("_second", "_text")
+
+    def __init__(self) -> None:
+        """Starts without a time."""
+        self._second = -1
+        self._text = ""
+
+    def text(self, now: float) -> str:
+        """RFC 3339 in UTC with milliseconds."""
+        second = int(now)
+        if second != self._second:
+            self._second = second
+            self._text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._text}.{int(now * 1000) % 1000:03d}Z"
+
+
+class JsonHandler(logging.Handler):
+    """Writes ordinary log records as JSON lines; of an exception only its type and where it came from, for its text may hold values."""
+
+    def __init__(self, lines: Lines) -> None:
+        """Adds to the same lines as the access log."""
+        super().__init__()
+        self._lines = lines
+        self._stamp = Stamp()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Adds one record."""
+        line: dict[str, Any] = {
+            "ts": self._stamp.text(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = type(record.exc_info[1]).__name__
+            line["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(record.exc_info[2])[-12:]]
+        self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def install(lines: Lines) -> None:
+    """Sends all log records of this process to the lines."""
+    root = logging.getLogger()
+    root.handlers[:] = [JsonHandler(lines)]
+    root.setLevel(logging.INFO)
+    # it says the same as our own line, with pieces of the request in it
+    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)

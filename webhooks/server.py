@@ -1,0 +1,236 @@
+"""The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Processes: workers.py."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import orjson
+from aiohttp.web import BaseRequest, Server, StreamResponse
+
+from certs.context import Change
+from webhooks.admission import Settings, answer, example
+from webhooks.bodies import Bodies
+from webhooks.connection import Connection
+from webhooks.envelope import Answer, RejectedError, rejection
+from webhooks.limits import Limits
+from webhooks.logs import Lines, Stamp
+from webhooks.meters import Meter
+from webhooks.reply import JSON, Dates, Reply
+from webhooks.routes import ROUTES, Purpose, Route
+
+if TYPE_CHECKING:
+    import socket
+
+    from certs.context import ReloadingContext
+
+_LOG: Final = logging.getLogger("webhooks.server")
+_ALLOW: Final = b"Allow: POST\r\n"
+_TURNS: Final = 20  # of the loop, in which a request that has arrived is answered
+
+
+class Webhooks:
+    """Answers webhooks on one or more sockets; `start`, then `drain` once."""
+
+    def __init__(self, settings: Settings, context: ReloadingContext, lines: Lines, limits: Limits | None = None) -> None:
+        """Must be made inside the running loop; listens on nothing yet."""
+        self.meter = Meter()
+        self.listening = asyncio.Event()
+        self._settings = settings
+        self._context = context
+        self._lines = lines
+        self._limits = limits or Limits()
+        self._loop = asyncio.get_running_loop()
+        self._bodies = Bodies(self._limits)
+        self._http = Server(cast("Any", self._handle))
+        self._reading: set[object] = set()  # connections whose request has begun to arrive
+        self._sockets: list[socket.socket] = []
+        self._listeners: list[asyncio.AbstractServer] = []
+        self._watch: asyncio.Task[None] | None = None
+        self._draining = False
+        self._failed = "the server has not judged a request of its own yet"
+        self._dates, self._stamp = Dates(), Stamp()
+
+    async def start(self, sockets: list[socket.socket]) -> None:
+        """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
+        self._sockets = sockets
+        self._failed = self_check(self._settings)
+        await self._look()
+        self._watch = self._loop.create_task(self._follow())
+
+    def reasons(self) -> list[str]:
+        """Why this server must not be sent requests; empty when it is ready."""
+        told = [self._failed] if self._failed else []
+        if not self._context.loaded:
+            told.append(f"no certificate: {self._context.reason}")
+        elif self._context.expired:
+            told.append("the certificate has expired")
+        if not self._listeners:
+            told.append("not listening")
+        if self._draining:
+            told.append("draining")
+        return told
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """What is measured at this moment, by name: its help and its value."""
+        leaf = self._context.leaf
+        return {
+            "certificate_not_after_seconds": (
+                "When the served certificate ends, in seconds since 1970",
+                leaf.not_after.timestamp() if leaf is not None else 0.0,
+            ),
+            "certificate_refused": ("Whether the files hold a pair that was refused", float(bool(self._context.reason))),
+            "open_connections": ("Connections open now", float(len(self._http.connections))),
+        }
+
+    def snapshot(self) -> Meter:
+        """The counters, brought up to date."""
+        self.meter.counts["log_lines_dropped"] = self._lines.dropped
+        return self.meter
+
+    async def drain(self, lag: float = 0) -> None:
+        """Stops: not ready at once, stops accepting after `lag` seconds, finishes what has arrived, closes all connections."""
+        self._draining = True
+        await asyncio.sleep(lag)
+        if self._watch is not None:
+            self._watch.cancel()
+        for listener in self._listeners:
+            listener.close()
+        deadline = self._loop.time() + self._limits.drain_seconds
+        idle = [connection for connection in self._http.connections if connection not in self._reading]
+        for connection in idle:
+            connection.close()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        for connection in idle:
+            connection.force_close()
+        while self._http.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - aiohttp tells nobody of its last connection
+            await asyncio.sleep(0.02)
+        await self._http.shutdown(0.1)
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.poll_seconds)
+            try:
+                await self._look()
+            except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
+                _LOG.exception("the certificate could not be looked at")
+
+    async def _look(self) -> None:
+        change = self._context.refresh()
+        if change is Change.LOADED:
+            self.meter.count("certificate_reloads")
+            leaf = self._context.leaf
+            _LOG.info("certificate %s loaded, valid until %s", leaf and leaf.serial, leaf and leaf.not_after.isoformat())
+        elif change is Change.REFUSED:
+            self.meter.count("certificate_refusals")
+            _LOG.error(
+                "the certificate files can't be used%s: %s", ", the last good pair stays" * self._context.loaded, self._context.reason
+            )
+        if self._context.loaded and not self._listeners:
+            seconds = self._limits.head_seconds
+            for sock in self._sockets:
+                listener = await self._loop.create_server(
+                    self._connection, sock=sock, ssl=self._context.tls, backlog=1024, ssl_handshake_timeout=seconds
+                )
+                self._listeners.append(listener)
+            self.listening.set()
+
+    def _connection(self) -> Connection:
+        self.meter.count("connections")
+        return Connection(self._http, self._loop, self._limits)
+
+    async def _handle(self, request: BaseRequest) -> StreamResponse:
+        started = time.perf_counter()
+        connection = cast("Connection", request.protocol)
+        connection.spoken = True
+        route = ROUTES.get(request.raw_path.partition("?")[0])
+        size = 0
+        found = _unfit(route, request)
+        if found is None and route is not None:
+            body = request.content.read_nowait()
+            if not request.content.at_eof():
+                got = await self._read(route, request, body)
+                if isinstance(got, Answer):
+                    found, body = got, b""
+                else:
+                    started, body = time.perf_counter(), got
+            size = len(body)
+            found = found or answer(route, body, self._settings)
+        assert found is not None  # noqa: S101 - a path without a route is unfit
+        seconds = time.perf_counter() - started
+        self.meter.answered(route, found.verdict, seconds, size)
+        self._log(route, found, seconds)
+        return self._reply(request, found)
+
+    async def _read(self, route: Route, request: BaseRequest, start: bytes) -> bytes | Answer:
+        """Waits for the rest of a body; the answer to a client that sends too much or too slowly."""
+        connection = request.protocol
+        self._reading.add(connection)
+        self.meter.reading[route.path] = self.meter.reading.get(route.path, 0) + 1
+        try:
+            return await self._bodies.read(request, start)
+        except RejectedError as error:
+            return rejection(error.status, error.sentence)
+        except Exception:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
+            return rejection(400, "the body must arrive whole")
+        finally:
+            self.meter.reading[route.path] -= 1
+            self._reading.discard(connection)
+
+    def _reply(self, request: BaseRequest, found: Answer) -> StreamResponse:
+        # a connection in an unknown state, or about to be closed anyway, is not used again
+        whole = request.content.at_eof() and found.status not in (408, 413)
+        keep_alive = whole and not self._draining and request.keep_alive and request.version.minor == 1
+        extra = _ALLOW if found.status == 405 else b""
+        bare = request.method == "HEAD"
+        head = JSON + self._dates.line()
+        return cast("StreamResponse", Reply(found.status, head, found.body, self._limits, keep_alive=keep_alive, extra=extra, bare=bare))
+
+    def _log(self, route: Route | None, found: Answer, seconds: float) -> None:
+        verdict = found.verdict
+        line = {
+            "ts": self._stamp.text(time.time()),
+            "level": "error" if verdict.outcome == "fault" else "info",
+            "logger": "access",
+            "msg": verdict.outcome,
+            "path": route.path if route is not None else "",
+            "uid": verdict.uid,
+            "kind": route.kind if route is not None else "",
+            "version": route.version if route is not None else "",
+            "namespace": verdict.namespace,
+            "name": verdict.name,
+            "operation": verdict.operation,
+            "allowed": verdict.outcome == "allowed",
+            "code": verdict.code,
+            "rules": verdict.rules,
+            "skipped": verdict.skipped,
+            "patched": verdict.patched,
+            "duration_ms": int(seconds * 1e6) / 1000,
+        }
+        self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
+    """The answer to a request that has no review in it by its path, method or content type."""
+    if route is None:
+        return rejection(404, "no webhook is served at this path")
+    if request.method != "POST":
+        return rejection(405, "a webhook must be called with POST")
+    kind = request.headers.get("Content-Type", "")
+    if kind != "application/json" and kind.partition(";")[0].strip().lower() != "application/json":
+        return rejection(415, "the content type must be application/json")
+    return None
+
+
+def self_check(settings: Settings) -> str:
+    """Answers a small request on every path, which also loads everything that answers need; says what failed, or nothing."""
+    for route in ROUTES.values():
+        if route.purpose is Purpose.CONVERT:
+            continue
+        found = answer(route, example(route), settings)
+        if found.status != 200 or found.verdict.outcome == "fault" or orjson.loads(found.body)["response"]["uid"] != "ready":
+            return f"a request of the server's own at {route.path} could not be judged"
+    return ""

@@ -1,0 +1,84 @@
+"""Addresses and listening sockets: reading HOST:PORT, and binding so that a port in use is noticed."""
+
+from __future__ import annotations
+
+import socket
+from typing import NamedTuple
+
+ANY = "0.0.0.0"  # noqa: S104 - how an address on all interfaces is printed; binding it is the operator's own word
+
+
+class AddressError(ValueError):
+    """An address that can't be listened on; the text is a sentence."""
+
+
+class Address(NamedTuple):
+    """Where to listen; an empty host means all interfaces, IPv6 too where there is such a thing."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """HOST:PORT as it stands in a URL."""
+        host = self.host or ANY
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+
+def parse(text: str) -> Address:
+    """Reads HOST:PORT, [IPv6]:PORT or :PORT.
+
+    Raises: AddressError.
+    """
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise AddressError(f'must be HOST:PORT with an IPv6 host in brackets, got "{text}"')
+    if not colon or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
+        raise AddressError(f'must be HOST:PORT with a port from 0 to 65535, got "{text}"')
+    return Address(host, int(port))
+
+
+def bind(address: Address, copies: int = 1) -> tuple[Address, list[socket.socket]]:
+    """Binds `copies` sockets to one address and returns it with the port that was picked; nobody listens yet.
+
+    With several copies the kernel spreads connections over them (SO_REUSEPORT).
+
+    Raises: AddressError when the host is unknown or the port is taken.
+    """
+    try:
+        family, target = _resolve(address)
+        # without SO_REUSEPORT first: another server of ours on the same port would share it silently
+        with _socket(family, target, reuse_port=False) as probe:
+            port = probe.getsockname()[1]
+        target = (target[0], port, *target[2:])
+        sockets = [_socket(family, target, reuse_port=copies > 1) for _ in range(copies)]
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "the host is not a name"
+        raise AddressError(f"can't listen on {address}: {reason[:1].lower()}{reason[1:]}") from None
+    return Address(address.host, port), sockets
+
+
+def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
+    if not address.host:
+        return (socket.AF_INET6, ("::", address.port)) if socket.has_dualstack_ipv6() else (socket.AF_INET, (ANY, address.port))
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    # IPv4 first for a name with both: `localhost` is 127.0.0.1 to most clients
+    family, _, _, _, target = min(found, key=lambda info: info[0] != socket.AF_INET)
+    return family, (str(target[0]), *target[1:])
+
+
+def _socket(family: socket.AddressFamily, target: tuple[str | int, ...], *, reuse_port: bool) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(target[0] != "::"))
+        made.bind(target)
+        made.setblocking(False)
+    except BaseException:
+        made.close()
+        raise
+    return made

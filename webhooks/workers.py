@@ -1,0 +1,258 @@
+"""Several serving processes on one port: forking, replacing a crashed one, passing on signals, adding up what they count."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import time
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import orjson
+
+from certs.context import ReloadingContext
+from webhooks import logs, metrics, process
+from webhooks.logs import Lines
+from webhooks.meters import Meter
+from webhooks.probes import Probes
+from webhooks.process import AT_ONCE, Plain, Plan
+from webhooks.server import Webhooks, self_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LOG: Final = logging.getLogger("webhooks.workers")
+ANSWER_SECONDS: Final = 1.0  # for a worker to say how it is
+LOOK_SECONDS: Final = 0.1  # between two looks while waiting for all to be ready
+HUNG_SECONDS: Final = 60.0  # without an answer; longer than any request takes
+RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place, or a worker that can't start would eat a CPU
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+REPORT_LIMIT: Final = 4 * 1024 * 1024
+
+
+def supervise(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
+    """Serves in one process for each socket until a signal; loads everything before forking, so that the memory is shared."""
+    logs.install(Lines())
+    self_check(plan.settings)
+    process.settle()
+    with asyncio.Runner() as runner:
+        runner.run(Supervisor(plan, sockets, plain).run(ready))
+
+
+class Worker:
+    """A forked process as its supervisor sees it."""
+
+    __slots__ = ("answered", "asked", "gauges", "meter", "pid", "place", "reasons", "started", "writer")
+
+    def __init__(self, place: int, pid: int, writer: asyncio.StreamWriter) -> None:
+        """`place` is the socket that it serves, `writer` leads to it."""
+        self.place = place
+        self.pid = pid
+        self.started = self.asked = time.monotonic()
+        self.writer = writer
+        self.answered = asyncio.Event()
+        self.meter: dict[str, Any] | None = None  # the last snapshot, so that nothing is uncounted when the process dies
+        self.gauges: dict[str, tuple[str, float]] = {}
+        self.reasons = ["it has not answered yet"]
+
+    def told(self, report: dict[str, Any]) -> None:
+        """Takes what the process says of itself."""
+        self.asked = time.monotonic()
+        self.reasons, self.meter = report["reasons"], report["meter"]
+        self.gauges = {name: (text, value) for name, (text, value) in report["gauges"].items()}
+        self.answered.set()
+
+
+class Supervisor:
+    """Keeps one worker on each socket. It serves the plain listeners itself and no webhook."""
+
+    def __init__(self, plan: Plan, sockets: list[socket.socket], plain: Plain) -> None:
+        """Forks nothing yet."""
+        self._plan = plan
+        self._sockets = sockets
+        self._plain = plain
+        self._workers: dict[int, Worker] = {}
+        self._gone = Meter()  # what workers had counted that are no more
+        self._ending = False
+        self._watches: set[asyncio.Task[None]] = set()
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Serves until a signal, then lets all workers finish."""
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._end, stop)
+        for place in range(len(self._sockets)):
+            await self._start(place)
+        probes = Probes(self)
+        await self._plain.serve(probes)
+        announce = loop.create_task(self._announce(ready))
+        hung = loop.create_task(self._watch_hung())
+        await stop.wait()
+        announce.cancel()
+        hung.cancel()
+        while self._watches:
+            await asyncio.wait(self._watches)
+        await probes.close()
+
+    async def reasons(self) -> list[str]:
+        """Why not all workers are ready."""
+        await self._ask_all()
+        told = ["draining"] if self._ending else []
+        for place in range(len(self._sockets)):
+            worker = self._workers.get(place)
+            told += [f"worker {place}: {reason}" for reason in (worker.reasons if worker is not None else ["it is being replaced"])]
+        return told
+
+    async def metrics(self) -> bytes:
+        """The sum of all workers' metrics, those of ended ones included."""
+        await self._ask_all()
+        total = Meter()
+        total.add(self._gone.snapshot())
+        gauges: dict[str, tuple[str, float]] = {"workers": ("Serving processes", float(len(self._workers)))}
+        for worker in self._workers.values():
+            if worker.meter is not None:
+                total.add(worker.meter)
+            for name, (text, value) in worker.gauges.items():
+                known = gauges.get(name, (text, value))[1]
+                # times and switches are the same in all workers but for moments; connections are theirs alone
+                gauges[name] = (text, value + (known if name in gauges else 0) if name == "open_connections" else max(known, value))
+        return metrics.export(total, gauges)
+
+    def _end(self, stop: asyncio.Event) -> None:
+        if self._ending:
+            for worker in self._workers.values():
+                _kill(worker.pid, signal.SIGKILL)
+            os._exit(AT_ONCE)
+        self._ending = True
+        # the kernel must stop handing out connections when the workers close their sockets
+        for sock in self._sockets:
+            sock.close()
+        for worker in self._workers.values():
+            _kill(worker.pid, signal.SIGTERM)
+        stop.set()
+
+    async def _start(self, place: int) -> None:
+        ours, theirs = socket.socketpair()
+        for channel in (ours, theirs):
+            channel.setblocking(False)
+        foreign = [ours.fileno(), self._plain.probes.fileno(), self._plain.metrics.fileno()]
+        foreign += [sock.fileno() for index, sock in enumerate(self._sockets) if index != place]
+        foreign += [worker.writer.get_extra_info("socket").fileno() for worker in self._workers.values()]
+        # a signal in between would be caught by the child's copy of this loop, and wake this loop instead
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        pid = os.fork()
+        if pid == 0:
+            _become_worker(self._plan, self._sockets[place], theirs, foreign)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)
+        worker = self._workers[place] = Worker(place, pid, writer)
+        watch = asyncio.get_running_loop().create_task(self._watch(worker, reader))
+        self._watches.add(watch)
+        watch.add_done_callback(self._watches.discard)
+        if self._ending:
+            _kill(pid, signal.SIGTERM)
+
+    async def _watch(self, worker: Worker, reader: asyncio.StreamReader) -> None:
+        """Hears a worker until its end, which closes its channel, and replaces it unless all are to end."""
+        with contextlib.suppress(OSError, ValueError):
+            while report := await reader.readline():
+                worker.told(orjson.loads(report))
+        # its channel is closed, so the process is at its end
+        code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])  # noqa: ASYNC222 - nothing to wait for
+        worker.writer.close()
+        if worker.meter is not None:
+            self._gone.add({**worker.meter, "reading": {}})
+        del self._workers[worker.place]
+        if self._ending:
+            if code:
+                _LOG.error("worker %d (process %d) ended with %d while draining", worker.place, worker.pid, code)
+            return
+        self._gone.count("workers_replaced")
+        _LOG.error("worker %d (process %d) ended unexpectedly with %d and is replaced", worker.place, worker.pid, code)
+        await asyncio.sleep(max(0.0, worker.started + RESTART_SECONDS - time.monotonic()))
+        if not self._ending:
+            await self._start(worker.place)
+
+    async def _ask_all(self) -> None:
+        await asyncio.gather(*(self._ask(worker) for worker in list(self._workers.values())))
+
+    async def _ask(self, worker: Worker) -> None:
+        worker.answered.clear()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                worker.writer.write(b"\n")
+                await worker.answered.wait()
+        except (TimeoutError, OSError):
+            worker.reasons = ["it does not answer"]
+
+    async def _announce(self, ready: Callable[[], None]) -> None:
+        while await self.reasons():  # noqa: ASYNC110 - readiness is asked for, nobody announces it
+            await asyncio.sleep(LOOK_SECONDS)
+        ready()
+
+    async def _watch_hung(self) -> None:
+        """Ends workers that haven't answered for long; they are replaced as crashed ones."""
+        while True:
+            await asyncio.sleep(HUNG_SECONDS / 12)
+            await self._ask_all()
+            for worker in list(self._workers.values()):
+                if time.monotonic() - worker.asked > HUNG_SECONDS:
+                    _LOG.error("worker %d (process %d) hangs and is ended", worker.place, worker.pid)
+                    _kill(worker.pid, signal.SIGKILL)
+
+
+def _kill(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _become_worker(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: list[int]) -> NoReturn:
+    """Turns a fresh fork into a worker, and never returns into what the parent was doing."""
+    code = 70
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        for descriptor in set(foreign):
+            os.close(descriptor)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        asyncio.set_event_loop(None)
+        process.run(_work(plan, sock, channel))
+        code = 0
+    except BaseException:  # noqa: BLE001 - the parent's stack is below: nothing may get there
+        _LOG.exception("a worker failed")
+    finally:
+        os._exit(code)
+
+
+async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None:
+    """Serves one socket until the supervisor says so, or is gone."""
+    loop = asyncio.get_running_loop()
+    lines = Lines()
+    logs.install(lines)
+    server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
+    stop = process.stopped(signal.SIGTERM)
+    # a terminal sends it to the whole group; the supervisor says what is to be done
+    loop.add_signal_handler(signal.SIGINT, lambda: None)
+    lines.start(loop)
+    await server.start([sock])
+    reports = loop.create_task(_report(server, channel, stop))
+    await stop.wait()
+    await server.drain(plan.lag)
+    reports.cancel()
+    lines.close()
+
+
+async def _report(server: Webhooks, channel: socket.socket, stop: asyncio.Event) -> None:
+    """Answers each line of the supervisor with how things are; its end is ours."""
+    reader, writer = await asyncio.open_connection(sock=channel)
+    with contextlib.suppress(OSError):
+        while await reader.readline():
+            report = {"reasons": server.reasons(), "meter": server.snapshot().snapshot(), "gauges": server.gauges()}
+            writer.write(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
+    stop.set()

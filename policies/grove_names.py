@@ -7,19 +7,32 @@ from typing import TYPE_CHECKING, Final
 from policies.domain import interpod_gms, multinode, node_count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from policies.review import Fields
 
 NAME_LIMIT: Final = 45  # bytes that Grove allows for set, scaling group and clique together
 SHORTEST_SET: Final = 8  # bytes below which the name of a PodCliqueSet is never cut
 # A service of at most this many ASCII characters fits whatever its layout: inter-pod GMS on 2**31 - 1 nodes needs twice that and 15 more,
-# and the shortest set name eight.
+# and the shortest set name eight; a service on a single node fits with many more.
 ALWAYS_FITS: Final = 11
+SINGLE_FITS: Final = NAME_LIMIT - SHORTEST_SET
 
 _ROLE: Final = len("-ldr")  # every role suffix has three letters
 _DASH: Final = len("-")
 _HASH: Final = len("-0123")
 _FNV_OFFSET: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
+
+
+def certainly_fit(components: Mapping[str, Fields | None]) -> bool:
+    """Whether all of a graph's services fit at a glance, as nearly all do; False says nothing."""
+    for name, component in components.items():
+        if not name.isascii() or len(name) > SINGLE_FITS:
+            return False
+        if len(name) > ALWAYS_FITS and component and ("multinode" in component or "gpuMemoryService" in component):
+            return False
+    return True
 
 
 def byte_length(name: str) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 
 _PART: Final = r"[0-9A-Za-z-]+"
 _VERSION: Final = re.compile(rf"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-({_PART}(?:\.{_PART})*))?(?:\+{_PART}(?:\.{_PART})*)?")
+_PLAIN: Final = re.compile(r"v?[0-9]{1,19}(?:\.[0-9]{1,19}){0,2}")  # what nearly everybody writes, told at a glance
 _DIGITS: Final = frozenset("0123456789")
 _LARGEST: Final = 2**64 - 1
 _MOST_DIGITS: Final = 20  # of _LARGEST; more are too large whatever they are, and need no conversion of a long text
@@ -14,6 +15,8 @@ _MOST_DIGITS: Final = 20  # of _LARGEST; more are too large whatever they are, a
 
 def is_semver(text: str) -> bool:
     """Whether a text is a version: `1`, `v1.2` and `01.2.3-rc.1+build` are, `1.2.3.4`, `V1` and `1.2-01` are not."""
+    if _PLAIN.fullmatch(text):
+        return True
     match = _VERSION.fullmatch(text)
     if match is None:
         return False

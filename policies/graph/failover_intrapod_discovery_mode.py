@@ -2,9 +2,9 @@
 
 from api.paths import Key
 from policies.at import At
-from policies.domain import DISCOVERY_MODE, INTRA_POD, enabled, services
+from policies.domain import DISCOVERY_MODE, INTRA_POD, enabled
 from policies.order import Stage
-from policies.review import Review
+from policies.review import Fields
 from policies.rule import GRAPH_OBJECT, Hits, rule
 
 
@@ -55,24 +55,30 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
               failover: {enabled: true, mode: intraPod}
         ```
     """
-    if at.review.annotations.get(DISCOVERY_MODE) != "container":
-        yield from _asked(at, _intrapod(at.review, (None, "", INTRA_POD)))
+    if names := _intrapod(at.value["spec"], (None, "", INTRA_POD)):
+        yield from _asked(at, names)
 
 
 @failover_intrapod_discovery_mode.in_1_2("Q-10", because="failover without a mode is intra-pod failover, as the schema's default says")
 def failover_intrapod_discovery_mode_in_1_2(at: At) -> Hits:
     """There an absent or empty mode escapes the rule."""
-    if at.review.annotations.get(DISCOVERY_MODE) != "container":
-        yield from _asked(at, _intrapod(at.review, (INTRA_POD,)))
+    if names := _intrapod(at.value["spec"], (INTRA_POD,)):
+        yield from _asked(at, names)
 
 
-def _intrapod(review: Review, modes: tuple[str | None, ...]) -> list[str]:
-    return [name for name, service in services(review).items() if enabled(fo := service.get("failover")) and fo.get("mode") in modes]
+def _intrapod(spec: Fields, modes: tuple[str | None, ...]) -> list[str]:
+    """The services with failover in one of the modes."""
+    services = (spec.get("services") or {}).items()
+    return [
+        name
+        for name, service in services
+        if service and (failover := service.get("failover")) and enabled(failover) and failover.get("mode") in modes
+    ]
 
 
 def _asked(at: At, names: list[str]) -> Hits:
-    if names:
-        value = at.review.annotations.get(DISCOVERY_MODE)
+    value = at.review.annotations.get(DISCOVERY_MODE)
+    if value != "container":
         seen = "is unset" if value is None else f'got "{value}"'
         first = min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         text = f'must be "container" for the intra-pod failover of {first}, {seen}'

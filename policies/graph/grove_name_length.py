@@ -1,11 +1,15 @@
 """DYN107: names that grow too long for Grove."""
 
+from typing import Final
+
 from api.paths import Key
 from policies.at import At
 from policies.domain import off_grove, services
-from policies.grove_names import ALWAYS_FITS, NAME_LIMIT, budget, byte_length, set_length, set_name
+from policies.grove_names import NAME_LIMIT, budget, byte_length, certainly_fit, set_length, set_name
 from policies.order import Stage
 from policies.rule import GRAPH, Hits, rule
+
+_SHOWN: Final = 253  # characters of a graph's name in each message: no valid one has more
 
 
 @rule("DYN107", where=GRAPH, when="services", stage=Stage.NAMES, needs=("grove",))
@@ -38,7 +42,7 @@ def grove_name_length(at: At) -> Hits:
             prefill-worker-a: {componentType: worker, multinode: {nodeCount: 2}}
         ```
     """
-    if all(len(name) <= ALWAYS_FITS and name.isascii() for name in at.value["services"]):
+    if certainly_fit(at.value["services"]):
         return
     budgets = {name: budget(name, service) for name, service in services(at.review).items()}
     graph, widest = at.review.metadata.get("name") or "", max(budgets.values(), default=0)
@@ -48,7 +52,7 @@ def grove_name_length(at: At) -> Hits:
         return
     size = byte_length(graph)
     # Q-50: only a name that was shortened is said to be
-    shown = f'graph "{graph}" ({size} bytes' + (f', shortened to "{set_name(graph, widest)}")' if prefix < size else ")")
+    shown = f'graph "{graph[:_SHOWN]}" ({size} bytes' + (f', shortened to "{set_name(graph, widest)}")' if prefix < size else ")")
     for name, length in too_long.items():
         text = f"must fit Grove's {NAME_LIMIT} bytes together with the graph's name, needs {length}"
         fix = f"shorten the service's name by {-(-(length - NAME_LIMIT) // (1 if budgets[name] == byte_length(name) else 2))} bytes"

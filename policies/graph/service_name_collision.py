@@ -42,7 +42,7 @@ def service_name_collision(at: At) -> Hits:
         ```
     """
     names = at.value["services"]
-    if len({name.lower() for name in names}) == len(names):
+    if len(set(map(str.lower, names))) == len(names):
         return
     first: dict[str, str] = {}
     for name in sorted(names):

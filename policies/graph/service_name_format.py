@@ -9,8 +9,8 @@ from policies.order import Stage
 from policies.review import CREATE
 from policies.rule import GRAPH, Difference, Hits, rule
 
-_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
 _LONGEST: Final = 63
+_NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za-z0-9])?")
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
@@ -49,7 +49,7 @@ def service_name_format(at: At) -> Hits:
         ```
     """
     for name in at.value["services"]:
-        if len(name) > _LONGEST or not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name):
             seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'
             text = f"must be named with 1 to {_LONGEST} letters, digits and inner dashes, got {seen}"
             yield at.invalid(("services", Key(name)), name, text)

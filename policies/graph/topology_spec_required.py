@@ -1,7 +1,6 @@
 """DYN144: services with topology constraints in a graph without one."""
 
 from policies.at import At
-from policies.domain import services
 from policies.order import Stage
 from policies.rule import GRAPH, Hits, rule
 
@@ -37,7 +36,7 @@ def topology_spec_required(at: At) -> Hits:
     """
     if at.value.get("topologyConstraint") is not None:
         return
-    names = [name for name, service in services(at.review).items() if service.get("topologyConstraint") is not None]
+    names = [name for name, service in at.value["services"].items() if service and service.get("topologyConstraint") is not None]
     if names:
         shown = min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         yield at.required("topologyConstraint", f"must be set while services have constraints ({shown}), got nothing")

@@ -26,13 +26,7 @@ def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
     Call it after `default`. Nulls in lists stay, and so do those in free-form parts.
     """
-    dropped = list(_drop_nulls((), obj, resolve(schema)))
-    metadata = obj.get("metadata")
-    if isinstance(metadata, dict):  # has no schema of its own, and no field of it takes null
-        for name in [name for name, item in metadata.items() if item is None]:
-            del metadata[name]
-            dropped.append(("metadata", name))
-    return tuple(dropped)
+    return tuple(_drop_nulls((), obj, resolve(schema)))
 
 
 def _default(path: Path, value: Any, node: Node) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from api.paths import Key
@@ -10,13 +11,13 @@ from api.schema import Node, resolve
 from api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from api.paths import Path
 
 
 def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
-    """Yields a Duplicate for each value, or item with the same keys, that a list holds once more; the first one is not at fault."""
+    """Yields one Duplicate for each value, or key, that a list holds more than once, at its second place; the first is not at fault."""
     return _check((), obj, resolve(schema))
 
 
@@ -42,24 +43,22 @@ def _check_list(path: Path, value: list[Any], node: Node) -> Iterator[FieldError
         yield from _repeated(path, [(index, identity(item)) for index, item in enumerate(value)])
     elif kind == "map":
         names = tuple(node.get("x-kubernetes-list-map-keys") or ())
-        keyed: list[tuple[int, Hashable]] = []
-        for index, item in enumerate(value):
-            if isinstance(item, dict):
-                keyed.append((index, map_key(item, names)))
-            else:
-                yield at((*path, index), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
-        yield from _repeated(path, keyed)
+        stranger = next((index for index, item in enumerate(value) if item is not None and not isinstance(item, dict)), None)
+        if stranger is None:
+            yield from _repeated(path, [(index, map_key(item or {}, names)) for index, item in enumerate(value)])
+        else:  # the API server gives up on the list at the first item that has no keys
+            yield at((*path, stranger), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
     for index, item in enumerate(value):
         if isinstance(item, (dict, list)):
             yield from _check((*path, index), item, items)
 
 
-def _repeated(path: Path, keyed: list[tuple[int, Hashable]]) -> Iterator[FieldError]:
-    seen: set[Hashable] = set()
+def _repeated(path: Path, keyed: Iterable[tuple[int, Hashable]]) -> Iterator[FieldError]:
+    seen: Counter[Hashable] = Counter()
     for index, key in keyed:
-        if key in seen:
+        seen[key] += 1
+        if seen[key] == 2:
             yield at((*path, index), Reason.DUPLICATE, "Duplicate value")
-        seen.add(key)
 
 
 def map_key(item: dict[str, Any], names: tuple[str, ...]) -> tuple[Hashable, ...]:

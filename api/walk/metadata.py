@@ -6,8 +6,10 @@ Wrong JSON types in metadata are a decoding error on a server (`api.decode`), so
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from api.paths import render
 from api.schema import Node, resolve
 from api.walk.errors import FieldError, Reason, at
 
@@ -21,6 +23,7 @@ _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_PART: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _KIND: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_PREFIX: Final = 58  # so much of a generateName is kept: 63 less the five characters that are added
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -55,13 +58,15 @@ def _find_embedded(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
 def _embedded(path: Path, value: dict[str, Any]) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
         if name not in value:
-            yield at((*path, name), Reason.REQUIRED, "Required value: must not be empty")
+            yield at((*path, name), Reason.REQUIRED, "Required value")
         elif not isinstance(value[name], str):
             yield at((*path, name), Reason.INVALID, "Invalid value: must be a string")
+        elif not value[name]:
+            yield at((*path, name), Reason.INVALID, "Invalid value: must not be empty")
     version, kind, metadata = value.get("apiVersion"), value.get("kind"), value.get("metadata")
     if isinstance(version, str) and version.count("/") > 1:
         yield at((*path, "apiVersion"), Reason.INVALID, "Invalid value: must be a group and a version with one slash between them")
-    if isinstance(kind, str) and (len(kind) > 63 or _KIND.fullmatch(kind.lower()) is None):
+    if isinstance(kind, str) and kind and (len(kind) > 63 or _KIND.fullmatch(kind.lower()) is None):
         yield at((*path, "kind"), Reason.INVALID, f"Invalid value: {_text('DNS-1035 label')}")
     if isinstance(metadata, dict):
         named = metadata if metadata.get("name") else {**metadata, "name": "any"}
@@ -75,30 +80,30 @@ def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator
     name, generated, namespace = (metadata.get(key) for key in ("name", "generateName", "namespace"))
     if not name and not generated:
         yield at((*path, "name"), Reason.REQUIRED, "Required value: name or generateName is required")
-    for field, text in (("name", name), ("generateName", generated)):
-        if isinstance(text, str) and text:
-            yield from _name_errors((*path, field), text, subdomain=subdomain, prefix=field == "generateName")
+    if isinstance(generated, str) and generated:
+        masked = generated[:-2] + "a" if len(generated) > 1 and generated.endswith("-") else generated
+        yield from _name_errors((*path, "generateName"), masked, subdomain=subdomain)
+        if not name:  # the server adds five characters of its own, and names the field that then is wrong
+            for error in _name_errors((*path, "generateName"), generated[:_PREFIX] + "aaaaa", subdomain=subdomain):
+                yield replace(error, field=render((*path, "name")))
+    if isinstance(name, str) and name:
+        yield from _name_errors((*path, "name"), name, subdomain=subdomain)
     if isinstance(namespace, str) and namespace and (len(namespace) > 63 or _LABEL.fullmatch(namespace) is None):
         yield at((*path, "namespace"), Reason.INVALID, f"Invalid value: {_text('RFC 1123 label')}")
-    generation = metadata.get("generation")
-    if isinstance(generation, int) and generation < 0:
-        yield at((*path, "generation"), Reason.INVALID, "Invalid value: must be greater than or equal to 0")
     yield from _label_errors((*path, "labels"), metadata.get("labels"))
     yield from _annotation_errors((*path, "annotations"), metadata.get("annotations"))
     yield from _owner_errors((*path, "ownerReferences"), metadata.get("ownerReferences"))
     yield from _finalizer_errors((*path, "finalizers"), metadata.get("finalizers"))
 
 
-def _name_errors(path: Path, name: str, *, subdomain: bool, prefix: bool) -> Iterator[FieldError]:
-    """A name to be generated is a prefix, so it may end as no name may."""
+def _name_errors(path: Path, name: str, *, subdomain: bool) -> Iterator[FieldError]:
     if not subdomain:
         if name in {".", ".."} or "/" in name or "%" in name:
             yield at(path, Reason.INVALID, "Invalid value: may not be '.' or '..' or contain '/' or '%'")
         return
-    whole = name[:-1] + "a" if prefix and name.endswith("-") else name
     if len(name) > 253:
         yield at(path, Reason.INVALID, "Invalid value: must be no more than 253 bytes")
-    if _SUBDOMAIN.fullmatch(whole) is None:
+    if _SUBDOMAIN.fullmatch(name) is None:
         yield at(path, Reason.INVALID, f"Invalid value: {_text('RFC 1123 subdomain')}")
 
 
@@ -107,7 +112,7 @@ def _label_errors(path: Path, labels: Any) -> Iterator[FieldError]:
         if (wrong := qualified_name_error(key)) is not None:
             yield at(path, Reason.INVALID, f"Invalid value: {wrong}")
         if isinstance(value, str) and value and (len(value) > 63 or _NAME_PART.fullmatch(value) is None):
-            yield at(path, Reason.INVALID, f"Invalid value: a valid label must be empty or {_text('name part')[2:]}")
+            yield at(path, Reason.INVALID, f"Invalid value: a label must be empty, or its value {_text('name part')}, of at most 63")
 
 
 def _annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
@@ -122,15 +127,20 @@ def _annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
 
 
 def _owner_errors(path: Path, owners: Any) -> Iterator[FieldError]:
-    controllers = 0
+    """Owners have no index in the printed field, as on a server; of two with one uid it sees only one."""
+    controllers = set()
     for index, owner in enumerate(owners if isinstance(owners, list) else ()):
         if not isinstance(owner, dict):
             continue
         for field in ("apiVersion", "kind", "name", "uid"):
-            if not owner.get(field):
-                yield at((*path, index, field), Reason.INVALID, f"Invalid value: {field} must not be empty")
-        controllers += owner.get("controller") is True
-    if controllers > 1:
+            if not owner.get(field) or (field == "apiVersion" and str(owner[field]).count("/") > 1):
+                place, printed = (*path, index, field), render((*path, field))
+                yield FieldError(place, printed, Reason.INVALID, "Invalid value: must not be empty or malformed")
+        if owner.get("apiVersion") == "v1" and owner.get("kind") == "Event":
+            yield FieldError((*path, index), render(path), Reason.INVALID, "Invalid value: an Event is disallowed from being an owner")
+        if owner.get("controller") is True:
+            controllers.add(str(owner.get("uid")))
+    if len(controllers) > 1:
         yield at(path, Reason.INVALID, "Invalid value: only one reference can have controller set to true")
 
 

@@ -32,6 +32,7 @@ METADATA_FIELDS: Final = frozenset(
         "uid",
     }
 )
+_TEXTS: Final = ("labels", "annotations")
 _OF_AN_OBJECT: Final = ("apiVersion", "kind", "metadata")
 
 
@@ -84,10 +85,16 @@ def _prune_object(path: Path, value: dict[str, Any], node: Node | None, *, whole
 
 
 def _prune_metadata(path: Path, metadata: dict[str, Any]) -> Iterator[Path]:
-    """Metadata has one schema for all kinds."""
-    for name in [name for name in metadata if name not in METADATA_FIELDS]:
-        del metadata[name]
-        yield (*path, name)
+    """Metadata has one type for all kinds; the API server reads it and writes it back, so empty values vanish, which is no loss."""
+    for name in list(metadata):
+        item = metadata[name]
+        if name not in METADATA_FIELDS:
+            del metadata[name]
+            yield (*path, name)
+        elif not item:
+            del metadata[name]
+        elif name in _TEXTS and isinstance(item, dict):
+            metadata[name] = {key: "" if text is None else text for key, text in item.items()}
 
 
 def _empty_objects(path: Path, value: list[Any]) -> Iterator[Path]:

@@ -44,11 +44,12 @@ def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
 
 def _type_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     """At most one error: the JSON type isn't what the schema says, or text isn't of its format."""
-    seen = "null" if value is None else _SEEN.get(type(value), "string")
+    seen = _seen(value)
     want = node.get("type")
     if node.get("x-kubernetes-int-or-string"):
         if seen not in {"integer", "string"} and not _is_whole(value):
-            yield _error(path, Reason.TYPE_INVALID, f'in body must be of type integer,string: "{seen}"')
+            yield _error(path, Reason.TYPE_INVALID, f'in body must be of type integer: "{seen}"')
+            yield nowhere(f'"{dotted(path)}" must validate at least one schema (anyOf)', path)
     elif value is None:
         if want is not None and not node.get("nullable"):
             yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "null"')
@@ -63,9 +64,16 @@ def _passes_for(want: str, seen: str, value: Any) -> bool:
     return (want == "number" and seen == "integer") or (want == "integer" and _is_whole(value))
 
 
+def _seen(value: Any) -> str:
+    """Names a value's JSON type; a whole number beyond 64 bits is read as one with a fraction."""
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        return "number"
+    return "null" if value is None else _SEEN.get(type(value), "string")
+
+
 def _is_whole(value: Any) -> bool:
-    """A float without a fraction passes for an integer in a schema, though not in a typed decoder."""
-    return isinstance(value, float) and value.is_integer()
+    """A float without a fraction passes for an integer in a schema, though not in a typed decoder; not where floats have gaps."""
+    return isinstance(value, float) and value.is_integer() and abs(value) < 2**53
 
 
 def _object_errors(path: Path, value: dict[str, Any], node: Node) -> Iterator[FieldError]:
@@ -111,7 +119,8 @@ def _combination_errors(path: Path, value: Any, node: Node) -> Iterator[FieldErr
     for errors in parts:
         yield from errors
     if any(parts):
-        yield nowhere(f'"{dotted(path)}" must validate all the schemas (allOf)', path)
+        none = ". None validated" if all(parts) else ""
+        yield nowhere(f'"{dotted(path)}" must validate all the schemas (allOf){none}', path)
     options = () if node.get("x-kubernetes-int-or-string") else node.get("anyOf") or ()
     if options and all(any(True for _ in _check(path, value, resolve(option))) for option in options):
         yield nowhere(f'"{dotted(path)}" must validate at least one schema (anyOf)', path)

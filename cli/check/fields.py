@@ -1,0 +1,30 @@
+"""Finds the field that an unknown one was probably meant to be, in the schema of its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from api.schema import Node, resolve
+from cli.nearest import hint
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+
+def field_hint(schema: Node, path: Path) -> str:
+    """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
+    node: Node | None = resolve(schema)
+    for step in path[:-1]:
+        node = _child(node, step)
+        if node is None:
+            return ""
+    known = (node or {}).get("properties") or {}
+    return hint(str(path[-1]), known)
+
+
+def _child(node: Node | None, step: str | int) -> Node | None:
+    if node is None:
+        return None
+    properties = node.get("properties") or {}
+    found = node.get("items") if isinstance(step, int) else properties.get(step) or node.get("additionalProperties")
+    return resolve(found) if isinstance(found, dict) else None

@@ -1,0 +1,83 @@
+"""Finds the objects of our kinds in documents: other kinds are ignored, lists unfolded, misspelt kinds of ours reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from api.kinds import BY_NAME, GROUP
+from cli.yaml.load import Document
+
+Fields = dict[str, Any]
+
+
+class Identity(NamedTuple):
+    """What names an object, whatever its version."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """Writes `Kind namespace/name`."""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}".rstrip()
+
+
+class Found(NamedTuple):
+    """One object of a kind of ours, in the document that it stands in; `known` is False for a kind or version that doesn't exist."""
+
+    document: Document
+    identity: Identity
+    version: str
+    known: bool
+
+    @property
+    def data(self) -> Fields:
+        """The object as written."""
+        data: Fields = self.document.data
+        return data
+
+
+def objects(documents: Iterable[Document]) -> Iterator[Found]:
+    """The objects of our kinds, in the order in which they stand."""
+    for document in documents:
+        for one in _unfolded(document):
+            if (found := _ours(one)) is not None:
+                yield found
+
+
+def _unfolded(document: Document, depth: int = 0) -> Iterator[Document]:
+    data = document.data
+    if not isinstance(data, dict):
+        return
+    items, kind = data.get("items"), data.get("kind")
+    if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and depth < 5:
+        for index in range(len(items)):
+            yield from _unfolded(document.item(("items", index)), depth + 1)
+    else:
+        yield document
+
+
+def _ours(document: Document) -> Found | None:
+    data = document.data
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    group, _, version = api_version.partition("/")
+    # other products of the same group have kinds of their own; ours all begin with one word
+    if group != GROUP or not (kind in BY_NAME or kind.lower().startswith("dynamo")):
+        return None
+    known = kind in BY_NAME and BY_NAME[kind].has(version)
+    metadata = data.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return Found(document, Identity(kind, _text(metadata.get("namespace")), _name(metadata)), version, known)
+
+
+def _name(metadata: Fields) -> str:
+    generated = _text(metadata.get("generateName"))
+    return _text(metadata.get("name")) or (f"{generated}*" if generated else "")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,208 @@
+"""What happens to one object, in a server's order: decode, schema defaults, our defaults, schema and CEL, policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from api.decode import decoder
+from api.kinds import BY_NAME
+from api.paths import Path, render
+from api.schema import load_schema
+from api.walk.default import default, drop_nulls
+from api.walk.errors import NOWHERE
+from api.walk.prune import prune
+from api.walk.validate import HINT, validate
+from cli.check import record
+from cli.check.fields import field_hint
+from cli.check.objects import Found
+from cli.check.record import NotEvaluated, Reported, own
+from cli.check.versions import unknown, unread
+from cli.facts import flag_for
+from policies.edit import apply
+from policies.evaluate import edits, evaluate
+from policies.facts import Facts
+from policies.finding import Finding, Level
+from policies.review import CURRENT, DELETE, UPDATE, Fields, Review
+
+if TYPE_CHECKING:
+    from api.walk.errors import FieldError
+
+
+class Settings(NamedTuple):
+    """What a run was asked for; the same for every object."""
+
+    facts: Facts = Facts()
+    profile: str = CURRENT
+    user: str = ""
+    schema: bool = True
+    defaults: bool = True
+    strict: bool = False
+
+
+class Outcome(NamedTuple):
+    """Everything that is to be said about one object."""
+
+    findings: list[Reported]
+    not_evaluated: list[NotEvaluated]
+
+
+def check_object(found: Found, operation: str, old: Fields | None, settings: Settings) -> Outcome:
+    """Takes one object through all stages. The object's data are changed on the way; positions are those of the text."""
+    return _Run(found, operation, old, settings).run()
+
+
+def prepared(data: Fields, kind: str, version: str) -> tuple[Fields, tuple[FieldError, ...]]:
+    """An old object as the server would hold it, with what keeps it from being one."""
+    errors = decoder(kind, version)(data)
+    if not errors:
+        schema = load_schema(kind, version)
+        default(data, schema)
+        prune(data, schema)
+        drop_nulls(data, schema)
+    return data, errors
+
+
+class _Run:
+    """One object on its way; each stage adds to the findings."""
+
+    def __init__(self, found: Found, operation: str, old: Fields | None, settings: Settings) -> None:
+        self.found = found
+        self.operation = operation
+        self.old = old if operation == UPDATE else None
+        self.settings = settings
+        self.findings: list[Reported] = []
+        self.not_evaluated: list[NotEvaluated] = []
+
+    def run(self) -> Outcome:
+        if not self.found.known:
+            self._unknown_kind()
+            return self._outcome()
+        kind, version = self.found.identity.kind, self.found.version
+        obj = self.found.data
+        wrong = decoder(kind, version)(obj)
+        if self.operation == DELETE:
+            self._wrong_types(wrong)
+            return self._outcome()
+        if self.settings.schema:
+            self._fields(obj, kind, version)
+        if not wrong and self.settings.defaults:
+            obj = self._defaulted(obj, kind, version)
+        seen = self._schema(obj, kind, version) if self.settings.schema else set()
+        self._wrong_types(tuple(error for error in wrong if error.path not in seen))
+        if wrong:
+            self._note("policies", "", "the object can't be read into its type", "")
+        else:
+            self._policies(obj, kind, version)
+        return self._outcome()
+
+    def _outcome(self) -> Outcome:
+        return Outcome(self.findings, self.not_evaluated)
+
+    def _unknown_kind(self) -> None:
+        kind, version = self.found.identity.kind, self.found.version
+        field = "apiVersion" if kind in BY_NAME else "kind"
+        self._own(record.UNKNOWN_KIND, record.ERROR, record.DECODE, (field,), field, unknown(kind, version))
+
+    def _fields(self, obj: Fields, kind: str, version: str) -> None:
+        """Drops what the server drops and sets the schema's defaults, in the server's order."""
+        schema = load_schema(kind, version)
+        if "status" in BY_NAME[kind].subresources:
+            obj.pop("status", None)  # written through the subresource alone, so its content is nobody's request
+        default(obj, schema)
+        for path in prune(obj, schema):
+            level = record.ERROR if self.settings.strict else record.WARNING
+            text = "is no field of this kind, and is dropped" + field_hint(schema, path)
+            self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text)
+        drop_nulls(obj, schema)
+
+    def _defaulted(self, obj: Fields, kind: str, version: str) -> Fields:
+        """Applies our defaults as the mutating webhook would, and the schema's once more to what they made."""
+        changes = edits(self._review(obj))
+        if not changes:
+            return obj
+        changed = apply(obj, changes)
+        if self.settings.schema:
+            default(changed, load_schema(kind, version))
+        return changed
+
+    def _schema(self, obj: Fields, kind: str, version: str) -> set[Path]:
+        """Reports what the server's own validation refuses; returns the places, so that the decoder need not repeat them."""
+        seen: set[Path] = set()
+        for error in validate(obj, load_schema(kind, version), self.old):
+            if HINT in error.message:
+                self._note("schema-rule", record.CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")
+                continue
+            seen.add(error.path)
+            rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
+            self._own(rule, record.ERROR, stage, error.path, _shown(error), _plain(error))
+        return seen
+
+    def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
+        for error in errors:
+            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, _shown(error), error.message)
+
+    def _policies(self, obj: Fields, kind: str, version: str) -> None:
+        reason = unread(kind, version, self.settings.profile)
+        if reason:
+            self._note("policies", "", reason, "")
+            return
+        if _is_leased(obj, self.settings.facts):
+            self._note("policies", "", "the namespace is excluded: another operator judges its objects", "")
+            return
+        for finding in evaluate(self._review(obj)):
+            if finding.level is Level.NOT_EVALUATED:
+                self._note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag_for(finding.fact))
+            else:
+                self._policy(finding)
+
+    def _policy(self, finding: Finding) -> None:
+        rule, document = finding.rule, self.found.document
+        self.findings.append(
+            Reported(
+                rule.name,
+                rule.code,
+                finding.level.value,
+                record.POLICIES,
+                document.source,
+                document.value_position(finding.path),
+                self.found.identity,
+                render(finding.path),
+                finding.text,
+                (finding.fix or rule.fix).removesuffix("."),
+            )
+        )
+
+    def _review(self, obj: Fields) -> Review:
+        kind = f"{self.found.identity.kind}/{self.found.version}"
+        return Review(
+            kind, self.operation, obj, self.old, user=self.settings.user, facts=self.settings.facts, profile=self.settings.profile
+        )
+
+    def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str) -> None:
+        document = self.found.document
+        position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
+        self.findings.append(own(rule, level, stage, document.source, position, self.found.identity, field, text))
+
+    def _note(self, rule: str, code: str, reason: str, flag: str) -> None:
+        document = self.found.document
+        note = NotEvaluated(rule, code, document.source, document.position(()).line, self.found.identity, reason, flag)
+        if note not in self.not_evaluated:
+            self.not_evaluated.append(note)
+
+
+def _shown(error: FieldError) -> str:
+    """The field as the server prints it; where the server can't place an error but we can, the path."""
+    return render(error.path) if error.field == NOWHERE else error.field
+
+
+def _plain(error: FieldError) -> str:
+    """The server's sentence without the field, which stands beside it anyway."""
+    text = error.message.removeprefix("Invalid value: ")
+    return text.removeprefix(f"{error.field} in body ")
+
+
+def _is_leased(obj: Fields, facts: Facts) -> bool:
+    """Whether another operator has leased the object's namespace; only an operator that runs cluster-wide gives way."""
+    names = facts.excludedNamespaces
+    namespace = (obj.get("metadata") or {}).get("namespace")
+    return facts.operatorScope == "cluster" and isinstance(names, frozenset) and namespace in names

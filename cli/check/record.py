@@ -1,0 +1,120 @@
+"""What `check` says: findings with their place in a file, notes on what could not be judged, and the checks that are its own."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from cli.check.objects import Identity
+from cli.yaml.load import Position, Source
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+FAULT: Final = "fault"
+
+# stages in the order in which an API server would come to them
+COMMENT: Final = "comment"
+DECODE: Final = "decode"
+SCHEMA: Final = "schema"
+CEL: Final = "cel"
+POLICIES: Final = "policies"
+
+
+class OwnRule(NamedTuple):
+    """A check that `check` makes beside the policies; the same data that a rule has, as far as reports show it."""
+
+    name: str
+    code: str
+    title: str
+    why: str
+    fix: str
+
+
+UNKNOWN_KIND: Final = OwnRule(
+    "unknown-kind",
+    "DYN001",
+    "A kind or version that does not exist.",
+    "The API server refuses an object of a kind or version that no CustomResourceDefinition declares.",
+    "Use one of the kinds and versions that `dynamo-webhooks version` lists",
+)
+WRONG_TYPE: Final = OwnRule(
+    "wrong-type",
+    "DYN002",
+    "A value of another type than its field has.",
+    "An object that can't be read into its type is refused before any rule looks at it.",
+    "Write a value of the field's type; quote what must be text",
+)
+UNKNOWN_FIELD: Final = OwnRule(
+    "unknown-field",
+    "DYN003",
+    "A field that the kind does not have.",
+    "The API server drops unknown fields, so what they were meant to say is lost; a strict request is refused.",
+    "Remove the field, or correct its name",
+)
+SCHEMA_RULE: Final = OwnRule(
+    "schema-mismatch",
+    "DYN004",
+    "A value that the schema of the kind does not allow.",
+    "The API server checks every write against the CustomResourceDefinition before validating webhooks are asked.",
+    "Write what the message asks for",
+)
+CEL_RULE: Final = OwnRule(
+    "schema-rule",
+    "DYN005",
+    "A rule of the CustomResourceDefinition is broken.",
+    "The API server evaluates these rules of the schema itself, before validating webhooks are asked.",
+    "Write what the message asks for",
+)
+IGNORE_WITHOUT_REASON: Final = OwnRule(
+    "ignore-without-reason",
+    "DYN006",
+    "A comment ignores a rule and gives no reason.",
+    "Whoever reads the file next must be able to tell whether the exception still holds, so without a reason nothing is ignored.",
+    "Write the reason behind the brackets",
+)
+UNUSED_IGNORE: Final = OwnRule(
+    "unused-ignore",
+    "DYN007",
+    "A comment ignores a rule that finds nothing there.",
+    "A comment that has outlived its cause would hide the next mistake at that place.",
+    "Remove the comment",
+)
+OWN_RULES: Final = (UNKNOWN_KIND, WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE, CEL_RULE, IGNORE_WITHOUT_REASON, UNUSED_IGNORE)
+
+
+class Reported(NamedTuple):
+    """One finding at its place."""
+
+    rule: str
+    code: str
+    level: str  # error, warning or fault
+    stage: str
+    source: Source
+    position: Position
+    identity: Identity | None  # None for a comment that belongs to no object
+    path: str
+    message: str
+    fix: str
+
+    @property
+    def order(self) -> tuple[str, int, str, int, str, str]:
+        """The key that reports sort by: file, line, rule, then what tells equals apart."""
+        return self.source.name, self.position.line, self.rule, self.position.column, self.path, self.message
+
+
+class NotEvaluated(NamedTuple):
+    """Something that could not be judged offline: which rule (or `policies` as a whole) for which object, why, and the flag that helps."""
+
+    rule: str
+    code: str
+    source: Source
+    line: int
+    identity: Identity
+    reason: str
+    flag: str
+
+
+def own(
+    rule: OwnRule, level: str, stage: str, source: Source, position: Position, identity: Identity | None, path: str, message: str
+) -> Reported:
+    """Makes a finding of one of the checks here."""
+    return Reported(rule.name, rule.code, level, stage, source, position, identity, path, message, rule.fix)

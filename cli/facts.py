@@ -1,0 +1,73 @@
+"""Facts for offline commands: a facts file, single facts from flags, both through the checks that the server uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cli.exits import UsageError
+from cli.nearest import hint
+from policies.facts import Facts, FactsError, facts_from
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds `--facts` and `--set-fact`."""
+    parser.add_argument("--facts", metavar="FILE", help="what is known of the cluster and the operator, as YAML")
+    parser.add_argument(
+        "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; wins over the file; repeatable"
+    )
+
+
+def load_facts(file: str | None, settings: list[str]) -> Facts:
+    """Reads the facts file, if there is one, and lays single facts over it; what neither says is unknown.
+
+    Raises: UsageError that names the file or flag and the key.
+    """
+    from cli.yaml.load import InputError, load
+
+    values: dict[str, Any] = {}
+    if file is not None:
+        values = _from_file(file)
+    try:
+        facts_from(values)
+    except FactsError as error:
+        raise UsageError(f"--facts {file}: {error}") from None
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or name not in Facts._fields:
+            raise UsageError(f"--set-fact {setting}: must be NAME=VALUE with a known fact{hint(name, Facts._fields)}")
+        try:
+            documents = load(text, f"--set-fact {name}")
+            values[name] = documents[0].data if documents else None
+            facts_from(values)
+        except (FactsError, InputError) as error:
+            raise UsageError(f"--set-fact {setting}: {error}") from None
+    return facts_from(values)
+
+
+def _from_file(file: str) -> dict[str, Any]:
+    from cli.files import load_text
+    from cli.yaml.load import InputError, load
+
+    try:
+        documents = load(load_text(file), file)
+    except InputError as error:
+        raise UsageError(f"--facts {error}") from None
+    data = documents[0].data if documents else {}
+    if not isinstance(data, dict) or len(documents) > 1:
+        raise UsageError(f"--facts {file}: must hold one mapping of facts")
+    return dict(data)
+
+
+def flag_for(fact: str) -> str:
+    """The flag that supplies a fact, with a value of its shape."""
+    examples = {
+        "operatorScope": "cluster",
+        "operatorVersion": "1.2.0",
+        "operatorPrincipal": "system:serviceaccount:NAMESPACE:NAME",
+        "clusterTopologies": "'{NAME: [zone, rack, host]}'",
+        "excludedNamespaces": "'[]'",
+    }
+    return f"--set-fact {fact}={examples.get(fact, 'true')}"

@@ -1,0 +1,78 @@
+"""Reads input files and standard input as text, within limits, and says in one sentence why one can't be read."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import Final
+
+from cli.yaml.errors import InputError
+
+# An API server takes objects of about 1.5 MiB; a file may hold many, but nobody writes 32 MiB of them by hand.
+LIMIT: Final = 32 * 2**20
+STDIN: Final = "-"
+
+
+def load_text(path: str, name: str = "") -> str:
+    """Reads a file, or standard input for `-`, as UTF-8 text. `name` is what errors call it, the path if empty.
+
+    Raises: InputError when it is missing, not readable, too large, binary or not UTF-8.
+    """
+    shown = name or path
+    return decode(_load_stdin(shown) if path == STDIN else _load_file(path, shown), shown)
+
+
+def _load_stdin(name: str) -> bytes:
+    data = sys.stdin.buffer.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise _too_large(name)
+    return data
+
+
+def _load_file(path: str, name: str) -> bytes:
+    try:
+        status = Path(path).stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError("is a folder, not a file", name)
+        if status.st_size > LIMIT:
+            raise _too_large(name)
+        with Path(path).open("rb") as file:
+            data = file.read(LIMIT + 1)
+    except FileNotFoundError:
+        raise InputError("does not exist", name) from None
+    except PermissionError:
+        raise InputError("may not be read (permission denied)", name) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise InputError(f"can't be read: {reason}", name) from None
+    if len(data) > LIMIT:  # a pipe or device has no size beforehand
+        raise _too_large(name)
+    return data
+
+
+def _too_large(name: str) -> InputError:
+    return InputError(f"is larger than {LIMIT // 2**20} MiB", name)
+
+
+def decode(data: bytes, name: str) -> str:
+    """Decodes UTF-8 with or without a byte order mark.
+
+    Raises: InputError that names the place of the first wrong byte.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("must be UTF-8, is UTF-16", name)
+    zero = data.find(b"\0")
+    if zero >= 0:
+        raise InputError("is binary (it holds a zero byte), not YAML or JSON", name, *_place(data, zero))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+        raise InputError(f"must be UTF-8, found the byte 0x{data[start]:02x}", name, *_place(data, start)) from None
+
+
+def _place(data: bytes, index: int) -> tuple[int, int]:
+    before = data[:index]
+    line = before.rfind(b"\n") + 1
+    return before.count(b"\n") + 1, len(before[line:].decode("utf-8", "replace")) + 1

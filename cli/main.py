@@ -1,0 +1,101 @@
+"""The entry of the command: chooses the sub-command, imports only that one, and turns what happens into a published exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from cli.exits import BUG, INTERRUPTED, OK, USAGE, UsageError
+from cli.nearest import hint
+from cli.output import prepare, say, write
+
+PROGRAM: Final = "dynamo-webhooks"
+
+# Name -> what the list of commands says; written here so that the list needs no imports. A test compares it with each module's HELP.
+COMMANDS: Final = {
+    "serve": "run the webhook server",
+    "check": "check files as the API server and the webhooks would, and list every finding",
+    "explain": "explain a rule, a kind, a field path or a pasted server message",
+    "rules": "list the rules and defaults",
+    "review": "answer an AdmissionReview from a file as the server would",
+    "version": "print versions as JSON",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of ending the process, and answers an unknown flag with the nearest known one."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Parses all arguments. Raises: UsageError."""
+        namespace, unknown = self.parse_known_args(list(arguments))
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            known = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+            what = "flag" if word.startswith("-") else "argument"
+            raise UsageError(f"unknown {what} {word}{hint(word, known) if what == 'flag' else ''}")
+        return namespace
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; never raises, and shows no traceback without `-v`."""
+    prepare()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(words)
+    except UsageError as error:
+        say(f"{_called(words)}: {error}")
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as end:  # argparse ends the process after printing help
+        return end.code if isinstance(end.code, int) else OK
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a sentence instead of a traceback
+        _report_bug(words, error)
+        return BUG
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        write(_overview())
+        return OK if words else USAGE
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        what = "flag" if name.startswith("-") else "command"
+        raise UsageError(f"unknown {what} {name}{hint(name, COMMANDS)}")
+    command = importlib.import_module(f"cli.commands.{name}")
+    parser = _Parser(prog=f"{PROGRAM} {name}", description=command.HELP, allow_abbrev=False)
+    command.configure(parser)
+    code: int = command.run(parser.parse(rest))
+    return code
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    return f"usage: {PROGRAM} COMMAND ...\n\n{lines}\n\n{PROGRAM} COMMAND --help says more about one command.\n"
+
+
+def _called(words: list[str]) -> str:
+    return f"{PROGRAM} {words[0]}" if words and words[0] in COMMANDS else PROGRAM
+
+
+def _report_bug(words: list[str], error: Exception) -> None:
+    import shlex
+
+    verbose = "-v" in words or "--verbose" in words
+    if verbose:
+        import traceback
+
+        say("".join(traceback.format_exception(error)).rstrip())
+    replay = shlex.join([PROGRAM, *words, *([] if verbose else ["-v"])])
+    say(f"{_called(words)}: a bug of ours: {type(error).__name__}; to replay it: {replay}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

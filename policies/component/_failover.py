@@ -1,0 +1,29 @@
+"""Which layout a failover block asks for, under either profile; plain inter-pod layouts are in policies/domain.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from policies.domain import INTRA_POD, enabled, interpod_failover
+
+if TYPE_CHECKING:
+    from policies.review import Fields
+
+EMPTY_MODE: Final = "failover without a mode is intra-pod failover, as the schema's default says"
+
+
+def intrapod(component: Fields) -> bool:
+    """Whether standby engines live in the pod of the active one; an absent or empty mode means that."""
+    failover = component.get("failover")
+    return enabled(failover) and (failover.get("mode") or INTRA_POD) == INTRA_POD
+
+
+def intrapod_1_2(component: Fields) -> bool:
+    """The same for the Go operator, for which a mode that is not written is no mode."""
+    failover = component.get("failover")
+    return enabled(failover) and failover.get("mode") == INTRA_POD
+
+
+def interpod_without_gms(component: Fields) -> bool:
+    """Whether there is inter-pod failover and no GPU memory service, whose rules already speak of GPUs and component types."""
+    return interpod_failover(component) and not enabled(component.get("gpuMemoryService"))

@@ -1,0 +1,40 @@
+"""DYN226: an endpoint picker with two configurations."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN226", where=COMPONENT, when="componentType=epp", stage=Stage.EPP)
+def epp_config_source_exclusive(at: At) -> Hits:
+    """An endpoint picker has a configuration of its own and one from a config map.
+
+    Why
+        The picker reads one file. Which of the two it would be is not for the operator to guess; even an empty block counts.
+
+    Fix
+        Keep `configMapRef` or `config`, and remove the other.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            picker:
+              componentType: epp
+              eppConfig:  # expect
+                configMapRef: {name: picker-config, key: epp.yaml}
+                config: {plugins: [{type: queue-scorer}], schedulingProfiles: []}
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            picker:
+              componentType: epp
+              eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
+        ```
+    """
+    config = at.value.get("eppConfig")
+    if config is not None and config.get("configMapRef") is not None and config.get("config") is not None:
+        yield at.forbidden("eppConfig", "must not have both configMapRef and config")

@@ -1,0 +1,73 @@
+"""DYN221: an endpoint picker where there are no inference pools."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import COMPONENT, SERVICES, Hits, rule
+
+
+@rule("DYN221", where=COMPONENT, when="componentType=epp", stage=Stage.EPP, needs=("inferencePool",))
+def epp_inferencepool_unavailable(at: At) -> Hits:
+    """An endpoint picker is wanted, but the cluster has no InferencePool API.
+
+    Why
+        The picker routes requests for an InferencePool that the operator makes. Without the API group `inference.networking.k8s.io` it
+        can't make one. A picker that was there already is left alone, so that its graph can still be edited when the API is away.
+
+    Fix
+        Install the Gateway API Inference Extension, or leave the component out.
+
+    Bad
+        ```yaml
+        # facts: {inferencePool: false}
+        spec:
+          services:
+            picker:  # expect
+              componentType: epp
+              eppConfig: {configMapRef: {name: c, key: k}}
+        ```
+        ```yaml
+        # facts: {inferencePool: false}
+        # kind: DynamoComponentDeployment/v1alpha1
+        spec:  # expect
+          componentType: epp
+          eppConfig: {configMapRef: {name: c, key: k}}
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            picker:
+              componentType: epp
+              eppConfig: {configMapRef: {name: c, key: k}}
+        ```
+        ```yaml
+        # facts: {inferencePool: false}
+        spec:
+          services:
+            picker: {componentType: epp, eppConfig: {configMapRef: {name: c, key: k}}}
+        --- # becomes
+        spec:
+          services:
+            picker: {componentType: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}
+        ```
+    """
+    if (at.old or {}).get("componentType") != "epp":
+        yield from _without_pools(at)
+
+
+@epp_inferencepool_unavailable.in_1_2(
+    "Q-09",
+    "Q-19",
+    because="a standalone picker fails as surely as one of a graph, and a running one must stay editable when the API group is away",
+    where=SERVICES,
+)
+def epp_inferencepool_unavailable_in_1_2(at: At) -> Hits:
+    """Asked for services of a graph only, and at every update."""
+    yield from _without_pools(at)
+
+
+def _without_pools(at: At) -> Hits:
+    if not at.fact("inferencePool"):
+        text = 'must not be of type "epp" in this cluster: the API group inference.networking.k8s.io is not served'
+        yield at.forbidden("", text)

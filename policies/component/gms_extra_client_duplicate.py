@@ -1,0 +1,50 @@
+"""DYN309: a client of the GPU memory service that is named twice."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import COMPONENT, Difference, Hits, rule
+
+
+@rule(
+    "DYN309",
+    where=COMPONENT,
+    when="gpuMemoryService",
+    stage=Stage.GMS,
+    current_only=Difference(("issue 3",), "the list is a set, as the schema says; the webhook holds objects to it that came another way"),
+)
+def gms_extra_client_duplicate(at: At) -> Hits:
+    """A further client of the GPU memory service is named twice.
+
+    Why
+        The list is a set: a container is a client or it isn't. A repeated name is usually a slip for another container's.
+
+    Fix
+        Name each container once.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              gpuMemoryService:
+                enabled: false
+                extraClientContainers:
+                  - probe
+                  - probe  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              gpuMemoryService: {enabled: false, extraClientContainers: [probe, saver]}
+        ```
+    """
+    seen: set[str] = set()
+    for index, name in enumerate(at.value["gpuMemoryService"].get("extraClientContainers") or ()):
+        if name and name in seen:
+            yield at.duplicate(("gpuMemoryService", "extraClientContainers", index), name, f'must be named once, got "{name}" again')
+        seen.add(name)

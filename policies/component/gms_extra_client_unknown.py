@@ -1,0 +1,69 @@
+"""DYN308: a client of the GPU memory service that is not in the pod."""
+
+from policies.at import At
+from policies.domain import enabled, is_label
+from policies.order import Stage
+from policies.review import Fields
+from policies.rule import COMPONENT, Difference, Hits, rule
+
+
+@rule(
+    "DYN308",
+    where=COMPONENT,
+    when="gpuMemoryService",
+    stage=Stage.GMS,
+    current_only=Difference(("issue 3",), "a client that is no container of the pod is ignored, so a slip in the name would go unnoticed"),
+)
+def gms_extra_client_unknown(at: At) -> Hits:
+    """A further client of the GPU memory service is no container of the pod.
+
+    Why
+        The named containers get the claim and the socket directory of the service. A name that fits none is passed over silently, and the
+        container that was meant fails to find the service. Init containers are no clients.
+
+    Fix
+        Name a container in `extraPodSpec.containers`, or remove the entry. The main container is a client without being named.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService:
+                enabled: true
+                extraClientContainers: [prob]  # expect
+              extraPodSpec:
+                containers: [{name: probe, image: "example/probe:1"}]
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService:
+                enabled: true
+                extraClientContainers: [probe]
+              extraPodSpec:
+                containers: [{name: probe, image: "example/probe:1"}]
+        ```
+    """
+    gms = at.value["gpuMemoryService"]
+    if enabled(gms) and (clients := gms.get("extraClientContainers")):
+        known = _containers(at.value)
+        for index, name in enumerate(clients):
+            # a malformed name is refused by gms-extra-client-name
+            if name and name not in known and is_label(name):
+                text = f'must name a container of the pod, got "{name}"'
+                yield at.not_found(("gpuMemoryService", "extraClientContainers", index), name, text)
+
+
+def _containers(component: Fields) -> set[str]:
+    """The names of the pod's regular containers as they will be rendered."""
+    extra = (component.get("extraPodSpec") or {}).get("containers") or ()
+    names = {container["name"] for container in extra if container and container.get("name")}
+    return names | {"main"} | ({"sidecar-frontend"} if component.get("frontendSidecar") is not None else set())

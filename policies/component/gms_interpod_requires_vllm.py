@@ -1,0 +1,53 @@
+"""DYN302: an inter-pod GPU memory service for an engine that can't use it."""
+
+from policies.at import At
+from policies.domain import INTER_POD, interpod_gms
+from policies.order import Stage
+from policies.rule import SERVICES, Hits, rule
+
+
+@rule("DYN302", where=SERVICES, when="gpuMemoryService", stage=Stage.GMS)
+def gms_interpod_requires_vllm(at: At) -> Hits:
+    """The GPU memory service runs in pods of its own, but the engine is not vLLM.
+
+    Why
+        Of the engines only vLLM can load weights that a server in another pod holds. The framework must be written down, because it is not
+        guessed from images here.
+
+    Fix
+        Set `spec.backendFramework: vllm`, or use mode intraPod, which suits every engine.
+
+    Bad
+        ```yaml
+        spec:
+          backendFramework: sglang
+          services:
+            worker:  # expect
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+        ```
+        ```yaml
+        spec:
+          services:
+            worker:  # expect
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+        ```
+
+    Good
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+        ```
+    """
+    backend = at.review.spec.get("backendFramework")
+    if backend != "vllm" and interpod_gms(at.value):
+        seen = f'got "{backend}"' if backend else "which is unset"
+        yield at.forbidden("", f'must have spec.backendFramework "vllm" for gpuMemoryService.mode "{INTER_POD}", {seen}')

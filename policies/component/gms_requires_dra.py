@@ -1,0 +1,50 @@
+"""DYN307: a GPU memory service where GPUs can't be claimed."""
+
+from policies.at import At
+from policies.domain import enabled
+from policies.order import Stage
+from policies.rule import COMPONENT, Difference, Hits, rule
+
+
+@rule(
+    "DYN307",
+    where=COMPONENT,
+    when="gpuMemoryService",
+    stage=Stage.GMS,
+    needs=("dra",),
+    current_only=Difference(("G-01",), "a component that the operator is sure to fail is refused where DRA is known to be off"),
+)
+def gms_requires_dra(at: At) -> Hits:
+    """A GPU memory service needs a claim, but there is no dynamic resource allocation.
+
+    Why
+        Containers share a GPU through a ResourceClaim of `resource.k8s.io/v1`. In a cluster that doesn't serve it, or with an operator that
+        is told not to use it, the component fails when it is reconciled.
+
+    Fix
+        Switch dynamic resource allocation on in cluster and operator, or switch the service off.
+
+    Bad
+        ```yaml
+        # facts: {dra: false}
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}
+        ```
+    """
+    if at.review.facts.dra is False and enabled(at.value["gpuMemoryService"]):
+        text = "must not be enabled here: its claim of GPUs needs dynamic resource allocation (resource.k8s.io/v1), which is off"
+        yield at.forbidden("gpuMemoryService", text)

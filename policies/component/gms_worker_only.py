@@ -1,0 +1,49 @@
+"""DYN304: a GPU memory service beside something that holds no weights."""
+
+from typing import Final
+
+from policies.at import At
+from policies.domain import enabled
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+_WORKERS: Final = ("worker", "prefill", "decode")
+
+
+@rule("DYN304", where=COMPONENT, when="gpuMemoryService", stage=Stage.GMS)
+def gms_worker_only(at: At) -> Hits:
+    """A component that is no worker has a GPU memory service.
+
+    Why
+        The service keeps model weights for engines. Frontends, planners and endpoint pickers have none, and of a custom type the operator
+        doesn't know.
+
+    Fix
+        Set `componentType` to worker, prefill or decode, or switch the service off.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            frontend:
+              componentType: frontend
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            decode:
+              componentType: decode
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}
+        ```
+    """
+    if enabled(at.value["gpuMemoryService"]):
+        kind = at.value.get("componentType")
+        if kind not in _WORKERS:
+            seen = f'got "{kind}"' if kind else "which is unset"
+            text = f"must be on a component whose componentType is one of {', '.join(_WORKERS)}, {seen}"
+            yield at.forbidden("gpuMemoryService", text)

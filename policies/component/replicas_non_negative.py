@@ -1,0 +1,36 @@
+"""DYN201: fewer replicas than none."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN201", where=COMPONENT, when="replicas", stage=Stage.COMPONENT)
+def replicas_non_negative(at: At) -> Hits:
+    """A component asks for a negative number of replicas.
+
+    Why
+        Pods can't be counted below zero; the Deployment or PodClique made from the component would be refused.
+
+    Fix
+        Write 0 to stop the component, or the number of replicas that should run.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              replicas: -1  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker: {componentType: worker, replicas: 0}
+        ```
+    """
+    replicas = at.value["replicas"]
+    if replicas < 0:
+        yield at.invalid("replicas", replicas, f"must be 0 or more, got {replicas}")

@@ -1,0 +1,45 @@
+"""DYN203: a volume that is mounted nowhere."""
+
+from policies.at import At
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN203", where=COMPONENT, when="volumeMounts", stage=Stage.COMPONENT)
+def volume_mount_point_required(at: At) -> Hits:
+    """A volume mount says no directory.
+
+    Why
+        Only the compilation cache has a usual place. Every other claim must be told where it appears in the container.
+
+    Fix
+        Set `mountPoint`, or flag the mount with `useAsCompilationCache` if that is what it is.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              volumeMounts:
+                - {name: models, mountPoint: /models}
+                - {name: data}  # expect
+                - {name: more, mountPoint: ""}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              volumeMounts:
+                - {name: models, mountPoint: /models}
+                - {name: kernels, useAsCompilationCache: true}
+        ```
+    """
+    for index, entry in enumerate(at.value["volumeMounts"]):
+        mount = entry or {}
+        if not mount.get("mountPoint") and not mount.get("useAsCompilationCache"):
+            text = "must name a directory unless useAsCompilationCache is true, got nothing"
+            yield at.required(("volumeMounts", index, "mountPoint"), text)

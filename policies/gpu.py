@@ -1,0 +1,81 @@
+"""How many GPUs a component asks for: as reconciliation counts, and as the Go operator's admission did. DRA's devices are not here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.paths import Key, Path
+from api.quantity import is_quantity, whole
+from policies.domain import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policies.review import Fields
+
+_USUAL: Final = "nvidia.com/gpu"  # what `resources.*.gpu` counts where no gpuType says otherwise
+_NOWHERE: Final[Path] = ("resources", "limits", "gpu")  # where one would write a number that is missing
+_LISTS: Final = ("limits", "requests")  # the first that names a GPU decides
+
+
+class Gpus(NamedTuple):
+    """An amount of GPUs as it was found, below the component."""
+
+    number: int | None  # None: what was written is no whole number
+    seen: str  # as written; "" when nothing asks for a GPU
+    path: Path  # where it was written, or should be
+
+
+def is_gpu(name: str) -> bool:
+    """Whether a resource name stands for GPUs of whatever vendor, in any case: `nvidia.com/gpu`, `gpu`, `x/gpu`, `x/mig-1g.5gb`, `gpu.x/y`.
+
+    The list is the operator's own for claims of GPUs (admission behaviour, section 3.6).
+    """
+    name = name.lower()
+    return name == "gpu" or name.endswith("/gpu") or "/mig-" in name or name.startswith("gpu.")
+
+
+def gpu_count(component: Fields) -> Gpus:
+    """The GPUs of a component's main container, counted as reconciliation counts them.
+
+    Limits before requests, and of several GPU names the alphabetically first; a zero found there stands. An amount that the main
+    container names itself replaces the same name in `resources`, and there `custom` replaces `gpu`. Quantities count when they are whole.
+    """
+    resources = component.get("resources") or {}
+    main = (component.get("extraPodSpec") or {}).get("mainContainer") or {}
+    main_resources = main.get("resources") or {}
+    for part in _LISTS:
+        found: dict[str, tuple[Any, Path]] = {}
+        for name, amount, path in _flat(resources.get(part) or {}, ("resources", part)):
+            found[name] = (amount, path)
+        for name, amount in (main_resources.get(part) or {}).items():
+            if amount is not None:
+                found[name] = (amount, ("extraPodSpec", "mainContainer", "resources", part, Key(name)))
+        if names := [name for name in found if is_gpu(name)]:
+            return _counted(*found[min(names)])
+    return Gpus(0, "", _NOWHERE)
+
+
+def gpu_count_1_2(component: Fields) -> Gpus:
+    """The GPUs as the Go operator's admission counts them: plain digits of `resources.limits.gpu`, else of the requests."""
+    resources = component.get("resources") or {}
+    for part in _LISTS:
+        text = (resources.get(part) or {}).get("gpu")
+        if text:
+            return Gpus(whole_number(text), text, _NOWHERE)
+    return Gpus(0, "", _NOWHERE)
+
+
+def _flat(amounts: Fields, path: Path) -> Iterator[tuple[str, Any, Path]]:
+    """The amounts of `resources.limits` or `resources.requests` that may be GPUs, by resource name, later ones stronger."""
+    if amounts.get("gpu"):
+        yield amounts.get("gpuType") or _USUAL, amounts["gpu"], (*path, "gpu")
+    for name, amount in (amounts.get("custom") or {}).items():
+        if amount:
+            yield name, amount, (*path, "custom", Key(name))
+
+
+def _counted(amount: str | float, path: Path) -> Gpus:
+    # texts of `resources` are never trimmed, other than quantities of a container
+    readable = is_quantity(amount) and not (isinstance(amount, str) and amount != amount.strip())
+    return Gpus(whole(amount) if readable else None, str(amount), path)

@@ -1,0 +1,54 @@
+"""What a lens is: one correspondence between members of a left (v1alpha1) and a right (v1beta1) struct, declared once, read both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+Fields: TypeAlias = dict[str, Any]
+
+
+class Context(NamedTuple):
+    """What a lens may know beside its own struct: the object's name, and whether it comes from the other version."""
+
+    name: str = ""
+    # going right: the left object carries a usable remainder, so it was written as a right one first; going left: the mirror image
+    travelled: bool = False
+
+
+class Row(NamedTuple):
+    """One line of the field map: left member, right member ("" for none), and what happens, for people."""
+
+    left: str
+    right: str
+    rule: str
+
+
+class Lens(Protocol):
+    """Converts its members both ways. Values are shared with the input, which nobody changes; null means absent.
+
+    `kept` is the remainder that came along for this struct, typed like the struct that is being built; `save` is the remainder
+    being written, typed like the struct that is being read. A lens is called only when one of its members is present in the
+    live struct or in `kept`; with nothing present it must have nothing to say.
+    """
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Reads `left`, writes `right`; `kept` is sparse right, `save` sparse left."""
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """Translates a path below the right struct; None when it isn't this lens's."""
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """Translates a path below the left struct; None when it isn't this lens's."""
+
+    def rows(self) -> Iterator[Row]:
+        """The lines of the field map."""

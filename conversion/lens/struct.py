@@ -1,0 +1,87 @@
+"""A struct of lenses: every member of both sides is claimed by exactly one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from conversion.lens.protocol import Context, Fields, Lens, Row
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+
+class DeclarationError(ImportError):
+    """A declaration that claims a member twice, or not at all; the declaring module does not import."""
+
+
+class Struct:
+    """Runs the lenses whose members are present. Members that no lens claims are left to the engine, which keeps them."""
+
+    def __init__(self, *lenses: Lens) -> None:
+        """Raises: DeclarationError when two lenses claim one member."""
+        self.lenses = lenses
+        self.by_left = _claims(lenses, "left")
+        self.by_right = _claims(lenses, "right")
+
+    def forward(self, left: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+        """Converts a left struct into a right one."""
+        right: Fields = {}
+        for lens in _woken(self.by_left, left, self.by_right, kept):
+            lens.forward(left, right, kept, save, context)
+        return right
+
+    def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+        """Converts a right struct into a left one."""
+        left: Fields = {}
+        for lens in _woken(self.by_right, right, self.by_left, kept):
+            lens.backward(right, left, kept, save, context)
+        return left
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """Translates a path below the right struct; the empty path is the struct itself."""
+        if not path:
+            return ()
+        lens = self.by_right.get(str(path[0]))
+        return lens.to_left(path, right) if lens else None
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """Translates a path below the left struct; the empty path is the struct itself."""
+        if not path:
+            return ()
+        lens = self.by_left.get(str(path[0]))
+        return lens.to_right(path, left) if lens else None
+
+    def rows(self) -> Iterator[Row]:
+        """The field map of the struct, lens by lens."""
+        for lens in self.lenses:
+            yield from lens.rows()
+
+    def require(self, where: str, left: frozenset[str] | set[str], right: frozenset[str] | set[str]) -> None:
+        """Checks that the members claimed are exactly the schema's.
+
+        Raises: DeclarationError naming the members that are unclaimed or unknown.
+        """
+        for side, wanted, claimed in (("left", left, set(self.by_left)), ("right", right, set(self.by_right))):
+            if wanted != claimed:
+                unclaimed, unknown = sorted(wanted - claimed), sorted(claimed - wanted)
+                raise DeclarationError(f"{where} ({side}): unclaimed {unclaimed}, unknown {unknown}")
+
+
+def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
+    found: dict[str, Lens] = {}
+    for lens in lenses:
+        for name in getattr(lens, side):
+            if found.setdefault(name, lens) is not lens:
+                raise DeclarationError(f"two lenses claim the {side} member {name}")
+    return found
+
+
+def _woken(live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> dict[Lens, None]:
+    """The lenses that have something to read, in order of appearance, each once."""
+    woken = {lens: None for name, value in source.items() if value is not None and (lens := live.get(name)) is not None}
+    if kept:
+        for name in kept:
+            if (lens := other.get(name)) is not None:
+                woken[lens] = None
+    return woken

@@ -1,0 +1,109 @@
+"""The remainder's annotations: reading what lies on an object, writing what must lie on the converted one. The Go operator reads and writes
+the same keys; what only we need lies in a member (`kept`) that it ignores. Damaged texts are set aside under a key of our own, never dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from api.decode import decoder
+from conversion.difference import Entry, well_formed
+from conversion.kind import LEFT, PREFIX, RIGHT
+
+if TYPE_CHECKING:
+    from conversion.kind import Kind
+    from conversion.lens.protocol import Fields
+
+ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a text that could not be used
+KEPT: Final = "kept"
+_NAME_RECORD: Final = {"path": "serviceName", "nil": True}
+
+
+@dataclass(slots=True)
+class Remainder:
+    """What one object carries for the version it is not in. `spec` and `status` are sparse and typed like the other version."""
+
+    spec: Fields = field(default_factory=dict)
+    status: Fields = field(default_factory=dict)
+    kept: list[Entry] = field(default_factory=list)
+    travelled: bool = False  # a usable remainder of the spec was there
+    force: bool = False  # written even when it says nothing (the marking of 7.1)
+
+
+def keys(kind: Kind) -> tuple[str, str]:
+    """The reserved annotation keys of a kind."""
+    return kind.spec_key, kind.status_key
+
+
+def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, dict[str, str]]:
+    """Reads the remainder for a conversion, and the texts that can't be used, by key."""
+    found, damaged = Remainder(), {}
+    version = RIGHT if rightward else LEFT
+    text = annotations.get(kind.spec_key)
+    if text:
+        envelope = _object(text)
+        payload = envelope.get("spec") if envelope is not None and "spec" in envelope else envelope
+        if envelope is None or not _fits(kind, version, "spec", payload):
+            damaged[kind.spec_key] = text
+        else:
+            found.spec, found.travelled = payload or {}, True
+            _read_envelope(found, envelope)
+    text = annotations.get(kind.status_key)
+    if text:
+        status = _object(text)
+        if status is None or not _fits(kind, version, "status", status):
+            damaged[kind.status_key] = text
+        else:
+            found.status = status
+    return found, damaged
+
+
+def _read_envelope(found: Remainder, envelope: Fields) -> None:
+    kept, records = envelope.get(KEPT), envelope.get("rawJSON")
+    if well_formed(kept):
+        found.kept = kept
+    if type(records) is list and _NAME_RECORD in records and "serviceName" not in found.spec:
+        found.spec = {**found.spec, "serviceName": None}
+
+
+def _object(text: Any) -> Fields | None:
+    """Decodes a JSON object; `null` counts as an empty one, anything else as damage."""
+    if type(text) is not str:
+        return None
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return {} if value is None else value if type(value) is dict else None
+
+
+def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
+    return payload is None or (type(payload) is dict and decoder(kind.name, version)({part: payload}) == ())
+
+
+def write(kind: Kind, saved: Remainder) -> dict[str, str]:
+    """The annotations that say what was saved; none when there is nothing to say."""
+    out: dict[str, str] = {}
+    if saved.spec or saved.kept or saved.force:
+        payload = {name: value for name, value in saved.spec.items() if not (name == "serviceName" and value is None)}
+        envelope: Fields = {"version": 1, "spec": payload}
+        if "serviceName" in saved.spec and saved.spec["serviceName"] is None:
+            envelope["rawJSON"] = [_NAME_RECORD]
+        if saved.kept:
+            envelope[KEPT] = saved.kept
+        out[kind.spec_key] = text_of(envelope)
+    if saved.status:
+        out[kind.status_key] = text_of(saved.status)
+    return out
+
+
+def text_of(value: Any) -> str:
+    """Compact JSON with sorted keys: the same meaning has the same bytes."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def aside_key(key: str) -> str:
+    """Where the damaged text of a reserved key waits."""
+    return ASIDE + key.removeprefix(PREFIX)

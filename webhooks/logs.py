@@ -15,7 +15,7 @@ import orjson
 if TYPE_CHECKING:
     import asyncio
 
-ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece: several workers write to one
+ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05
 FLUSH_BYTES: Final = 64 * 1024
 HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't read; later ones are dropped and counted
@@ -25,8 +25,12 @@ CLOSE_SECONDS: Final = 1.0
 class Lines:
     """A buffered writer of log lines; a thread of its own writes, so that a full pipe never stops the loop."""
 
-    def __init__(self, descriptor: int = 2) -> None:
-        """Writes to a file descriptor: line by line at first, buffered once `start` has been called, which must be after any fork."""
+    def __init__(self, descriptor: int = 2, *, shared: bool = False) -> None:
+        """Writes to a file descriptor: line by line at first, buffered once `start` has been called, which must be after any fork.
+
+        `shared`: other processes write there too, so that a pipe must be given whole lines in pieces that it doesn't split.
+        """
+        self._piece = ATOMIC_BYTES if shared else HELD_BYTES
         self.dropped = 0
         self._descriptor = descriptor
         self._lines: list[bytes] = []
@@ -80,13 +84,13 @@ class Lines:
             self._held -= len(chunk)
 
     def _put(self, chunk: bytes) -> None:
-        """Writes whole lines, in pieces that don't mix with those of other processes."""
+        """Writes whole lines, in pieces that don't mix with those of other processes; a longer line may be torn."""
         start = 0
         try:
             while start < len(chunk):
                 end = len(chunk)
-                if end - start > ATOMIC_BYTES:
-                    end = (chunk.rfind(b"\n", start, start + ATOMIC_BYTES) + 1) or (chunk.find(b"\n", start) + 1) or end
+                if end - start > self._piece:
+                    end = (chunk.rfind(b"\n", start, start + self._piece) + 1) or (chunk.find(b"\n", start) + 1) or end
                 start += os.write(self._descriptor, chunk[start:end])
         except OSError:
             self.dropped += chunk.count(b"\n", start)

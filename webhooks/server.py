@@ -191,7 +191,7 @@ class Webhooks:
 
     def _log(self, route: Route | None, found: Answer, seconds: float) -> None:
         verdict = found.verdict
-        line = {
+        line: dict[str, Any] = {
             "ts": self._stamp.text(time.time()),
             "level": "error" if verdict.outcome == "fault" else "info",
             "logger": "access",
@@ -206,10 +206,12 @@ class Webhooks:
             "allowed": verdict.outcome == "allowed",
             "code": verdict.code,
             "rules": verdict.rules,
-            "skipped": verdict.skipped,
-            "patched": verdict.patched,
             "duration_ms": int(seconds * 1e6) / 1000,
         }
+        if verdict.skipped:
+            line["skipped"] = verdict.skipped
+        if verdict.patched:
+            line["patched"] = verdict.patched
         self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 

@@ -233,7 +233,7 @@ def _become_worker(plan: Plan, sock: socket.socket, channel: socket.socket, fore
 async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None:
     """Serves one socket until the supervisor says so, or is gone."""
     loop = asyncio.get_running_loop()
-    lines = Lines()
+    lines = Lines(shared=True)
     logs.install(lines)
     server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
     stop = process.stopped(signal.SIGTERM)

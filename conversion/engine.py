@@ -69,17 +69,17 @@ def _returning(saved: Remainder) -> Remainder:
 def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, name: str) -> Fields:
     """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups."""
     said, _ = _run(kind, parts, Remainder(), not rightward, name)
-    check = decoder(kind.name, RIGHT if rightward else LEFT)
+    decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     trials = [TRIALS]
 
     def attempt(current: Fields, entries: list[Entry]) -> Fields:
         if not entries or trials[0] <= 0:
             return current
         trials[0] -= 1
-        candidate = applied(current, entries)
+        candidate: Fields = applied(current, entries)
         if (
             candidate.keys() <= set(PARTS)
-            and check(candidate) == ()
+            and decodes(candidate) == ()
             and identical(_run(kind, candidate, Remainder(), not rightward, name)[0], said)
         ):
             return candidate

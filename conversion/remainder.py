@@ -1,5 +1,8 @@
-"""The remainder's annotations: reading what lies on an object, writing what must lie on the converted one. The Go operator reads and writes
-the same keys; what only we need lies in a member (`kept`) that it ignores. Damaged texts are set aside under a key of our own, never dropped."""
+"""The remainder's annotations: reading what lies on an object, writing what must lie on the converted one.
+
+The Go operator reads and writes the same keys; what only we need lies in a member (`kept`) that it ignores. Damaged texts are set aside
+under a key of our own, never dropped.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
             damaged[kind.spec_key] = text
         else:
             found.spec, found.travelled = payload or {}, True
-            _read_envelope(found, envelope)
+            _read_envelope(found, envelope or {})
     text = annotations.get(kind.status_key)
     if text:
         status = _object(text)
@@ -61,7 +64,8 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
 
 
 def _read_envelope(found: Remainder, envelope: Fields) -> None:
-    kept, records = envelope.get(KEPT), envelope.get("rawJSON")
+    kept: list[Entry] = envelope.get(KEPT) or []
+    records = envelope.get("rawJSON")
     if well_formed(kept):
         found.kept = kept
     if type(records) is list and _NAME_RECORD in records and "serviceName" not in found.spec:

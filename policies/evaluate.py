@@ -93,7 +93,10 @@ def _may_ratchet(finding: Finding) -> bool:
 
 
 def _same(new: Fields, old: Fields, path: Path) -> bool:
+    """Whether the value is the same; a block counts as the same, since the sentence names what is wrong inside it."""
     now, then = lookup(new, path), lookup(old, path)
+    if isinstance(now, (dict, list)) and isinstance(then, (dict, list)):
+        return True
     return (None if now is MISSING else now) == (None if then is MISSING else then)
 
 

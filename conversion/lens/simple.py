@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from conversion.lens.struct import Struct
 
 
+def _anything(value: Any) -> bool:
+    return True
+
+
 class Rename:
     """A member whose value is the same on both sides, or converts by a struct of its own (`via`)."""
 
@@ -79,7 +83,7 @@ class LeftOnly:
 
     right: tuple[str, ...] = ()
 
-    def __init__(self, *names: str, worth: Callable[[Any], bool] = lambda value: True) -> None:
+    def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
         """`worth` says which values the Go operator keeps (others are kept by the engine, in a place that it ignores)."""
         self.left = names
         self._worth = worth
@@ -117,7 +121,7 @@ class RightOnly:
 
     left: tuple[str, ...] = ()
 
-    def __init__(self, *names: str, worth: Callable[[Any], bool] = lambda value: True) -> None:
+    def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
         """`worth` as for LeftOnly."""
         self.right = names
         self._worth = worth

@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 Node: TypeAlias = dict[str, Any]
 COMMAND: Final = Path(sys.executable).with_name("dynamo-webhooks")
-# The settings that the worked examples call C0: Grove on, cluster-wide, no InferencePool API, no topologies.
+# A cluster-wide operator with Grove, DRA and the InferencePool API.
 FACTS: Final[Node] = {
     "operatorScope": "cluster",
     "operatorVersion": "1.2.0",
     "operatorPrincipal": "system:serviceaccount:dynamo-system:operator",
     "grove": True,
-    "inferencePool": False,
+    "inferencePool": True,
     "clusterTopologies": {"default": ["zone", "rack", "host"]},
     "gpuDiscovery": True,
     "dra": True,
@@ -37,20 +37,36 @@ FACTS: Final[Node] = {
     "excludedNamespaces": [],
     "allowGmsSnapshot": False,
 }
-# What the chart registers: alias, version of the rule, and what differs between the entries.
-VALIDATING: Final[tuple[tuple[str, str, Node], ...]] = (
-    ("DCD", ALPHA, {"name": "vdynamocomponentdeployment.kb.io"}),
-    ("DGD", ALPHA, {"name": "vdynamographdeployment.kb.io"}),
-    ("CKPT", ALPHA, {"name": "vdynamocheckpoint.kb.io"}),
-    ("MODEL", ALPHA, {"name": "vdynamomodel.kb.io"}),
-    ("DGDR", BETA, {"name": "vdynamographdeploymentrequest.kb.io"}),
-)
-MUTATING: Final[tuple[tuple[str, str, Node], ...]] = (
-    ("DGD", ALPHA, {"name": "mdynamographdeployment.kb.io"}),
-    ("DCD", BETA, {"name": "mdynamocomponentdeploymentv1beta1.kb.io", "matchPolicy": "Exact"}),
-    ("DGDR", BETA, {"name": "mdynamographdeploymentrequestv1beta1.kb.io"}),
-)
-LABEL: Final = "dynamo-webhooks.test/admission"
+
+
+class Hook(NamedTuple):
+    """One entry of a webhook configuration: what it is called, what it is asked for, and at which of our paths."""
+
+    name: str
+    alias: str
+    version: str
+    operations: tuple[str, ...]
+    policy: str = "Equivalent"
+
+
+_WRITES: Final = ("CREATE", "UPDATE")
+# Registered as the chart does, with one difference: graphs are mutated on UPDATE too, so that replicas which an update drops come back.
+HOOKS: Final[dict[str, tuple[Hook, ...]]] = {
+    "Validating": (
+        Hook("vdynamocomponentdeployment.kb.io", "DCD", ALPHA, _WRITES),
+        Hook("vdynamographdeployment.kb.io", "DGD", ALPHA, _WRITES),
+        Hook("vdynamocheckpoint.kb.io", "CKPT", ALPHA, _WRITES),
+        Hook("vdynamomodel.kb.io", "MODEL", ALPHA, _WRITES),
+        Hook("vdynamographdeploymentrequest.kb.io", "DGDR", BETA, _WRITES),
+    ),
+    "Mutating": (
+        Hook("mdynamographdeployment.kb.io", "DGD", ALPHA, _WRITES),
+        Hook("mdynamocomponentdeploymentv1beta1.kb.io", "DCD", BETA, ("CREATE",), "Exact"),
+        Hook("mdynamographdeploymentrequestv1beta1.kb.io", "DGDR", BETA, ("CREATE",)),
+    ),
+}
+# Namespaces with this label are judged; the others are as before our webhooks were registered.
+SELECTED: Final = {"dynamo-webhooks.test/admission": "on"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,36 +77,33 @@ class Admission:
     url: str
     ca: bytes  # PEM
 
-    def configurations(self, name: str, namespaces: Mapping[str, str] | None = None) -> tuple[Node, Node]:
+    def configurations(self, name: str, namespaces: Mapping[str, str] | None = None) -> list[Node]:
         """Writes the validating and the mutating configuration; `namespaces` are labels that a namespace must have."""
         selector: Node = {} if namespaces is None else {"namespaceSelector": {"matchLabels": dict(namespaces)}}
-        written = []
-        for purpose, rows, operations in (("Validating", VALIDATING, ["CREATE", "UPDATE"]), ("Mutating", MUTATING, ["CREATE"])):
-            verb = "validate" if purpose == "Validating" else "mutate"
-            webhooks = [self._entry(verb, alias, version, operations) | rest | selector for alias, version, rest in rows]
-            written.append(
-                {
-                    "apiVersion": "admissionregistration.k8s.io/v1",
-                    "kind": f"{purpose}WebhookConfiguration",
-                    "metadata": {"name": name},
-                    "webhooks": webhooks,
-                }
-            )
-        validating, mutating = written
-        return validating, mutating
+        return [
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": f"{purpose}WebhookConfiguration",
+                "metadata": {"name": name},
+                "webhooks": [self._entry(purpose, hook) | selector for hook in hooks],
+            }
+            for purpose, hooks in HOOKS.items()
+        ]
 
-    def _entry(self, verb: str, alias: str, version: str, operations: list[str]) -> Node:
-        kind = BY_ALIAS[alias]
+    def _entry(self, purpose: str, hook: Hook) -> Node:
+        kind = BY_ALIAS[hook.alias]
+        verb = {"Validating": "validate", "Mutating": "mutate"}[purpose]
+        rule = {"apiGroups": [GROUP], "apiVersions": [hook.version], "resources": [kind.plural], "operations": list(hook.operations)}
+        url = f"{self.url}/{verb}-nvidia-com-{hook.version}-{kind.name.lower()}"
         return {
+            "name": hook.name,
             "admissionReviewVersions": ["v1"],
             "sideEffects": "None",
             "failurePolicy": "Fail",
             "timeoutSeconds": 10,
-            "clientConfig": {
-                "url": f"{self.url}/{verb}-nvidia-com-{version}-{kind.name.lower()}",
-                "caBundle": base64.b64encode(self.ca).decode(),
-            },
-            "rules": [{"apiGroups": [GROUP], "apiVersions": [version], "resources": [kind.plural], "operations": operations}],
+            "matchPolicy": hook.policy,
+            "clientConfig": {"url": url, "caBundle": base64.b64encode(self.ca).decode()},
+            "rules": [rule],
         }
 
 
@@ -99,33 +112,23 @@ def serving(home: Path, facts: Mapping[str, Any] = FACTS, *, profile: str = "cur
     """Runs `dynamo-webhooks serve` on a free port until the end of the block; `home` receives facts, certificates and log."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "facts.yaml").write_text(yaml.safe_dump(dict(facts)))
-    listeners = [part for flag in ("--listen", "--probe-listen", "--metrics-listen") for part in (flag, "127.0.0.1:0")]
-    files: list[str | Path] = ["--cert-dir", home / "certs", "--facts", home / "facts.yaml"]
-    command: list[str | Path] = [
-        COMMAND,
-        "serve",
-        *listeners,
-        *files,
-        "--self-signed",
-        "--no-cluster",
-        "--workers",
-        "1",
-        "--profile",
-        profile,
-    ]
+    flags: dict[str, str | Path] = {f"--{name}": "127.0.0.1:0" for name in ("listen", "probe-listen", "metrics-listen")}
+    flags |= {"--cert-dir": home / "certs", "--facts": home / "facts.yaml", "--workers": "1", "--profile": profile}
+    command = [COMMAND, "serve", "--self-signed", "--no-cluster", *(part for flag in flags.items() for part in flag)]
     with running(Process("dynamo-webhooks", command, home / "dynamo-webhooks.log")) as process:
         ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "dynamo-webhooks being ready", process)
         yield Admission(process, ready[1], (home / "certs" / "ca.crt").read_bytes())
 
 
 def register(plane: ControlPlane, admission: Admission, name: str, namespaces: Mapping[str, str] | None = None) -> None:
-    """Registers the server and waits until the API server asks it: configurations reach its admission plugins with a delay.
-
-    The probe is a dry-run create that only our server refuses, in a namespace that the configurations select.
-    """
+    """Registers the server and waits until the API server asks it: configurations reach its admission plugins with a delay."""
     plane.apply(*admission.configurations(name, namespaces))
-    probe = plane.namespace(**{key.replace(".", "__"): value for key, value in (namespaces or {}).items()})
+    wait_until_asked(plane, admission, plane.namespace(namespaces))
+
+
+def wait_until_asked(plane: ControlPlane, admission: Admission, namespace: str) -> None:
+    """Waits until writes in the namespace are judged, by dry-run creates that the schema accepts and only our server refuses."""
     model = {"apiVersion": f"{GROUP}/{ALPHA}", "kind": "DynamoModel", "metadata": {"name": "probe"}}
     body = {**model, "spec": {"modelName": "", "baseModelName": "b"}}
-    path = f"/apis/{GROUP}/{ALPHA}/namespaces/{probe}/dynamomodels?dryRun=All"
+    path = f"/apis/{GROUP}/{ALPHA}/namespaces/{namespace}/dynamomodels?dryRun=All"
     wait_until(lambda: plane.request("POST", path, body).status in (403, 422), "the webhooks being asked", plane.server, admission.process)

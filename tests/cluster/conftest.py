@@ -15,7 +15,7 @@ import pytest
 
 from api.crd import build as crd
 from api.kinds import ALPHA, BETA
-from tests.cluster.admission import LABEL, Admission, register, serving
+from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import build, find
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
@@ -23,7 +23,6 @@ from tests.cluster.processes import RUNNING
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-SELECTED: Final = {LABEL: "on"}
 HERE: Final = Path(__file__).parent
 _ALPHA_PLANE: Final = {
     "DynamoGraphDeployment": ALPHA,
@@ -98,6 +97,18 @@ def guarded_beta(beta: ControlPlane, admission: Admission) -> ControlPlane:
     """`beta` with our webhooks registered for the namespaces that are labelled so."""
     register(beta, admission, "dynamo", SELECTED)
     return beta
+
+
+@pytest.fixture
+def guarded(guarded_alpha: ControlPlane) -> str:
+    """A new namespace of `alpha` in which our webhooks are asked."""
+    return guarded_alpha.namespace(SELECTED)
+
+
+@pytest.fixture
+def guarded_in_beta(guarded_beta: ControlPlane) -> str:
+    """A new namespace of `beta` in which our webhooks are asked."""
+    return guarded_beta.namespace(SELECTED)
 
 
 def _plane(assets: Path, home: Path, versions: dict[str, str]) -> Iterator[ControlPlane]:

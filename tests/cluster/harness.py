@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.cluster.processes import Process, free_ports, running, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
@@ -128,10 +128,10 @@ class ControlPlane:
         decoded = json.loads(content) if answer.headers.get_content_type() == "application/json" else {"text": content.decode()}
         return Reply(answer.status, decoded, warnings)
 
-    def namespace(self, **labels: str) -> str:
-        """Creates a namespace with a name of its own; dots in label keys are written as double underscores."""
+    def namespace(self, labels: Mapping[str, str] | None = None) -> str:
+        """Creates a namespace with a name of its own."""
         name = f"test-{next(self._names)}"
-        metadata = {"name": name, "labels": {key.replace("__", "."): value for key, value in labels.items()}}
+        metadata = {"name": name, "labels": dict(labels or {})}
         reply = self.request("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         assert reply.status == 201, reply.body
         return name

@@ -11,9 +11,7 @@ from policies.rule import DCD, Difference, Hits, rule
     where={DCD: "spec"},
     when=("gpuMemoryService", "failover"),
     stage=Stage.GMS,
-    current_only=Difference(
-        ("G-12", "Q-09"), "inter-pod layouts are rendered on Grove, hence for graphs only; on its own nothing comes of them"
-    ),
+    current_only=Difference(("G-12", "Q-09"), "inter-pod layouts are rendered on Grove, hence for graphs only"),
 )
 def dcd_interpod_unsupported(at: At) -> Hits:
     """A standalone component wants pods of their own for its weights or its standby engines.

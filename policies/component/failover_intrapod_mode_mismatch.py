@@ -1,6 +1,7 @@
 """DYN341: intra-pod failover beside a GPU memory service of another layout."""
 
 from policies.at import At
+from policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
 from policies.domain import INTRA_POD, enabled
 from policies.order import Stage
 from policies.rule import COMPONENT, Hits, rule
@@ -41,7 +42,19 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
               failover: {enabled: true, mode: intraPod}
         ```
     """
-    failover, gms = at.value["failover"], at.value.get("gpuMemoryService")
-    if enabled(failover) and failover.get("mode") == INTRA_POD and enabled(gms) and gms.get("mode") not in (None, "", INTRA_POD):
+    if intrapod(at.value):
+        yield from _other_mode(at)
+
+
+@failover_intrapod_mode_mismatch.in_1_2("Q-10", because=EMPTY_MODE)
+def failover_intrapod_mode_mismatch_in_1_2(at: At) -> Hits:
+    """There an absent or empty mode escapes the rule."""
+    if intrapod_1_2(at.value):
+        yield from _other_mode(at)
+
+
+def _other_mode(at: At) -> Hits:
+    gms = at.value.get("gpuMemoryService")
+    if enabled(gms) and gms.get("mode") not in (None, "", INTRA_POD):
         text = f'must have the mode of gpuMemoryService, "{gms["mode"]}", got "{INTRA_POD}"'
         yield at.invalid("failover", None, text, fix=f"set both modes to {INTRA_POD} or both to {gms['mode']}")

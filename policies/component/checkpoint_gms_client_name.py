@@ -1,0 +1,49 @@
+"""DYN406: a client in a checkpoint's job whose name no container can have."""
+
+from policies.at import At
+from policies.domain import is_label
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN406", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)
+def checkpoint_gms_client_name(at: At) -> Hits:
+    """A client of the GPU memory service in a checkpoint's job has a name that no container can have.
+
+    Why
+        The entries are names of containers, which are DNS labels. One that is none can't be found in the job's pod. It is looked at while
+        the checkpoint is switched off too, as the schema does.
+
+    Fix
+        Write the name of a container of the job: lower-case letters, digits and inner dashes, at most 63.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}
+              checkpoint:
+                job:
+                  gmsClientContainers:
+                    - saver
+                    - Loader  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}
+              checkpoint: {job: {gmsClientContainers: [saver, loader]}}
+        ```
+    """
+    for index, name in enumerate(at.get("checkpoint.job.gmsClientContainers") or ()):
+        if not is_label(name or ""):
+            text = f'must be a container name of at most 63 lower-case letters, digits and inner dashes, got "{name or ""}"'
+            yield at.invalid(("checkpoint", "job", "gmsClientContainers", index), name, text)

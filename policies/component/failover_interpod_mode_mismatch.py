@@ -1,0 +1,49 @@
+"""DYN345: inter-pod failover beside a GPU memory service of another layout."""
+
+from policies.at import At
+from policies.domain import INTER_POD, enabled, interpod_failover
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN345", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
+def failover_interpod_mode_mismatch(at: At) -> Hits:
+    """Inter-pod failover and the GPU memory service name different layouts.
+
+    Why
+        Standby engines in pods of their own reach the weights only where the memory service has a pod of its own, too. A service without
+        a mode is in the pod of the engine.
+
+    Fix
+        Give both the same mode.
+
+    Bad
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true}
+              failover: {enabled: true, mode: interPod, numShadows: 1}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: interPod, numShadows: 1}
+        ```
+    """
+    gms = at.value.get("gpuMemoryService")
+    if interpod_failover(at.value) and enabled(gms) and gms.get("mode") != INTER_POD:
+        mode = gms.get("mode")
+        seen = f'which is "{mode}"' if mode else "which is unset"
+        text = f'must have the mode of gpuMemoryService, {seen}, got "{INTER_POD}"'
+        yield at.invalid("failover", None, text, fix=f"set both modes to {INTER_POD}")

@@ -1,0 +1,65 @@
+"""DYN346: inter-pod failover with nobody standing by."""
+
+from policies.at import At
+from policies.domain import interpod_failover
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN346", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
+def failover_interpod_shadows(at: At) -> Hits:
+    """Inter-pod failover asks for no standby engine.
+
+    Why
+        Without at least one standby there is nothing to fail over to. A number that isn't written is 1.
+
+    Fix
+        Set `numShadows` to 1 or more, or switch failover off.
+
+    Bad
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover:
+                enabled: true
+                mode: interPod
+                numShadows: 0  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: interPod, numShadows: 2}
+            other:
+              componentType: worker
+              resources: {limits: {gpu: "1"}}
+              gpuMemoryService: {enabled: true, mode: interPod}
+              failover: {enabled: true, mode: interPod}
+        ```
+    """
+    yield from _nobody(at, absent=1)
+
+
+@failover_interpod_shadows.in_1_2("Q-15", because="the schema writes 1 where the number is absent, so an absent number is no mistake")
+def failover_interpod_shadows_in_1_2(at: At) -> Hits:
+    """An absent number reads as 0 there."""
+    yield from _nobody(at, absent=0)
+
+
+def _nobody(at: At, *, absent: int) -> Hits:
+    if interpod_failover(at.value):
+        written = at.value["failover"].get("numShadows")
+        shadows = absent if written is None else written
+        if shadows < 1:
+            yield at.invalid("failover.numShadows", shadows, f"must be 1 or more in mode interPod, got {shadows}")

@@ -1,0 +1,35 @@
+"""DYN902: autoscaling settings that the operator doesn't read."""
+
+from policies.at import At
+from policies.finding import Level
+from policies.order import Stage
+from policies.rule import COMPONENT, Hits, rule
+
+
+@rule("DYN902", where=COMPONENT, when="autoscaling", level=Level.WARNING, stage=Stage.ADVICE)
+def warn_autoscaling(at: At) -> Hits:
+    """A component has autoscaling settings, which are ignored.
+
+    Why
+        The block is left over from older versions: nothing scales by it, not even an empty one.
+
+    Fix
+        Remove `autoscaling`, and enable `scalingAdapter` to scale with a HorizontalPodAutoscaler, KEDA or the planner.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              autoscaling: {enabled: true, minReplicas: 1, maxReplicas: 4}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker: {componentType: worker, scalingAdapter: {enabled: true}}
+        ```
+    """
+    yield at.warning("autoscaling", "is deprecated and ignored: remove it, use scalingAdapter")

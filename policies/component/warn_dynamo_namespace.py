@@ -1,0 +1,57 @@
+"""DYN901: a Dynamo namespace that the operator doesn't read."""
+
+from typing import Final
+
+from policies.at import At
+from policies.finding import Level
+from policies.order import Stage
+from policies.review import Review
+from policies.rule import COMPONENT, DCD, Hits, rule
+
+_SHARED: Final = "dynamo"  # the namespace of all components with globalDynamoNamespace
+
+
+@rule("DYN901", where=COMPONENT, when="dynamoNamespace", level=Level.WARNING, stage=Stage.ADVICE)
+def warn_dynamo_namespace(at: At) -> Hits:
+    """A component sets its Dynamo namespace, which is ignored.
+
+    Why
+        Components of one graph must find each other, so the namespace follows from the graph's own namespace and name, or is the shared one
+        where `globalDynamoNamespace` is true.
+
+    Fix
+        Remove `dynamoNamespace`.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              dynamoNamespace: mine  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker: {componentType: worker, globalDynamoNamespace: true}
+        ```
+    """
+    written = at.value["dynamoNamespace"]
+    if written:
+        used = _SHARED if at.value.get("globalDynamoNamespace") is True else _of_graph(at.review)
+        yield at.warning("dynamoNamespace", f'is deprecated and ignored: remove it; "{used}" is used, not "{written}"')
+
+
+def _of_graph(review: Review) -> str:
+    graph = _owner(review) if review.kind == DCD else review.metadata.get("name") or ""
+    return f"{review.metadata.get('namespace') or ''}-{graph.replace('.', '-')}"
+
+
+def _owner(review: Review) -> str:
+    """The name of the graph that a component belongs to; "" when it belongs to none."""
+    for owner in review.metadata.get("ownerReferences") or ():
+        if owner and owner.get("kind") == "DynamoGraphDeployment":
+            return owner.get("name") or ""
+    return ""

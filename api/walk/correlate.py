@@ -1,59 +1,105 @@
-"""Which part of the old object a part of the new one is to be compared with, and ratcheting by it."""
+"""Which part of the old object a part of the new one is compared with, and the forgiving of errors in parts that did not change."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.cel import twin_of
 from api.paths import MISSING
 from api.schema import Node, resolve
 from api.walk.lists import map_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from api.paths import Path
     from api.walk.errors import FieldError
 
 
-def old_child(old: object, node: Node, step: str | int, item: Any) -> object:
-    """Returns what stood in the old object where `item` stands in the new one, or MISSING.
+class Correlation:
+    """A new object, the old one, and what was found out about their parts; lives as long as one validation.
 
     Fields and map keys correlate by name, items of a map-list by their keys. Items of other lists don't correlate, because an index says
     nothing once an item was put in front.
     """
-    if isinstance(step, str):
-        return old.get(step, MISSING) if isinstance(old, dict) else MISSING
-    if not isinstance(old, list) or node.get("x-kubernetes-list-type") != "map" or not isinstance(item, dict):
-        return MISSING
-    names = tuple(node.get("x-kubernetes-list-map-keys") or ())
-    wanted = map_key(item, names)
-    return next((one for one in old if isinstance(one, dict) and map_key(one, names) == wanted), MISSING)
 
+    def __init__(self, new: dict[str, Any], old: dict[str, Any], schema: Node) -> None:
+        """Both objects must stay as they are meanwhile: what is found out is remembered by identity."""
+        self._new = new
+        self._old = old
+        self._schema = resolve(schema)
+        self._unchanged: dict[tuple[int, int], bool] = {}
+        self._by_key: dict[int, dict[Hashable, Any]] = {}
 
-def without_unchanged(errors: Iterable[FieldError], obj: dict[str, Any], old: dict[str, Any], schema: Node) -> Iterator[FieldError]:
-    """Drops the errors of parts that stand unchanged in the old object: the API server's ratcheting of stored objects.
+    def old_child(self, old: object, node: Node, step: str | int, item: Any) -> object:
+        """Returns what stood in the old object where `item` stands in the new one, or MISSING."""
+        if isinstance(step, str):
+            return old.get(step, MISSING) if isinstance(old, dict) else MISSING
+        if not isinstance(old, list) or not _is_map_list(node) or not isinstance(item, dict):
+            return MISSING
+        names = tuple(node.get("x-kubernetes-list-map-keys") or ())
+        if id(old) not in self._by_key:
+            self._by_key[id(old)] = {map_key(one, names): one for one in old if _has_keys(one, names)}
+        return self._by_key[id(old)].get(map_key(item, names), MISSING) if _has_keys(item, names) else MISSING
 
-    An error stays when its rule speaks of the old value, or when its place, and everything that holds it, changed or is new.
-    """
-    for error in errors:
-        if (error.rule and _is_transition(error.rule, error.path, schema)) or not _is_unchanged(error.path, obj, old, schema):
-            yield error
+    def without_unchanged(self, errors: Iterable[FieldError]) -> Iterator[FieldError]:
+        """Drops the errors of unchanged parts, as the API server ratchets stored objects."""
+        return (error for error in errors if not self.is_within_unchanged(error.path))
 
+    def is_within_unchanged(self, path: Path) -> bool:
+        """Says whether a place, or something that holds it, is the same in both objects."""
+        new: Any = self._new
+        old: object = self._old
+        node = self._schema
+        for step in path:
+            item = _step(new, step)
+            old = MISSING if item is MISSING else self.old_child(old, node, step, item)
+            if old is MISSING:
+                return False
+            new, node = item, _below(node, step) or {}
+            if self._is_unchanged(new, old, node):
+                return True
+        return False
 
-def _is_unchanged(path: Path, obj: Any, old: object, schema: Node) -> bool:
-    """Follows the path in both objects, down to the first part that is equal in both."""
-    node = resolve(schema)
-    for step in path:
-        item = _step(obj, step)
-        if item is MISSING:
+    def _is_unchanged(self, new: Any, old: Any, node: Node) -> bool:
+        if not isinstance(new, (dict, list)):
+            return type(new) is type(old) and bool(new == old)
+        known = self._unchanged.get((id(new), id(old)))
+        if known is None:
+            known = self._unchanged[id(new), id(old)] = self._compare(new, old, node)
+        return known
+
+    def _compare(self, new: Any, old: Any, node: Node) -> bool:
+        """Compares as the API server does: a part without a schema, or a map-list item without its keys, counts as changed always."""
+        if type(new) is not type(old) or len(new) != len(old):
             return False
-        old, node, obj = old_child(old, node, step, item), _below(node, step), item
-        if old is MISSING:
-            return False
-        if old == obj:
-            return True
-    return False
+        if isinstance(new, list):
+            if not _is_map_list(node):
+                return _equal(new, old)
+            below = _below(node, 0) or {}
+            pairs = ((item, self.old_child(old, node, index, item)) for index, item in enumerate(new))
+            return all(old_item is not MISSING and self._is_unchanged(item, old_item, below) for item, old_item in pairs)
+        for name, item in new.items():
+            child = _below(node, name)
+            if child is None or name not in old or not self._is_unchanged(item, old[name], child):
+                return False
+        return True
+
+
+def _equal(new: list[Any], old: list[Any]) -> bool:
+    """Compares lists whose items don't correlate; lists too deep to compare count as changed."""
+    try:
+        return new == old
+    except RecursionError:
+        return False
+
+
+def _has_keys(item: Any, names: tuple[str, ...]) -> bool:
+    """An item that lacks a key, or has something other than a scalar for it, correlates with none."""
+    return isinstance(item, dict) and all(isinstance(item.get(name), (str, int, float)) for name in names)
+
+
+def _is_map_list(node: Node) -> bool:
+    return node.get("x-kubernetes-list-type") == "map"
 
 
 def _step(value: Any, step: str | int) -> Any:
@@ -62,18 +108,9 @@ def _step(value: Any, step: str | int) -> Any:
     return value.get(step, MISSING) if isinstance(value, dict) else MISSING
 
 
-def _below(node: Node, step: str | int) -> Node:
-    """Returns the schema of a child, or of nothing."""
+def _below(node: Node, step: str | int) -> Node | None:
+    """Returns the schema of a child, or nothing."""
     if isinstance(step, int):
-        return resolve(node["items"]) if "items" in node else {}
+        return resolve(node["items"]) if "items" in node else None
     child = (node.get("properties") or {}).get(step) or node.get("additionalProperties")
-    return resolve(child) if isinstance(child, dict) else {}
-
-
-def _is_transition(rule: str, path: Path, schema: Node) -> bool:
-    """Looks the rule's twin up where it was broken."""
-    node = resolve(schema)
-    for step in path:
-        node = _below(node, step)
-    twins = [twin_of(entry["rule"]) for entry in node.get("x-kubernetes-validations") or ()]
-    return any(twin.id == rule and twin.transition for twin in twins)
+    return resolve(child) if isinstance(child, dict) else None

@@ -67,5 +67,8 @@ def map_key(item: dict[str, Any], names: tuple[str, ...]) -> tuple[Hashable, ...
 
 
 def identity(value: Any) -> Hashable:
-    """Returns a hashable text that is the same for equal JSON values only; true is not 1."""
-    return json.dumps(value, sort_keys=True)
+    """Returns something hashable that is the same for equal JSON values only; true is not 1. Absurdly deep values equal nothing else."""
+    try:
+        return json.dumps(value, sort_keys=True)
+    except RecursionError:
+        return id(value)

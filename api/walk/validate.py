@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from api.kinds import BY_NAME
-from api.paths import MISSING
-from api.walk.correlate import without_unchanged
+from api.walk.correlate import Correlation
 from api.walk.errors import FieldError, Reason, nowhere
 from api.walk.lists import list_errors
 from api.walk.metadata import embedded_errors, metadata_errors
@@ -25,20 +24,21 @@ _MOST_REPLICAS: Final = 2**31 - 1
 def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> list[FieldError]:
     """Returns every cause for which the API server would refuse the object, in the order in which it finds them.
 
-    The object must be pruned, defaulted and without nulls (`api.walk.admit` does all that). With `old`, errors in unchanged parts are
-    forgiven, except in metadata, and rules that speak of the old value are evaluated.
+    The object must be pruned, defaulted and without nulls (`api.walk.admit` does all that). With `old`, errors of the schema and broken
+    rules in unchanged parts are forgiven, and repeated list items where the old object had some anywhere, but nothing in metadata.
     """
-    metadata = list(metadata_errors(obj))
-    errors = [*structure_errors(obj, schema), *_scale_errors(obj), *embedded_errors(obj, schema), *list_errors(obj, schema)]
+    structure = structure_errors(obj, schema)
     if old is not None:
-        errors = list(without_unchanged(errors, obj, old, schema))
+        structure = Correlation(obj, old, schema).without_unchanged(structure)
+    errors = [*metadata_errors(obj), *structure, *_scale_errors(obj), *embedded_errors(obj, schema)]
+    if old is None or not any(True for _ in list_errors(old, schema)):
+        errors += list_errors(obj, schema)
     if has_rules(schema):
-        if any(error.reason in BLOCKING for error in (*metadata, *errors)):
+        if any(error.reason in BLOCKING for error in errors):
             errors.append(nowhere(HINT))
         else:
-            broken = rule_errors(obj, schema, MISSING if old is None else old)
-            errors += broken if old is None else without_unchanged(broken, obj, old, schema)
-    return metadata + errors
+            errors += rule_errors(obj, schema, old)
+    return errors
 
 
 def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:

@@ -58,8 +58,7 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
 
 @epp_inferencepool_unavailable.in_1_2(
     "Q-09",
-    "Q-19",
-    because="a standalone picker fails as surely as one of a graph, and a running one must stay editable when the API group is away",
+    because="a standalone picker fails as surely as one of a graph, and one that was admitted stays editable when the API group vanishes",
     where=SERVICES,
 )
 def epp_inferencepool_unavailable_in_1_2(at: At) -> Hits:

@@ -49,7 +49,6 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
 @failover_interpod_gpu_invalid.in_1_2(
     "Q-12",
     "Q-13",
-    "Q-35",
     because="GPUs are counted as reconciliation counts them, and a wrong number is reported where it stands",
 )
 def failover_interpod_gpu_invalid_in_1_2(at: At) -> Hits:

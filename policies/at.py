@@ -30,11 +30,12 @@ class At:
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
     """
 
-    __slots__ = ("_rule", "path", "review", "value")
+    __slots__ = ("path", "review", "rule", "value")
 
-    def __init__(self, rule: Rule, review: Review, path: Path, value: Any) -> None:
+    rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
+
+    def __init__(self, review: Review, path: Path, value: Any) -> None:
         """Made by the evaluator, and by nobody else."""
-        self._rule = rule
         self.review = review
         self.path = path
         self.value = value
@@ -66,7 +67,7 @@ class At:
 
     def _finding(self, cause: Cause, rel: str | Path, text: str, value: Scalar, fix: str) -> Finding:
         path = self.path + (_steps(rel) if isinstance(rel, str) else rel)
-        return Finding(self._rule, cause, self._rule.level, path, text, value, fix)
+        return Finding(self.rule, cause, self.rule.level, path, text, value, fix)
 
     def required(self, rel: str | Path, text: str, *, fix: str = "") -> Finding:
         """Something must be there and isn't (or is empty)."""
@@ -100,7 +101,7 @@ class At:
 
     def set(self, rel: str | Path, value: Any) -> Edit:
         """What a default yields: the field below this place gets a value. Missing parents are made by the patch."""
-        return Edit(self._rule, self.path + (_steps(rel) if isinstance(rel, str) else rel), value)
+        return Edit(self.rule, self.path + (_steps(rel) if isinstance(rel, str) else rel), value)
 
     def warning(self, rel: str | Path, text: str, *, fix: str = "") -> Finding:
         """What a rule of level warning yields."""

@@ -7,11 +7,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
-from certs.files import ensure_self_signed
+from certs.files import store_self_signed
 from tests.bench.load import Measured, bare, ours
 from tests.bench.requests import graph, review
 from tests.policies.examples import base
@@ -70,7 +71,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         certificates = folder / "certs"
-        ensure_self_signed(certificates, ("localhost", "127.0.0.1"))
+        store_self_signed(certificates, ("localhost", "127.0.0.1"), datetime.now(UTC))
         facts = folder / "facts.yaml"
         facts.write_text(yaml.safe_dump(base()["facts"]))
         print("| what | ours | bare | ratio | goal |\n| --- | --- | --- | --- | --- |", flush=True)

@@ -54,7 +54,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Adds the tails of the running processes' logs to the report of a failure."""
     report = yield
     if report.failed and HERE in item.path.parents:
-        report.sections.extend((f"{process.name} ({process.log})", process.tail()) for process in RUNNING)
+        report.sections.extend((f"{process.name} ({process.log})", process.tail(25)) for process in RUNNING)
     return report
 
 

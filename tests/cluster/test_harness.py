@@ -1,0 +1,113 @@
+"""The harness keeps its own promises: users and rights, controllers, processes that die with the tests, programs found or built."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.assets import build as assets_build
+from tests.cluster.harness import control_plane
+from tests.cluster.objects import graph
+from tests.cluster.processes import Process, StartError, running, wait_until
+
+if TYPE_CHECKING:
+    from tests.cluster.harness import ControlPlane
+
+
+def test_the_ordinary_user_writes_our_kinds_and_nothing_else(alpha: ControlPlane) -> None:
+    namespace = alpha.namespace()
+    made = alpha.kubectl("create", "-f", "-", input=graph(namespace), user="author")
+    refused = alpha.kubectl("create", "configmap", "c", "-n", namespace, user="author")
+    assert made.code == 0, made.stderr
+    assert (refused.code, "is forbidden" in refused.stderr) == (1, True), refused.stderr
+
+
+def test_controllers_collect_what_has_lost_its_owner(assets: Path, tmp_path: Path) -> None:
+    if not (assets / "kube-controller-manager").is_file():
+        missing = "KUBEBUILDER_ASSETS holds no kube-controller-manager"
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    with control_plane(assets, tmp_path, controllers=True) as plane:
+        maps = "/api/v1/namespaces/default/configmaps"
+        owner = plane.request("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.body["metadata"]["uid"]}
+        owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [reference]}}
+        assert plane.request("POST", maps, owned).status == 201
+        assert plane.request("DELETE", f"{maps}/owner").status == 200
+        wait_until(lambda: plane.request("GET", f"{maps}/owned").status == 404, "the owned object being collected", plane.server)
+
+
+def test_a_process_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import sys; print('no such flag'); sys.exit(3)"]
+    with (
+        running(Process("short", command, tmp_path / "log")) as process,
+        pytest.raises(StartError, match=r"(?s)short ended with 3.*no such flag"),
+    ):
+        wait_until(lambda: None, "it being ready", process)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child when its parent is killed")
+def test_processes_die_when_the_tests_are_killed(tmp_path: Path) -> None:
+    """Even by a signal that nobody can handle."""
+    tests = textwrap.dedent(
+        """
+        import pathlib, sys
+        from tests.cluster.processes import Process
+        child = Process("child", [sys.executable, "-c", "import time; time.sleep(600)"], pathlib.Path(sys.argv[1]))
+        print(child.pid, flush=True)
+        sys.stdin.read()
+        """
+    )
+    command = [sys.executable, "-c", tests, str(tmp_path / "log")]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        child = int(parent.stdout.readline())
+        assert _runs(child)
+        parent.kill()
+    wait_until(lambda: not _runs(child), "the child being gone", patience=20)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process exists and is not merely waiting to be buried."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_ready_made_programs_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    with pytest.raises(assets_build.AssetsMissingError, match="without etcd, kube-apiserver, kubectl"):
+        assets_build.build()
+    for program in assets_build.NEEDED:
+        (tmp_path / program).touch()
+    assert assets_build.build() == tmp_path
+
+
+def test_without_go_nothing_can_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert assets_build.find() is None
+    with pytest.raises(assets_build.AssetsMissingError, match="no go on the PATH"):
+        assets_build.build()
+
+
+def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What exists under the final name is complete, always."""
+    go = tmp_path / "bin" / "go"
+    go.parent.mkdir()
+    go.write_text("#!/bin/sh\necho 'out of luck' >&2\nexit 1\n")
+    go.chmod(0o755)
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{go.parent}:{os.environ['PATH']}")
+    with pytest.raises(assets_build.AssetsMissingError, match="out of luck"):
+        assets_build.build()
+    assert [path.name for path in assets_build.cache_directory().parent.iterdir()] == ["building.lock"]
+    assert assets_build.find() is None

@@ -1,0 +1,62 @@
+"""A second server with other settings: namespaces that another operator has leased, and what is refused while the server is down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pytest
+
+from tests.cluster.admission import FACTS, HOOKS, Admission, register, serving
+from tests.cluster.objects import DISCOVERY, graph, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane
+
+Node: TypeAlias = dict[str, Any]
+OTHERS: Final = {"dynamo-webhooks.test/admission": "second"}
+
+
+@pytest.fixture
+def leased(alpha: ControlPlane) -> str:
+    """A namespace that the second server's settings leave to another operator."""
+    return alpha.namespace(OTHERS)
+
+
+@pytest.fixture
+def second(alpha: ControlPlane, leased: str, tmp_path: Path) -> Iterator[Admission]:
+    """The second server, registered for namespaces of its own."""
+    with serving(tmp_path, {**FACTS, "excludedNamespaces": [leased], "operatorVersion": "9.9.9"}) as server:
+        register(alpha, server, "second", OTHERS)
+        yield server
+    for purpose in HOOKS:
+        path = f"/apis/admissionregistration.k8s.io/v1/{purpose.lower()}webhookconfigurations/second"
+        assert alpha.request("DELETE", path).status == 200
+
+
+def test_a_leased_namespace_is_left_alone(alpha: ControlPlane, leased: str, second: Admission) -> None:
+    """E39: neither judged nor, with our fix of Q-37, stamped with the wrong operator's version."""
+    illegal = graph(leased, annotations={DISCOVERY: "Pod"})
+    reply = alpha.request("POST", path_of(illegal), illegal)
+    assert (reply.status, reply.body.get("spec")) == (201, illegal["spec"]), reply.body
+    assert reply.body["metadata"]["annotations"] == {DISCOVERY: "Pod"}
+
+
+def test_while_the_server_is_down_writes_wait_and_nothing_else(alpha: ControlPlane, second: Admission) -> None:
+    """Reads, deletes, status writes and other people's namespaces do not depend on us; a drained server ends with 0."""
+    namespace, free = alpha.namespace(OTHERS), alpha.namespace()
+    obj = graph(namespace)
+    stored = alpha.request("POST", path_of(obj), obj)
+    assert stored.body["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"] == "9.9.9"
+
+    assert second.process.stop() == 0
+    path = path_of(obj, named=True)
+    refused = alpha.request("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, kind="application/merge-patch+json")
+    assert refused.status == 500
+    assert "failed calling webhook" in refused.body["message"]
+    assert alpha.request("PATCH", f"{path}/status", {"status": {"state": "failed"}}, kind="application/merge-patch+json").status == 200
+    assert alpha.request("GET", path).status == 200
+    assert alpha.request("POST", path_of(graph(free)), graph(free)).status == 201
+    assert alpha.request("DELETE", path).status == 200

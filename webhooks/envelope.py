@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final, NamedTuple
 
 import orjson
+
+# The JSON decoder refuses what is nested deeper than 1,024 levels; rules that walk free-form parts must be able to follow it to there.
+DEEPEST: Final = 1_024
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * DEEPEST))
 
 REVIEW_VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 OPERATIONS: Final = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
@@ -84,7 +89,7 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        # the decoder's own words name a place, never a part of the document
+        # the decoder's own words name a place and what was expected there, never a part of the document
         raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     if type(review) is not dict:
         raise RejectedError(400, f"the body must be an {kind}, got {_article(review)}")

@@ -1,0 +1,1 @@
+"""Tests of certificates: profile, files, the reloading context."""

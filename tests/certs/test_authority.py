@@ -1,0 +1,57 @@
+"""What our certificates say: the profile that clients of every kind accept."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from certs.authority import AUTHORITY_LIFE, BACKDATE, LEAF_LIFE, issue_leaf, make_authority
+
+NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
+LONG = "a" * 63 + "." + "b" * 63 + ".svc"
+
+
+def test_authority_profile() -> None:
+    """An authority signs leaves and nothing else, is valid at once, and for ten years."""
+    certificate = x509.load_pem_x509_certificate(make_authority(NOW, generation=7).certificate)
+    basic = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+    usage = certificate.extensions.get_extension_for_class(x509.KeyUsage)
+    assert (basic.critical, basic.value.ca, basic.value.path_length) == (True, True, 0)
+    assert (usage.critical, usage.value.key_cert_sign, usage.value.crl_sign, usage.value.digital_signature) == (True, True, True, False)
+    assert certificate.subject == certificate.issuer
+    assert certificate.subject.rfc4514_string() == "CN=dynamo-webhook-ca-7"
+    assert (certificate.not_valid_before_utc, certificate.not_valid_after_utc) == (NOW - BACKDATE, NOW + AUTHORITY_LIFE)
+    assert certificate.serial_number > 0
+    assert isinstance(certificate.public_key(), ec.EllipticCurvePublicKey)
+
+
+def test_leaf_profile() -> None:
+    """A leaf names its hosts, serves and signs nothing, and points at its issuer by key id."""
+    authority = make_authority(NOW)
+    pair = issue_leaf(authority, ["localhost", "127.0.0.1", "::1", "localhost", LONG], NOW)
+    leaf, issuer = x509.load_pem_x509_certificate(pair.certificate), x509.load_pem_x509_certificate(authority.certificate)
+    leaf.verify_directly_issued_by(issuer)
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", LONG]
+    assert names.get_values_for_type(x509.IPAddress) == [ip_address("127.0.0.1"), ip_address("::1")]
+    assert not leaf.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    assert list(leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value) == [ExtendedKeyUsageOID.SERVER_AUTH]
+    usage = leaf.extensions.get_extension_for_class(x509.KeyUsage).value
+    assert (usage.digital_signature, usage.key_cert_sign) == (True, False)
+    key_id = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    assert leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier == key_id
+    assert leaf.not_valid_after_utc == NOW + LEAF_LIFE
+    assert leaf.public_key() == load_pem_private_key(pair.key, None).public_key()
+
+
+def test_serials_and_keys_are_never_repeated() -> None:
+    """Two leaves of one authority differ in serial and key, so that a cache never takes one for the other."""
+    authority = make_authority(NOW)
+    one, other = (x509.load_pem_x509_certificate(issue_leaf(authority, ["a"], NOW, life=timedelta(days=1)).certificate) for _ in range(2))
+    assert one.serial_number != other.serial_number
+    assert one.public_key() != other.public_key()

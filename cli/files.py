@@ -20,7 +20,15 @@ def load_text(path: str, name: str = "") -> str:
     Raises: InputError when it is missing, not readable, too large, binary or not UTF-8.
     """
     shown = name or path
-    return decode(_load_stdin(shown) if path == STDIN else _load_file(path, shown), shown)
+    return decode(load_bytes(path, shown), shown)
+
+
+def load_bytes(path: str, name: str = "") -> bytes:
+    """Reads a file, or standard input for `-`, as it is.
+
+    Raises: InputError when it is missing, not readable or too large.
+    """
+    return _load_stdin(name or path) if path == STDIN else _load_file(path, name or path)
 
 
 def _load_stdin(name: str) -> bytes:

@@ -20,7 +20,7 @@ _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 # what counts as the end of a line for YAML 1.1, so that our line numbers are the parser's
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
 _HEAD: Final = re.compile(r"(?:[ \t]*(?:[#%].*)?\r?\n)*", re.MULTILINE)
-_TEMPLATE: Final = re.compile(r"\{\{-?\s*[.$a-zA-Z(/]")
+_TEMPLATE: Final = r"\{\{-?\s*[.$a-zA-Z(/]"  # compiled only after an error: start-up time counts
 
 
 class Source:
@@ -82,10 +82,10 @@ def load(text: str, name: str = "-") -> list[Document]:
 def read(source: Source) -> Iterator[Document | InputError]:
     """Reads a text document by document; one that can't be read is an error in its place, and the others are read all the same."""
     text = source.text
-    if surrogate := re.search("[\ud800-\udfff]", text):
-        yield _placed(
-            InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, surrogate.start())), source
-        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        yield _placed(InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, error.start)), source)
         return
     for chunk, offset in _chunks(text):
         builder, broken = Builder(offset), None
@@ -134,7 +134,7 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
 
 def _placed(error: InputError, source: Source) -> InputError:
     error.name = source.name
-    if error.line and _TEMPLATE.search(source.lines[min(error.line, len(source.lines)) - 1]):
+    if error.line and re.search(_TEMPLATE, source.lines[min(error.line, len(source.lines)) - 1]):
         error.text += "; this looks like a template: render it first"
     return error
 

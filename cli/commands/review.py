@@ -1,0 +1,100 @@
+"""The command `review`: an AdmissionReview in, the server's own answer out, byte for byte."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from webhooks.routes import Route
+
+HELP = "answer an AdmissionReview from a file as the server would"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    from cli import facts
+
+    parser.add_argument("file", metavar="FILE", help="an AdmissionReview as JSON, or - for standard input")
+    parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
+    parser.add_argument("--mutate", action="store_true", help="ask the mutating webhook instead of the validating one")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+    facts.configure(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the response; 0 when it allows, 1 when it refuses, 4 when no review could be answered."""
+    import orjson
+
+    from cli.exits import OK, REFUSED, UNREADABLE, UsageError
+    from cli.facts import load_facts
+    from cli.files import load_bytes
+    from cli.output import say, write_bytes
+    from cli.yaml.errors import InputError
+    from webhooks.admission import Settings, answer
+
+    if arguments.path and arguments.mutate:
+        raise UsageError("--mutate chooses the path that --path already names")
+    settings = Settings(load_facts(arguments.facts, arguments.set_fact), arguments.profile)
+    try:
+        body = load_bytes(arguments.file)
+    except InputError as error:
+        say(str(error))
+        return UNREADABLE
+    route = _route(arguments.path, body, mutate=arguments.mutate)
+    answered = answer(route, body, settings)
+    write_bytes(answered.body)
+    if answered.status != 200:
+        say(f"{arguments.file}: the server would answer HTTP status {answered.status} without a review")
+        return UNREADABLE
+    return OK if orjson.loads(answered.body)["response"].get("allowed") else REFUSED
+
+
+def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
+    """The route of a path, or of the kind that the request names.
+
+    Raises: UsageError when there is none.
+    """
+    from cli.exits import UsageError
+    from cli.nearest import hint
+    from webhooks.routes import ROUTES, Purpose, path_of
+
+    if path is not None:
+        if path not in ROUTES:
+            raise UsageError(f"--path {path}: the server has no such path{hint(path, ROUTES)}")
+        return ROUTES[path]
+    purpose = Purpose.MUTATE if mutate else Purpose.VALIDATE
+    request = _request(body)
+    if request is None:  # no path makes a review of it: the server's refusal is the same on all
+        return next(route for route in ROUTES.values() if route.purpose is purpose)
+    kind, version = _requested(request)
+    route = ROUTES.get(path_of(kind, version, purpose))
+    if route is None:
+        what = f"{kind} {version}" if kind else "a review without request.kind"
+        raise UsageError(f"no {'mutating' if mutate else 'validating'} webhook answers {what}; name a path with --path")
+    return route
+
+
+def _request(body: bytes) -> dict[str, Any] | None:
+    """The review's request; None where there is none."""
+    import orjson
+
+    try:
+        review = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    request = review.get("request") if isinstance(review, dict) else None
+    return request if isinstance(request, dict) else None
+
+
+def _requested(request: dict[str, Any]) -> tuple[str, str]:
+    """Kind and version that a request names, or else those of the object inside; empty where it says neither."""
+    named = request.get("kind")
+    if isinstance(named, dict) and isinstance(named.get("kind"), str):
+        return named["kind"], str(named.get("version"))
+    for field in ("object", "oldObject"):
+        obj = request.get(field)
+        if isinstance(obj, dict) and isinstance(obj.get("kind"), str):
+            return obj["kind"], str(obj.get("apiVersion")).rpartition("/")[2]
+    return "", ""

@@ -1,0 +1,63 @@
+"""The command `rules`: the catalogue of rules and defaults as a table or as data."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from policies.rule import Rule
+
+HELP = "list the rules and defaults"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("--kind", help="only rules that read this kind: its name, plural or short name")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose rules")
+    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="the format")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the catalogue, sorted by code."""
+    import orjson
+
+    from cli.exits import OK
+    from cli.kinds import kind_named
+    from cli.output import write
+    from policies.catalogue import rules
+
+    kind = kind_named(arguments.kind) if arguments.kind else None
+    rows = [_row(rule) for rule in rules(arguments.profile) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
+    if arguments.output == "json":
+        write(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        table = [COLUMNS, *([", ".join(row[key]) if isinstance(row[key], list) else row[key] for key in COLUMNS] for row in rows)]
+        write(_markdown(table) if arguments.output == "markdown" else _columns(table))
+    return OK
+
+
+COLUMNS = ["code", "name", "level", "operations", "kinds", "needs", "profile", "title"]
+
+
+def _row(rule: Rule) -> dict[str, Any]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "level": "default" if rule.is_default else rule.level.value,
+        "operations": sorted(rule.on),
+        "kinds": list(rule.kinds),
+        "needs": list(rule.needs),
+        "profile": rule.profile,
+        "title": rule.title.removesuffix("."),
+    }
+
+
+def _columns(table: list[list[str]]) -> str:
+    widths = [max(len(row[column]) for row in table) for column in range(len(COLUMNS))]
+    return "".join("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in table)
+
+
+def _markdown(table: list[list[str]]) -> str:
+    head, *rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in table]
+    return "".join([head, "|" + " --- |" * len(COLUMNS) + "\n", *rows])

@@ -1,0 +1,43 @@
+"""The command `version`: what this is, what it runs on, and what it knows, as JSON."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "print versions as JSON"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares no flags: the answer is always whole."""
+    del parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints one JSON document."""
+    import platform
+
+    import orjson
+
+    from api.kinds import GROUP, KINDS
+    from cli.exits import OK
+    from cli.output import write
+    from policies.review import PROFILES
+
+    del arguments
+    known = {
+        "version": _version(),
+        "python": platform.python_version(),
+        "profiles": list(PROFILES),
+        "kinds": [{"kind": kind.name, "group": GROUP, "versions": [version.name for version in kind.versions]} for kind in KINDS],
+    }
+    write(orjson.dumps(known, option=orjson.OPT_INDENT_2).decode() + "\n")
+    return OK
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dynamo-webhooks")
+    except PackageNotFoundError:
+        return "unknown"  # run from a checkout that was not installed

@@ -1,0 +1,94 @@
+"""The page of one rule: its documentation, what it looks at, and where it differs from the Go operator 1.2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from cli.check.record import OWN_RULES, OwnRule
+from policies.catalogue import by_word, declared
+from policies.rule import Rule
+
+_BRACKETS: Final = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]")
+
+Page = dict[str, Any]
+
+
+def find(word: str) -> Page | None:
+    """The page of the rule or default with that name or code; None when there is none."""
+    rule = by_word(word)
+    if rule is not None:
+        return page(rule)
+    own = next((rule for rule in OWN_RULES if word.strip().lower() == rule.name or word.strip().upper() == rule.code), None)
+    return None if own is None else _own_page(own)
+
+
+def names() -> list[str]:
+    """The names of all rules and defaults, and of the checks that `check` makes itself."""
+    return [*dict.fromkeys(rule.name for rule in declared()), *(rule.name for rule in OWN_RULES)]
+
+
+def in_message(text: str) -> list[Page]:
+    """The pages of the rules that a pasted message names in brackets, each once, in the order in which they stand."""
+    found = (find(name) for name in dict.fromkeys(_BRACKETS.findall(text)))
+    return [one for one in found if one is not None]
+
+
+def page(rule: Rule) -> Page:
+    """Everything about one rule as data."""
+    before, after = ("before", "after") if rule.is_default else ("bad", "good")
+    return {
+        "rule": rule.name,
+        "code": rule.code,
+        "level": "default" if rule.is_default else rule.level.value,
+        "title": rule.title,
+        "why": rule.why,
+        "fix": rule.fix,
+        "looksAt": [{"kind": kind, "path": selector or ".", "fields": list(rule.when)} for kind, selector in rule.where.items()],
+        "operations": sorted(rule.on),
+        "facts": list(rule.needs),
+        "differences": list(_differences(rule)),
+        "examples": {before: list(rule.bad), after: list(rule.good)},
+    }
+
+
+def _differences(rule: Rule) -> Iterator[dict[str, Any]]:
+    for record in declared():
+        if record.name == rule.name and record.difference is not None:
+            yield {"profile": record.profile, "quirks": list(record.difference.quirks), "because": record.difference.because}
+
+
+def _own_page(rule: OwnRule) -> Page:
+    return {
+        "rule": rule.name,
+        "code": rule.code,
+        "level": "check",
+        "title": rule.title,
+        "why": rule.why,
+        "fix": f"{rule.fix}.",
+        "looksAt": [],
+        "operations": [],
+        "facts": [],
+        "differences": [],
+        "examples": {},
+    }
+
+
+def markdown(page: Page, *, examples: bool) -> str:
+    """The page for people."""
+    parts = [f"# {page['rule']} ({page['code']}, {page['level']})", page["title"], f"**Why.** {page['why']}"]
+    if page["fix"]:
+        parts.append(f"**Fix.** {page['fix']}")
+    if page["looksAt"]:
+        places = "; ".join(f"{place['kind']} `{place['path']}`" for place in page["looksAt"])
+        facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
+        parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
+    for difference in page["differences"]:
+        only = "Profile 1.2 does not have it" if difference["profile"] == "current" else "Profile 1.2 answers otherwise"
+        parts.append(f"**Difference.** {only} ({', '.join(difference['quirks'])}): {difference['because']}")
+    if examples:
+        parts += [f"## {name.capitalize()}\n\n```yaml\n{block}```" for name, blocks in page["examples"].items() for block in blocks]
+    elif page["examples"]:
+        parts.append(f"`dynamo-webhooks explain {page['rule']} --examples` shows examples.")
+    return "\n\n".join(parts) + "\n"

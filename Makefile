@@ -12,7 +12,7 @@ help: ## what there is to make
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -c requirements.lock -e '.[dev]'
 	@touch $@
 
 serve: $(READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C

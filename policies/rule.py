@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from policies.at import At
@@ -41,6 +42,7 @@ REQUEST: Final[Where] = {DGDR: "spec"}
 BOTH: Final = "both"
 SECTIONS: Final = ("Why", "Fix", "Bad", "Good")
 DEFAULT_SECTIONS: Final = ("Why", "Before", "After")
+HEADINGS: Final = frozenset({*SECTIONS, *DEFAULT_SECTIONS})
 _CODE: Final = re.compile(r"DYN[0-9]{3}|DYND[0-9]{2}")
 _FENCE: Final = re.compile(r"```yaml\n(.*?)\n[ \t]*```", re.DOTALL)
 
@@ -72,13 +74,34 @@ class Rule:
     ratchets: bool
     profile: str
     difference: Difference | None
-    title: str
-    why: str
-    fix: str
-    bad: tuple[str, ...]  # YAML blocks as written; for a default the objects before
-    good: tuple[str, ...]  # for a default the objects after
+    documentation: str = field(repr=False)  # the doc string; parsed only when somebody reads it, since a check imports all rules
     check: Callable[[At], Iterator[Any]] = field(repr=False)
     module: str = field(repr=False, default="")
+
+    @property
+    def title(self) -> str:
+        """What is wrong, as one sentence."""
+        return _sections(self.documentation)[""]
+
+    @property
+    def why(self) -> str:
+        """What goes wrong later when it is allowed."""
+        return _flow(_sections(self.documentation)["Why"])
+
+    @property
+    def fix(self) -> str:
+        """What to write instead; "" for a default."""
+        return _flow(_sections(self.documentation).get("Fix", ""))
+
+    @property
+    def bad(self) -> tuple[str, ...]:
+        """YAML blocks as written, without their indentation; for a default the objects before."""
+        return _blocks(_sections(self.documentation)["Before" if self.is_default else "Bad"])
+
+    @property
+    def good(self) -> tuple[str, ...]:
+        """YAML blocks as `bad`; for a default the objects after."""
+        return _blocks(_sections(self.documentation)["After" if self.is_default else "Good"])
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -211,9 +234,13 @@ def _record(
     name = check.__name__.replace("_", "-")
     if not _CODE.fullmatch(code):
         raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
-    title, sections = _sections(name, check.__doc__ or "", headings)
-    bad, good = (tuple(_dedent(block) for block in _FENCE.findall(sections[heading])) for heading in headings[-2:])
-    if not bad or not good:
+    documentation = check.__doc__ or ""
+    missing = [heading for heading in headings if f"\n    {heading}\n" not in documentation]
+    if missing or not documentation.split("\n", 1)[0].strip():
+        raise RuleError(
+            f"rule {name}: the doc string must have a title and the sections {', '.join(headings)}; missing {', '.join(missing)}"
+        )
+    if "```yaml" not in documentation[: (last := documentation.index(f"\n    {headings[-1]}\n"))] or "```yaml" not in documentation[last:]:
         raise RuleError(f"rule {name}: {headings[-2]} and {headings[-1]} must each hold a YAML example")
     return Rule(
         code=code,
@@ -227,31 +254,28 @@ def _record(
         ratchets=ratchets,
         profile=CURRENT if current_only else BOTH,
         difference=current_only,
-        title=title,
-        why=_flow(sections["Why"]),
-        fix=_flow(sections.get("Fix", "")),
-        bad=bad,
-        good=good,
+        documentation=documentation,
         check=check,
         module=check.__module__,
     )
 
 
-def _sections(name: str, text: str, headings: tuple[str, ...]) -> tuple[str, dict[str, str]]:
-    lines = text.strip().split("\n")
-    title, found, current = lines[0].strip(), {}, ""
-    for line in lines[1:]:
-        if line.strip() in headings:
+@lru_cache(maxsize=16)
+def _sections(documentation: str) -> dict[str, str]:
+    """The text below each heading; the title below the empty one."""
+    first, *lines = documentation.strip().split("\n")
+    found, current = {"": first.strip()}, ""
+    for line in lines:
+        if line.startswith("    ") and line.strip() in HEADINGS:
             current = line.strip()
             found[current] = ""
         elif current:
             found[current] += line + "\n"
-    missing = [heading for heading in headings if not found.get(heading, "").strip()]
-    if not title or missing:
-        raise RuleError(
-            f"rule {name}: the doc string must have a title and the sections {', '.join(headings)}; missing {', '.join(missing)}"
-        )
-    return title, found
+    return found
+
+
+def _blocks(section: str) -> tuple[str, ...]:
+    return tuple(_dedent(block) for block in _FENCE.findall(section))
 
 
 def _flow(text: str) -> str:

@@ -65,7 +65,24 @@ def _documented(text: str) -> None:
     rule("DYN998", where=GRAPH, stage=Stage.SHAPE)(some_rule)
 
 
-GOOD = "Title.\n\nWhy\n  w\n\nFix\n  f\n\nBad\n  ```yaml\n  a: 1  # expect\n  ```\n\nGood\n  ```yaml\n  a: 2\n  ```\n"
+GOOD = """Title.
+
+    Why
+        w
+
+    Fix
+        f
+
+    Bad
+        ```yaml
+        a: 1  # expect
+        ```
+
+    Good
+        ```yaml
+        a: 2
+        ```
+"""
 
 
 def test_a_documented_rule_is_accepted() -> None:
@@ -76,6 +93,12 @@ def test_a_documented_rule_is_accepted() -> None:
 def test_an_undocumented_rule_does_not_import(section: str) -> None:
     with pytest.raises(RuleError, match=section):
         _documented(re.sub(rf"{section}\n", "Else\n", GOOD))
+
+
+@pytest.mark.parametrize("section", ["Bad", "Good"])
+def test_a_rule_without_examples_does_not_import(section: str) -> None:
+    with pytest.raises(RuleError, match="YAML example"):
+        _documented(re.sub(rf"({section}\n *```)yaml", r"\1", GOOD))
 
 
 def test_a_malformed_code_does_not_import() -> None:

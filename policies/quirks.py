@@ -42,6 +42,7 @@ CHANGED: Final[Mapping[str, str]] = MappingProxyType(
         "Q-20": "Engine difference `ratchet`: closing the gate of GPU memory service with snapshots freezes no existing object.",
         "Q-29": "Engine difference `warnings-always`.",
         "Q-33": "Engine difference `minimal-patch`: a required field that is missing stays missing, and the schema says so.",
+        "Q-35": "An amount of GPUs that can't be read is reported where it stands; a missing one at the limit, where one would write it.",
         "Q-37": "Engine difference `lease-defaults`. "
         "Not yet: a lease that was only acquired so far will count from its acquire time, once the server reads leases itself.",
         "Q-38": "Not yet: the manifests will select the namespace that is managed, not the one of the release.",
@@ -73,7 +74,6 @@ KEPT: Final[Mapping[str, str]] = MappingProxyType(
         "Q-25": "Versions were always read loosely; a stricter rule would refuse graphs whose annotation older operators accepted.",
         "Q-28": "One planner may serve several namespaces; who may create its account or act as it is for RBAC to decide.",
         "Q-31": "What only v1alpha1 can say lies in annotations, and the operator works from the spec alone; metadata stays editable.",
-        "Q-35": "The limit is where the remedy goes, whichever of the two was read.",
         "Q-36": "Starting or cancelling a restart is what must wait for the rollout; the strategy counts only from the next start on.",
         "Q-45": "With generateName there is no name to copy yet, and the schema wants one: the author has to give it.",
         "Q-49": "It is the published meaning of the field in each version; conversion translates between the two.",

@@ -44,13 +44,17 @@ def gpu_count(component: Fields) -> Gpus:
     resources = component.get("resources") or {}
     main = (component.get("extraPodSpec") or {}).get("mainContainer") or {}
     main_resources = main.get("resources") or {}
+    limits = resources.get("limits") or {}
+    if limits.get("gpu") and not (limits.get("gpuType") or limits.get("custom") or main_resources):
+        return _counted(limits["gpu"], _NOWHERE)  # how nearly everybody writes it
     for part in _LISTS:
         found: dict[str, tuple[Any, Path]] = {}
         for name, amount, path in _flat(resources.get(part) or {}, ("resources", part)):
             found[name] = (amount, path)
         for name, amount in (main_resources.get(part) or {}).items():
             if amount is not None:
-                found[name] = (amount, ("extraPodSpec", "mainContainer", "resources", part, Key(name)))
+                trimmed = amount.strip() if isinstance(amount, str) else amount
+                found[name] = (trimmed, ("extraPodSpec", "mainContainer", "resources", part, Key(name)))
         if names := [name for name in found if is_gpu(name)]:
             return _counted(*found[min(names)])
     return Gpus(0, "", _NOWHERE)
@@ -66,6 +70,11 @@ def gpu_count_1_2(component: Fields) -> Gpus:
     return Gpus(0, "", _NOWHERE)
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text in `resources` is a quantity; unlike those of a container these are never trimmed."""
+    return (text.isascii() and text.isdigit()) or (is_quantity(text) and text == text.strip())
+
+
 def _flat(amounts: Fields, path: Path) -> Iterator[tuple[str, Any, Path]]:
     """The amounts of `resources.limits` or `resources.requests` that may be GPUs, by resource name, later ones stronger."""
     if amounts.get("gpu"):
@@ -76,6 +85,6 @@ def _flat(amounts: Fields, path: Path) -> Iterator[tuple[str, Any, Path]]:
 
 
 def _counted(amount: str | float, path: Path) -> Gpus:
-    # texts of `resources` are never trimmed, other than quantities of a container
-    readable = is_quantity(amount) and not (isinstance(amount, str) and amount != amount.strip())
-    return Gpus(whole(amount) if readable else None, str(amount), path)
+    if isinstance(amount, str) and not is_plain(amount):
+        return Gpus(None, amount, path)
+    return Gpus(whole(amount), str(amount), path)

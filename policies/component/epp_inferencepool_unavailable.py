@@ -11,7 +11,7 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
 
     Why
         The picker routes requests for an InferencePool that the operator makes. Without the API group `inference.networking.k8s.io` it
-        can't make one. A picker that was there already is left alone, so that its graph can still be edited when the API is away.
+        can't make one. A picker that was admitted earlier stays editable when the API goes away.
 
     Fix
         Install the Gateway API Inference Extension, or leave the component out.
@@ -52,17 +52,16 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
             picker: {componentType: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}
         ```
     """
-    if (at.old or {}).get("componentType") != "epp":
-        yield from _without_pools(at)
+    yield from _without_pools(at)
 
 
 @epp_inferencepool_unavailable.in_1_2(
     "Q-09",
-    because="a standalone picker fails as surely as one of a graph, and one that was admitted stays editable when the API group vanishes",
+    because="a standalone picker fails as surely as one of a graph, so it is refused as early",
     where=SERVICES,
 )
 def epp_inferencepool_unavailable_in_1_2(at: At) -> Hits:
-    """Asked for services of a graph only, and at every update."""
+    """Asked for services of a graph only."""
     yield from _without_pools(at)
 
 

@@ -1,13 +1,15 @@
 """DYN209: amounts of resources that can't be read."""
 
-from collections.abc import Iterator
+from typing import Final
 
 from api.paths import Key, Path
-from api.quantity import is_quantity
 from policies.at import At
+from policies.finding import Finding
+from policies.gpu import is_plain
 from policies.order import Stage
-from policies.review import Fields
 from policies.rule import COMPONENT, Difference, Hits, rule
+
+_NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amount
 
 
 @rule(
@@ -52,18 +54,17 @@ def resources_quantity_invalid(at: At) -> Hits:
                 requests: {cpu: 500m, custom: {rdma/ib: "1"}}
         ```
     """
+    resources = at.value["resources"]
     for part in ("limits", "requests"):
-        amounts = at.value["resources"].get(part)
-        if amounts:
-            for path, text in _amounts(amounts):
-                if not is_quantity(text) or text != text.strip():
-                    yield at.invalid(("resources", part, *path), text, f'must be a quantity such as 2, 500m or 16Gi, got "{text}"')
+        for name, amount in (resources.get(part) or {}).items():
+            if name in _NAMED:
+                if amount and not is_plain(amount):
+                    yield _unreadable(at, ("resources", part, name), amount)
+            elif name == "custom":
+                for custom, text in (amount or {}).items():
+                    if text is not None and not is_plain(text):
+                        yield _unreadable(at, ("resources", part, name, Key(custom)), text)
 
 
-def _amounts(amounts: Fields) -> Iterator[tuple[Path, str]]:
-    for name in ("cpu", "memory", "gpu"):
-        if amounts.get(name):
-            yield (name,), amounts[name]
-    for name, text in (amounts.get("custom") or {}).items():
-        if text is not None:
-            yield ("custom", Key(name)), text
+def _unreadable(at: At, path: Path, text: str) -> Finding:
+    return at.invalid(path, text, f'must be a quantity such as 2, 500m or 16Gi, got "{text}"')

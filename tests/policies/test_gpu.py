@@ -74,6 +74,12 @@ def test_other_resources_are_no_gpus(name: str) -> None:
             "extraPodSpec.mainContainer.resources.limits[nvidia.com/gpu]",
             id="limits of the main container before requests",
         ),
+        pytest.param(
+            "{extraPodSpec: {mainContainer: {resources: {limits: {nvidia.com/gpu: ' 2 '}}}}}",
+            2,
+            "extraPodSpec.mainContainer.resources.limits[nvidia.com/gpu]",
+            id="blanks around a container's quantity",
+        ),
         pytest.param("{extraPodSpec: {mainContainer: null}}", 0, "resources.limits.gpu", id="null main container"),
     ],
 )

@@ -142,13 +142,16 @@ def _plan(profile: str, kind: str, operation: str, defaults: bool) -> tuple[Grou
 
 
 def _places(selector: str) -> Places:
-    """Compiles a selector: names step into objects, a last `*` visits every entry of a map or list. Null and absent places match nothing.
+    """Compiles a selector: names step into objects, a last `*` visits every entry of a map or list. Null and absent places match nothing,
+    but for the spec as a whole, which is empty then: taking it away must not escape the rules that compare it with the old one.
 
     A null entry is one for the rule `service-null`, which looks at the map as a whole; all others never meet one.
     """
     if selector.endswith(".*"):
         return _entries(tuple(selector[:-2].split(".")))
     steps = tuple(selector.split(".")) if selector else ()
+    if steps == ("spec",):
+        return lambda obj: ((steps, obj.get("spec") or {}),)
 
     def one(obj: Fields) -> Iterator[tuple[Path, Any]]:
         value: Any = obj

@@ -193,14 +193,17 @@ def default(
     on: tuple[str, ...] = (CREATE, UPDATE),
     needs: tuple[str, ...] = (),
     current_only: Difference | None = None,
+    only_in_1_2: Difference | None = None,
 ) -> Callable[[Callable[[At], Iterator[Any]]], Rule]:
     """Makes a default of a generator function that yields `Edit`s; its doc string has the sections Why, Before and After.
+
+    `only_in_1_2`: what the Go operator fills in and profile current leaves out, with the reason.
 
     Raises: RuleError as `rule` does.
     """
 
     def declare(check: Callable[[At], Iterator[Any]]) -> Rule:
-        return _record(
+        made = _record(
             code,
             check,
             DEFAULT_SECTIONS,
@@ -213,6 +216,7 @@ def default(
             ratchets=False,
             current_only=current_only,
         )
+        return replace(made, profile=V1_2, difference=only_in_1_2) if only_in_1_2 else made
 
     return declare
 

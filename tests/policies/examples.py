@@ -56,7 +56,8 @@ class Example:
 
 def merged(kind: str, fragment: Any) -> dict[str, Any]:
     """Merges a fragment over the base object of its kind; `services` and lists replace what the base has."""
-    return _merge(base()[kind], fragment or {})
+    both: dict[str, Any] = _merge(base()[kind], fragment or {})
+    return both
 
 
 def _merge(under: Any, over: Any) -> Any:

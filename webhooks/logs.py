@@ -138,10 +138,17 @@ class JsonHandler(logging.Handler):
         self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def install(lines: Lines) -> None:
-    """Sends all log records of this process to the lines."""
+def install(lines: Lines) -> logging.Handler:
+    """Sends all log records of this process to the lines, and returns the handler that does."""
     root = logging.getLogger()
-    root.handlers[:] = [JsonHandler(lines)]
+    handler = JsonHandler(lines)
+    root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
     root.setLevel(logging.INFO)
     # it says the same as our own line, with pieces of the request in it
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+    return handler
+
+
+def remove(handler: logging.Handler) -> None:
+    """Undoes `install`, for a process that goes on after its server."""
+    logging.getLogger().removeHandler(handler)

@@ -1,0 +1,62 @@
+"""Requests that the tests send: one valid graph with a private word in every place that holds text, and the review around an object."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+GRAPHS: Final = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
+GRAPH_DEFAULTS: Final = "/mutate-nvidia-com-v1alpha1-dynamographdeployment"
+PRIVATE: Final = "word-of-the-author"
+
+
+def graph() -> dict[str, Any]:
+    """A valid v1alpha1 graph that uses much of the schema; made anew, so that a test may change it."""
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {
+            "name": "g",
+            "namespace": "llm",
+            "labels": {"team": PRIVATE},
+            "annotations": {"note": PRIVATE},
+            "finalizers": ["nvidia.com/x"],
+            "generation": 1,
+        },
+        "spec": {
+            "backendFramework": "vllm",
+            "envs": [{"name": "TOKEN", "value": PRIVATE}],
+            "pvcs": [{"name": "cache", "create": False}],
+            "services": {
+                "frontend": {"componentType": "frontend", "replicas": 1, "envs": [{"name": "TOKEN", "value": PRIVATE}]},
+                "worker": {
+                    "componentType": "worker",
+                    "replicas": 2,
+                    "resources": {"limits": {"gpu": "1", "memory": "64Gi"}},
+                    "sharedMemory": {"size": "8Gi"},
+                    "volumeMounts": [{"name": "cache", "mountPoint": "/cache"}],
+                    "extraPodSpec": {
+                        "mainContainer": {
+                            "image": "runtime:1.2.0",
+                            "args": ["--token", PRIVATE],
+                            "ports": [{"containerPort": 9090}],
+                            "livenessProbe": {"httpGet": {"path": "/live", "port": 9090}, "periodSeconds": 5},
+                        },
+                        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+                    },
+                },
+            },
+        },
+    }
+
+
+def request(obj: Any, operation: Any = "CREATE", old: Any = None, **more: Any) -> dict[str, Any]:
+    """The review of one operation on an object."""
+    made = {"uid": "u-1", "operation": operation, "object": obj, "oldObject": old, "userInfo": {"username": "jane"}, **more}
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": made}
+
+
+def review(obj: Any, operation: Any = "CREATE", old: Any = None, **more: Any) -> bytes:
+    """The same as bytes."""
+    return orjson.dumps(request(obj, operation, old, **more))

@@ -1,0 +1,398 @@
+"""What reviews are answered: pure, no server. Each row of the protocol's table, and the bad input that must never be a fault."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import logging
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from policies.facts import Facts
+from policies.review import CURRENT, V1_2
+from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, PRIVATE, graph, review
+from webhooks import admission
+from webhooks.admission import Settings, answer
+from webhooks.envelope import Answer
+from webhooks.routes import ROUTES, Purpose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FACTS = Facts(
+    operatorScope="cluster",
+    operatorVersion="1.2.0",
+    operatorPrincipal="",
+    grove=True,
+    inferencePool=True,
+    clusterTopologies={},
+    gpuDiscovery=True,
+    dra=True,
+    lws=True,
+    istio=False,
+    excludedNamespaces=frozenset({"leased"}),
+    allowGmsSnapshot=False,
+)
+SETTINGS = Settings(FACTS)
+OTHER_VERSIONS = [route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT and route.converts]
+
+
+def ask(body: bytes, path: str = GRAPHS, chosen: Settings = SETTINGS) -> Answer:
+    return answer(ROUTES[path], body, chosen)
+
+
+def response(found: Answer, uid: str = "u-1") -> dict[str, Any]:
+    """The response of a review, once its envelope is in order."""
+    assert found.status == 200
+    decoded = orjson.loads(found.body)
+    assert (decoded["apiVersion"], decoded["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    told: dict[str, Any] = decoded["response"]
+    assert told["uid"] == uid
+    assert all(len(warning) <= 120 for warning in told.get("warnings", []))
+    return told
+
+
+def refusal(found: Answer, code: int) -> dict[str, Any]:
+    """The status of a review that refuses."""
+    told = response(found)
+    assert told["allowed"] is False
+    assert "patch" not in told
+    status: dict[str, Any] = told["status"]
+    assert (status["status"], status["code"]) == ("Failure", code)
+    assert status["message"]
+    return status
+
+
+def test_a_valid_object_is_allowed() -> None:
+    assert response(ask(review(graph()))) == {"uid": "u-1", "allowed": True, "status": {"code": 200}}
+
+
+def test_a_denial_lists_all_causes() -> None:
+    """422 Invalid as the API server writes it, so that kubectl prints every field."""
+    obj = graph()
+    obj["spec"]["services"]["frontend"]["replicas"] = -1
+    obj["spec"]["pvcs"].append({"create": False})
+    status = refusal(ask(review(obj)), 422)
+    assert status["reason"] == "Invalid"
+    assert status["details"]["kind"] == "DynamoGraphDeployment"
+    assert {cause["field"] for cause in status["details"]["causes"]} >= {"spec.services[frontend].replicas", "spec.pvcs[1].name"}
+    assert all(cause["reason"].startswith("FieldValue") and cause["message"] for cause in status["details"]["causes"])
+
+
+def test_warnings_come_with_denials_too() -> None:
+    obj = graph()
+    obj["spec"]["services"]["worker"]["dynamoNamespace"] = "x" * 500
+    assert len(response(ask(review(obj)))["warnings"]) == 1
+    obj["spec"]["services"]["frontend"]["replicas"] = -1
+    assert len(response(ask(review(obj)))["warnings"]) == 1
+
+
+def test_defaults_are_the_smallest_patch() -> None:
+    obj = graph()
+    del obj["spec"]["services"]["worker"]["replicas"]
+    told = response(ask(review(obj), GRAPH_DEFAULTS))
+    assert told["patchType"] == "JSONPatch"
+    operations = orjson.loads(base64.b64decode(told["patch"]))
+    assert {op["path"]: (op["op"], op["value"]) for op in operations} == {
+        "/spec/services/worker/replicas": ("add", 1),
+        "/metadata/annotations/nvidia.com~1dynamo-operator-origin-version": ("add", "1.2.0"),
+    }
+
+
+def test_nothing_to_default_is_no_patch() -> None:
+    obj = graph()
+    obj["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"] = "1.0.0"
+    assert response(ask(review(obj), GRAPH_DEFAULTS)) == {"uid": "u-1", "allowed": True, "status": {"code": 200}}
+
+
+def test_a_v1beta1_review_is_answered_as_such() -> None:
+    body = review(graph()).replace(b"admission.k8s.io/v1", b"admission.k8s.io/v1beta1")
+    assert orjson.loads(ask(body).body)["apiVersion"] == "admission.k8s.io/v1beta1"
+
+
+@pytest.mark.parametrize("missing", ["apiVersion", "kind"])
+def test_a_review_without_type_is_taken_for_one(missing: str) -> None:
+    whole = orjson.loads(review(graph()))
+    del whole[missing]
+    assert response(ask(orjson.dumps(whole)))["allowed"] is True
+
+
+BROKEN = graph()
+BROKEN["spec"]["services"]["frontend"]["replicas"] = "two"
+NO_SERVICES: dict[str, Any] = {"metadata": {"name": "g", "namespace": "llm"}, "spec": {}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "obj", "old", "validate", "mutate"),
+    [
+        ("CREATE", NO_SERVICES, None, 422, 200),
+        ("CREATE", None, None, 400, 400),
+        ("CREATE", BROKEN, None, 400, 400),
+        ("UPDATE", graph(), None, 400, 200),
+        ("UPDATE", None, graph(), 400, 400),
+        ("UPDATE", graph(), BROKEN, 400, 200),
+        ("UPDATE", graph(), graph(), 200, 200),
+        ("DELETE", None, NO_SERVICES, 200, 200),
+        ("DELETE", None, None, 400, 200),
+        ("DELETE", None, BROKEN, 400, 200),
+        ("DELETE", BROKEN, graph(), 200, 200),
+        ("CONNECT", None, None, 200, 400),
+        ("CONNECT", BROKEN, None, 200, 400),
+        ("CONNECT", NO_SERVICES, None, 200, 200),
+        ("", graph(), None, 400, 400),
+        ("create", graph(), None, 400, 400),
+        ("PATCH", graph(), graph(), 400, 400),
+        (7, graph(), None, 400, 400),
+        (None, graph(), None, 400, 400),
+    ],
+)
+def test_operations(operation: Any, obj: Any, old: Any, validate: int, mutate: int) -> None:
+    """Which operation needs which object, on both kinds of paths."""
+    body = review(obj, operation, old)
+    for path, code in ((GRAPHS, validate), (GRAPH_DEFAULTS, mutate)):
+        told = response(ask(body, path))
+        assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+@pytest.mark.parametrize("where", ["object", "oldObject"])
+def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> None:
+    other = graph()
+    other[field] = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoModel"}[field]
+    body = review(other, "CREATE") if where == "object" else review(graph(), "UPDATE", other)
+    status = refusal(ask(body), 400)
+    assert f"request.{where} can't be read" in status["message"]
+    assert status["details"]["causes"][0]["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "got nothing"),
+        (b"hello", "must be JSON"),
+        (b'{"request":', "must be JSON"),
+        (b'{"request": NaN}', "must be JSON"),
+        (b'{"request": Infinity}', "must be JSON"),
+        (b'{"request": {"uid": "\\ud800"}}', "must be JSON"),
+        (b'{"request": {"uid": "\xff"}}', "must be JSON"),
+        (b"\xef\xbb\xbf{}", "must be JSON"),
+        (b"[" * 7_000_000, "must be JSON"),
+        (b'{"request": ' + b'{"a":' * 1_500 + b"1" + b"}" * 1_500 + b"}", "must be JSON"),
+        (b"null", "got nothing"),
+        (b"[]", "got a list"),
+        (b'"x"', "got a text"),
+        (b"{}", "request must be an object"),
+        (b'{"request": null}', "request must be an object"),
+        (b'{"request": [1]}', "request must be an object"),
+        (b'{"request": {"uid": 5}}', "request.uid must be text"),
+        (b'{"kind": "Pod", "request": {"uid": "u"}}', "kind must be AdmissionReview"),
+        (b'{"kind": 5, "request": {"uid": "u"}}', "kind must be AdmissionReview"),
+        (b'{"kind": {}, "request": {"uid": "u"}}', "kind must be AdmissionReview"),
+        (b'{"apiVersion": "admission.k8s.io/v2", "request": {"uid": "u"}}', "apiVersion must be"),
+        (b'{"apiVersion": ["x"], "request": {"uid": "u"}}', "apiVersion must be"),
+        (b'{"kind": "ConversionReview", "request": {"uid": "u"}}', "kind must be AdmissionReview"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_what_no_review_can_answer(body: bytes, words: str) -> None:
+    """An HTTP error with a Status of one sentence, which the API server shows."""
+    found = ask(body)
+    status = orjson.loads(found.body)
+    assert (found.status, status["code"], status["kind"], status["apiVersion"]) == (400, 400, "Status", "v1")
+    assert words in status["message"]
+    assert len(status["message"]) < 250
+
+
+def test_duplicate_keys_the_last_wins() -> None:
+    """As the Go decoder reads them."""
+    body = review(graph()).replace(b'"uid":"u-1"', b'"uid":"first","uid":"u-1"')
+    assert response(ask(body))["allowed"] is True
+
+
+def test_a_review_without_uid_is_answered() -> None:
+    assert response(ask(b'{"request": {"operation": "DELETE", "oldObject": {}}}'), uid="")["allowed"] is True
+
+
+@pytest.mark.parametrize("number", ["1.5", "1e400", "2147483648", "-2147483649", "99999999999999999999999999", "true", '"1"', "[]"])
+def test_numbers_that_no_int32_holds(number: str) -> None:
+    body = review(graph()).replace(b'"replicas":2', b'"replicas":' + number.encode())
+    if number == "1e400":
+        assert ask(body).status in (200, 400)  # infinity: JSON for some decoders, for none an int32
+        return
+    assert "spec.services[worker].replicas" in refusal(ask(body), 400)["message"]
+
+
+def test_excluded_namespaces() -> None:
+    """Nothing is asked there; in cluster scope only, the defaulters honour it in profile current alone, and decoding comes first."""
+    obj = {**NO_SERVICES, "metadata": {"name": "g", "namespace": "leased"}}
+    found = ask(review(obj))
+    assert (response(found)["allowed"], found.verdict.skipped) == (True, "excluded")
+    assert "patch" not in response(ask(review(obj), GRAPH_DEFAULTS))
+    assert "patch" in response(ask(review(obj), GRAPH_DEFAULTS, Settings(FACTS, V1_2)))
+    assert response(ask(review(obj), chosen=Settings(FACTS, V1_2)))["allowed"] is True
+    refusal(ask(review(obj), chosen=Settings(FACTS._replace(operatorScope="namespace"))), 422)
+    refusal(ask(review({**BROKEN, "metadata": obj["metadata"]})), 400)
+    # the namespace of the object counts, not the request's
+    refusal(ask(review(NO_SERVICES, namespace="leased")), 422)
+
+
+def test_an_object_on_its_way_out_is_not_judged() -> None:
+    """Finalizers must be able to go, whatever the object says."""
+    gone = {**NO_SERVICES, "metadata": {"name": "g", "deletionTimestamp": "2026-05-17T12:00:00Z"}}
+    found = ask(review(gone, "UPDATE", NO_SERVICES))
+    assert (response(found)["allowed"], found.verdict.skipped) == (True, "deleting")
+    refusal(ask(review(gone)), 422)
+
+
+@pytest.mark.parametrize("route", OTHER_VERSIONS, ids=lambda route: route.path)
+def test_the_other_version(route: Any) -> None:
+    """Until conversion is served: what needs none is answered, the rest says why not."""
+    obj = {"apiVersion": f"nvidia.com/{route.version}", "kind": route.kind, "metadata": {"name": "g", "namespace": "llm"}}
+    gone = {**obj, "metadata": {"name": "g", "deletionTimestamp": "2026-05-17T12:00:00Z"}}
+    leased = {**obj, "metadata": {"name": "g", "namespace": "leased"}}
+    for body, code in (
+        (review(obj), 501),
+        (review(obj, "UPDATE", obj), 501),
+        (review(gone, "UPDATE", obj), 200),
+        (review(leased), 200),
+        (review(None, "DELETE", obj), 200),
+        (review({**obj, "spec": 5}), 400),
+        (review({**obj, "apiVersion": "nvidia.com/v7"}), 400),
+        (review(obj, "NOPE"), 400),
+    ):
+        told = response(ask(body, route.path))
+        assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
+    assert "conversion" in refusal(ask(review(obj), route.path), 501)["message"]
+
+
+def test_an_unknown_fact_refuses_and_says_which() -> None:
+    obj = graph()
+    obj["spec"]["priorityClassName"] = "high"
+    status = refusal(ask(review(obj), chosen=Settings(Facts())), 422)
+    assert "fact grove is not known" in status["message"]
+
+
+def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """500 with the uid; the sentence names the type of the error alone."""
+
+    def fail(_review: object) -> list[Any]:
+        raise ValueError(PRIVATE)
+
+    monkeypatch.setattr(admission, "evaluate", fail)
+    with caplog.at_level(logging.ERROR):
+        found = ask(review(graph()))
+    status = refusal(found, 500)
+    assert "ValueError" in status["message"]
+    assert PRIVATE not in status["message"]
+    assert found.verdict.outcome == "fault"
+    assert [record.getMessage() for record in caplog.records] == ["a request could not be judged"]
+
+
+def test_a_rule_that_raises_is_a_500_and_the_others_still_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    from policies.at import fault
+    from policies.catalogue import rules
+
+    broken = rules(CURRENT)[0]
+    monkeypatch.setattr(admission, "evaluate", lambda _: [fault(broken, (), ValueError(PRIVATE))])
+    status = refusal(ask(review(graph())), 500)
+    assert status["reason"] == "InternalError"
+    assert PRIVATE not in orjson.dumps(status).decode()
+
+
+def test_verdicts_hold_names_and_no_values() -> None:
+    """What goes to log and metrics."""
+    obj = graph()
+    obj["spec"]["services"]["frontend"]["replicas"] = -1
+    verdict = ask(review(obj, name="n" * 1_000_000, namespace="llm")).verdict
+    assert (verdict.outcome, verdict.code, verdict.operation, verdict.namespace) == ("denied", 422, "CREATE", "llm")
+    assert verdict.name == "n" * 253
+    assert verdict.rules == ("replicas-non-negative",)
+    assert ask(review(obj, PRIVATE)).verdict.operation == "other"
+
+
+def test_absurd_sizes_stay_bounded() -> None:
+    """10,000 bad services, a name of a million characters: an answer of a bounded length."""
+    services = {f"s{i}": {"componentType": "worker", "replicas": -1} for i in range(10_000)}
+    body = review({"metadata": {"name": "x" * 1_000_000, "namespace": "n"}, "spec": {"services": services}})
+    status = refusal(ask(body), 422)
+    assert len(status["details"]["causes"]) == 100
+    assert len(orjson.dumps(status)) < 100_000
+    wrong = review({"spec": {"services": {f"s{i}" + "y" * 1_000: {"replicas": "x"} for i in range(5_000)}}})
+    assert len(ask(wrong).body) < 100_000
+
+
+@pytest.mark.parametrize("depth", [100, 1_000])
+def test_deep_nesting_is_answered(depth: int) -> None:
+    """Free-form parts may be as deep as the decoder reads; rules that compare them must not run out of stack."""
+    deep = [b'{"a":' * depth + last + b"}" * depth for last in (b"1", b"2")]
+    spec = b'{"metadata":{"name":"a"},"status":{"phase":"Profiling"},"spec":{"model":"m","image":"i","overrides":{"dgd":%s}}}'
+    body = b'{"request":{"uid":"u-1","operation":"UPDATE","object":%s,"oldObject":%s}}' % tuple(spec % value for value in deep)
+    refusal(ask(body, "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest"), 422)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(item, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
+    if not path:
+        return by
+    made = copy.copy(value)
+    made[path[0]] = replaced(value[path[0]], path[1:], by)
+    return made
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+PLACES = list(places(graph()))
+CODES = {200, 400, 422}
+
+
+def encoded(value: Any) -> bytes:
+    """JSON with integers of any size."""
+    import json
+
+    return json.dumps(value).encode("utf-8", "surrogatepass")
+
+
+@settings(max_examples=150, deadline=None)
+@given(place=st.sampled_from(PLACES), value=JSON, path=st.sampled_from([GRAPHS, GRAPH_DEFAULTS]), old=st.booleans())
+@example(place=(), value=None, path=GRAPHS, old=False)
+def test_wrong_types_at_every_depth(place: tuple[Any, ...], value: Any, path: str, old: bool) -> None:
+    """Whatever stands wherever: a review with the uid, never a fault."""
+    wrong = replaced(graph(), place, value)
+    made = {"uid": "u-1", "operation": "UPDATE", "object": graph() if old else wrong, "oldObject": wrong if old else graph()}
+    found = ask(encoded({"request": made}), path)
+    if found.status == 400:  # a lone surrogate: no JSON
+        assert b"must be JSON" in found.body
+        return
+    assert response(found)["status"]["code"] in CODES
+    assert found.verdict.outcome != "fault"
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_null_everywhere(place: tuple[Any, ...]) -> None:
+    for operation in ("CREATE", "UPDATE"):
+        for path in (GRAPHS, GRAPH_DEFAULTS):
+            found = ask(review(replaced(graph(), place, None), operation, replaced(graph(), place, None)), path)
+            assert response(found)["status"]["code"] in CODES
+
+
+@settings(max_examples=100, deadline=None)
+@given(JSON, st.sampled_from(sorted(ROUTES)))
+def test_any_json_is_answered(value: Any, path: str) -> None:
+    """On every path, the envelope itself may be anything."""
+    for body in (value, {"request": value}, {"request": {"uid": "u-1", "operation": "CREATE", "object": value, "userInfo": value}}):
+        found = ask(encoded(body), path)
+        assert found.status in (200, 400)
+        assert orjson.loads(found.body)["kind"] in ("AdmissionReview", "ConversionReview", "Status")
+        assert found.verdict.outcome != "fault"

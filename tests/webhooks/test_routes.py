@@ -1,0 +1,35 @@
+"""The table of paths: those of the Go operator exactly, and the other versions."""
+
+from __future__ import annotations
+
+from webhooks.routes import ROUTES, Purpose
+
+REFERENCE = {
+    "/validate-nvidia-com-v1alpha1-dynamocomponentdeployment",
+    "/validate-nvidia-com-v1alpha1-dynamographdeployment",
+    "/validate-nvidia-com-v1alpha1-dynamocheckpoint",
+    "/validate-nvidia-com-v1alpha1-dynamomodel",
+    "/validate-nvidia-com-v1beta1-dynamographdeploymentrequest",
+    "/mutate-nvidia-com-v1alpha1-dynamographdeployment",
+    "/mutate-nvidia-com-v1beta1-dynamocomponentdeployment",
+    "/mutate-nvidia-com-v1beta1-dynamographdeploymentrequest",
+}
+
+
+def test_the_reference_paths_need_no_conversion() -> None:
+    assert {route.path for route in ROUTES.values() if route.purpose is not Purpose.CONVERT and not route.converts} == REFERENCE
+
+
+def test_both_versions_of_the_three_kinds_are_served() -> None:
+    names = ("dynamographdeployment", "dynamocomponentdeployment", "dynamographdeploymentrequest")
+    wanted = {
+        f"/{purpose}-nvidia-com-{version}-{name}"
+        for purpose in ("validate", "mutate")
+        for version in ("v1alpha1", "v1beta1")
+        for name in names
+    }
+    assert set(ROUTES) == wanted | REFERENCE | {"/convert"}
+
+
+def test_paths_are_their_own_keys() -> None:
+    assert all(path == route.path for path, route in ROUTES.items())

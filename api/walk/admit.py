@@ -30,10 +30,15 @@ class Answer:
 def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None) -> Answer:
     """Answers a create, or with `old` an update, as a server does that has the kind's schema and no webhook.
 
-    Changes the object itself: hand in a copy if you need it as it was. Status is not for writers of the object, so a create loses it and
-    an update keeps the old one. Raises KeyError for a kind or version that doesn't exist.
+    Changes the object itself, and the old one too, which a server reads through the same schema: hand in copies if you need them as they
+    were. Status is not for writers of the object, so a create loses it and an update keeps the old one.
+    Raises KeyError for a kind or version that doesn't exist.
     """
     schema = load_schema(kind, version)
+    if old is not None:
+        default(old, schema)
+        prune(old, schema)
+        drop_nulls(old, schema)
     defaulted, pruned, dropped = default(obj, schema), prune(obj, schema), drop_nulls(obj, schema)
     if "status" in BY_NAME[kind].subresources:
         obj.pop("status", None)

@@ -41,11 +41,11 @@ class FieldError:
 
 
 def dotted(path: Path) -> str:
-    """Prints a path as the schema phase does: map keys with a dot, only indices in brackets."""
+    """Prints a path as the schema phase does: map keys with a dot, only indices in brackets; the root as nowhere."""
     out: list[str] = []
     for part in path:
         out.append(f"[{part}]" if isinstance(part, int) else f".{part}" if out else part)
-    return "".join(out)
+    return "".join(out) or NOWHERE
 
 
 def at(path: Path, reason: Reason, message: str, rule: str = "") -> FieldError:

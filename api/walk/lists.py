@@ -48,7 +48,7 @@ def _check_list(path: Path, value: list[Any], node: Node) -> Iterator[FieldError
             yield from _repeated(path, [(index, map_key(item or {}, names)) for index, item in enumerate(value)])
         else:  # the API server gives up on the list at the first item that has no keys
             yield at((*path, stranger), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
-    for index, item in enumerate(value):
+    for index, item in enumerate(value if items else ()):
         if isinstance(item, (dict, list)):
             yield from _check((*path, index), item, items)
 

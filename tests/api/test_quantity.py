@@ -1,0 +1,109 @@
+"""Quantities are read exactly, rounded only below a nano, and printed as Kubernetes prints them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.quantity import LARGEST, canonical, is_quantity, is_zero, parse, whole
+
+NANO = Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("1", 1),
+        ("+1", 1),
+        ("5.", 5),
+        (".5", Fraction(1, 2)),
+        ("500m", Fraction(1, 2)),
+        ("1000m", 1),
+        ("1k", 1000),
+        ("1Ki", 1024),
+        ("0.1Ki", Fraction(1024, 10)),
+        ("1e3", 1000),
+        ("1E3", 1000),
+        ("1E", 10**18),
+        ("-1Gi", -(2**30)),
+        (" 1Gi ", 2**30),
+        (3, 3),
+        (1.5, Fraction(3, 2)),
+        (1e3, 1000),
+    ],
+)
+def test_every_form_is_read_exactly(text: str | float, amount: int | Fraction) -> None:
+    assert parse(text) == amount
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "+", "Gi", "1e", "1K", "1gi", "--1", "1.2.3", "0x1", "1_0", "١", "1 Gi", "1Kim", "1e5m", "1e1.5", "nan"]
+)
+def test_anything_else_is_no_quantity(text: str) -> None:
+    assert not is_quantity(text)
+    with pytest.raises(ValueError, match="must be a quantity"):
+        parse(text)
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}])
+def test_only_texts_and_numbers_are_quantities(value: object) -> None:
+    assert not is_quantity(value)
+
+
+@pytest.mark.parametrize("text", ["1e-12", "0.1n", "1e-99999999999", "0." + "0" * 100_000 + "1"])
+def test_less_than_a_nano_rounds_up_to_one(text: str) -> None:
+    """R-QTY: the tiniest amount is not zero, however many digits it takes to say it."""
+    assert parse(text) == NANO
+    assert not is_zero(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0Gi", "-0", "0e9999999999", "0.000", "0" * 100_000])
+def test_zero_is_numerical(text: str) -> None:
+    assert is_zero(text)
+
+
+@pytest.mark.parametrize("text", ["1e999999999999", "9" * 100_000, "99999E", "1e30"])
+def test_absurd_amounts_are_cut_down_in_bounded_time(text: str) -> None:
+    assert parse(text) == LARGEST
+
+
+def test_a_far_digit_rounds_the_last_nano_up() -> None:
+    assert parse("1." + "0" * 100_000 + "1") == 1 + NANO
+    assert parse("-1." + "0" * 100_000 + "1") == -(1 + NANO)
+
+
+@pytest.mark.parametrize(("text", "number"), [("2", 2), ("2000m", 2), ("1500m", None), ("1Ki", 1024)])
+def test_whole_tells_whole_amounts_from_parts(text: str, number: int | None) -> None:
+    assert whole(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("1000m", "1"),
+        ("0.5", "500m"),
+        ("1000", "1k"),
+        ("1500", "1500"),
+        ("1024Mi", "1Gi"),
+        ("0.5Gi", "512Mi"),
+        ("0.5Ki", "512"),
+        ("-2048Ki", "-2Mi"),
+        ("1e4", "10e3"),
+        ("1e-3", "1e-3"),
+        ("0.0001n", "1n"),
+        ("0Gi", "0"),
+        (5, "5"),
+    ],
+)
+def test_the_canonical_form_keeps_the_family_of_the_suffix(text: str | int, printed: str) -> None:
+    assert canonical(text) == printed
+
+
+@given(st.integers(-(10**15), 10**15), st.sampled_from(["", "m", "n", "k", "Ki", "Mi", "e3", "e-2"]))
+def test_the_canonical_form_means_the_same_and_is_its_own(number: int, suffix: str) -> None:
+    text = f"{number}{suffix}"
+    assert parse(canonical(text)) == parse(text)
+    assert canonical(canonical(text)) == canonical(text)

@@ -1,0 +1,289 @@
+"""Validation gives the causes that a real API server 1.34 gave for the same objects, in its words but without the values."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from api.kinds import pairs
+from api.schema import load_definitions, load_schema, resolve
+from api.walk import FieldError, admit, validate
+from api.walk.facets import KNOWN_FORMATS
+from api.walk.validate import HINT
+from tests.api.nodes import nodes
+
+GRAPH = ("DynamoGraphDeployment", "v1alpha1")
+BETA = ("DynamoGraphDeployment", "v1beta1")
+REQUEST = ("DynamoGraphDeploymentRequest", "v1alpha1")
+HINTED = ("<nil>", "Invalid")
+MAP_LIST = {"profilerImage": "a"}
+
+
+def refused(kind: tuple[str, str], spec: Any, old: Any = None, **metadata: Any) -> tuple[FieldError, ...]:
+    def made(spec: Any) -> dict[str, Any]:
+        return {"apiVersion": f"nvidia.com/{kind[1]}", "kind": kind[0], "metadata": {"name": "t", **metadata}, "spec": copy.deepcopy(spec)}
+
+    return admit(made(spec), *kind, None if old is None else made(old)).errors
+
+
+def causes(errors: tuple[FieldError, ...]) -> list[tuple[str, str]]:
+    return [(error.field, error.reason.value.removeprefix("FieldValue")) for error in errors]
+
+
+def service(**fields: Any) -> dict[str, Any]:
+    return {"services": {"w": fields}}
+
+
+def claims(*items: Any) -> dict[str, Any]:
+    return {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "a", "resources": {"claims": list(items)}}}
+
+
+# Each of these was posted to a real API server 1.34 that had our CRDs; the causes are its answer.
+ANSWERS: list[tuple[tuple[str, str], Any, list[tuple[str, str]]]] = [
+    (GRAPH, [], [("spec", "TypeInvalid"), HINTED]),
+    (GRAPH, {"services": []}, [("spec.services", "TypeInvalid"), HINTED]),
+    (GRAPH, {"services": {"w": 5}}, [("spec.services.w", "TypeInvalid"), HINTED]),
+    (GRAPH, {"services": {f"s{index}": {} for index in range(26)}}, [("spec.services", "TooMany"), HINTED]),
+    (GRAPH, {"backendFramework": 5}, [("spec.backendFramework", "TypeInvalid"), ("spec.backendFramework", "NotSupported"), HINTED]),
+    (GRAPH, {"pvcs": [{"name": "x"}] * 101}, [("spec.pvcs", "TooMany"), HINTED]),
+    (GRAPH, service(replicas=-1), [("spec.services.w.replicas", "Invalid")]),
+    (GRAPH, service(replicas=1.5), [("spec.services.w.replicas", "TypeInvalid"), HINTED]),
+    (GRAPH, service(replicas=2.0), []),
+    (GRAPH, service(replicas=2**40), []),
+    (GRAPH, service(replicas=2**64), [("spec.services.w.replicas", "TypeInvalid"), HINTED]),
+    (GRAPH, service(envs=[None]), [("spec.services.w.envs[0]", "TypeInvalid"), HINTED]),
+    (
+        GRAPH,
+        service(livenessProbe={"httpGet": {"port": 1.5}}),
+        [("spec.services.w.livenessProbe.httpGet.port", "TypeInvalid"), ("<nil>", "Invalid"), HINTED],
+    ),
+    (
+        GRAPH,
+        {"services": {"a.b/c": {"replicas": -1, "sharedMemory": {}}}},
+        [("spec.services.a.b/c.replicas", "Invalid"), ("spec.services[a.b/c].sharedMemory", "Invalid")],
+    ),
+    (GRAPH, service(sharedMemory={"size": 5}), [("spec.services[w].sharedMemory", "Invalid")]),
+    (
+        GRAPH,
+        service(sharedMemory={"size": "abc"}),
+        [("spec.services.w.sharedMemory.size", "Invalid"), ("spec.services[w].sharedMemory", "Invalid")],
+    ),
+    (GRAPH, service(sharedMemory={"size": "1e1.5"}), [("spec.services[w].sharedMemory", "Invalid")]),
+    (
+        GRAPH,
+        {"experimental": {"kvTransferPolicy": {"domain": "z\n", "labelKey": "a"}}},
+        [("spec.experimental.kvTransferPolicy.domain", "Invalid")],
+    ),
+    (
+        GRAPH,
+        {"experimental": {"kvTransferPolicy": {"domain": "z", "labelKey": "a" * 400}}},
+        [("spec.experimental.kvTransferPolicy.labelKey", "TooLong"), HINTED],
+    ),
+    (
+        GRAPH,
+        {"experimental": {"kvTransferPolicy": {"domain": "z", "labelKey": "a", "preferredWeight": 3, "enforcement": "preferred"}}},
+        [("spec.experimental.kvTransferPolicy.preferredWeight", "Invalid")],
+    ),
+    (
+        GRAPH,
+        service(gpuMemoryService={"enabled": True, "extraClientContainers": ["b", "b", "b", "c", "c"]}),
+        [(f"spec.services[w].gpuMemoryService.extraClientContainers[{index}]", "Duplicate") for index in (1, 4)],
+    ),
+    (
+        BETA,
+        {"components": [{}, {}]},
+        [("spec.components[0].name", "Required"), ("spec.components[1].name", "Required"), ("spec.components[1]", "Duplicate"), HINTED],
+    ),
+    (
+        BETA,
+        {"components": [None, None]},
+        [("spec.components[0]", "TypeInvalid"), ("spec.components[1]", "TypeInvalid"), ("spec.components[1]", "Duplicate"), HINTED],
+    ),
+    (BETA, {"components": [{"name": "w"}, {"name": "W"}]}, [("spec.components", "Invalid")]),
+    (
+        REQUEST,
+        claims({"name": "a"}, 5, {"name": "a"}, []),
+        [
+            ("spec.profilingConfig.resources.claims[1]", "TypeInvalid"),
+            ("spec.profilingConfig.resources.claims[3]", "TypeInvalid"),
+            ("spec.profilingConfig.resources.claims[1]", "Invalid"),
+        ],
+    ),
+    (REQUEST, {"profilingConfig": MAP_LIST, "backend": "vllm"}, [("spec.model", "Required")]),
+    (
+        ("DynamoGraphDeploymentRequest", "v1beta1"),
+        {"model": "m", "searchStrategy": "x"},
+        [("spec.searchStrategy", "NotSupported"), ("spec.searchStrategy", "NotSupported"), ("<nil>", "Invalid")],
+    ),
+    (
+        ("DynamoGraphDeploymentRequest", "v1beta1"),
+        {"model": "m", "overrides": {"dgd": {"kind": "A b", "metadata": {"name": "a/b", "labels": {"a b": "c"}}}}},
+        [
+            ("spec.overrides.dgd.apiVersion", "Required"),
+            ("spec.overrides.dgd.kind", "Invalid"),
+            ("spec.overrides.dgd.metadata.name", "Invalid"),
+            ("spec.overrides.dgd.metadata.labels", "Invalid"),
+        ],
+    ),
+    (
+        ("DynamoGraphDeploymentRequest", "v1beta1"),
+        {"model": "m", "overrides": {"dgd": {"apiVersion": "", "kind": ""}}},
+        [("spec.overrides.dgd.apiVersion", "Invalid"), ("spec.overrides.dgd.kind", "Invalid")],
+    ),
+    (
+        ("DynamoGraphDeploymentScalingAdapter", "v1alpha1"),
+        {"replicas": 2**31, "dgdRef": {"name": "a", "serviceName": "b"}},
+        [(".spec.replicas", "Invalid")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec", "expected"), ANSWERS, ids=range(len(ANSWERS)))
+def test_the_causes_are_those_of_a_real_server(kind: tuple[str, str], spec: Any, expected: list[tuple[str, str]]) -> None:
+    assert causes(refused(kind, spec)) == expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"name": "A b"}, [("metadata.name", "Invalid")]),
+        ({"name": "a" * 254}, [("metadata.name", "Invalid")]),
+        ({"name": "a" * 253}, []),
+        ({"name": "a.-b"}, [("metadata.name", "Invalid")]),
+        ({"name": ""}, [("metadata.name", "Required"), HINTED]),
+        ({"name": "", "generateName": "a-"}, []),
+        ({"name": "", "generateName": "a."}, [("metadata.generateName", "Invalid")]),
+        ({"name": "", "generateName": "A-"}, [("metadata.name", "Invalid")]),
+        ({"namespace": "A"}, [("metadata.namespace", "Invalid")]),
+        ({"labels": {"a/b/c": "x"}}, [("metadata.labels", "Invalid")]),
+        ({"labels": {"a": "A b"}}, [("metadata.labels", "Invalid")]),
+        ({"labels": {"a": "x" * 64}}, [("metadata.labels", "Invalid")]),
+        ({"labels": {"a.b/c": ""}}, []),
+        ({"annotations": {"A/b": ""}}, []),
+        ({"annotations": {"a b": ""}}, [("metadata.annotations", "Invalid")]),
+        ({"annotations": {"a": "x" * 263_000}}, [("metadata.annotations", "TooLong"), HINTED]),
+        ({"finalizers": ["a/b", "b c"]}, [("metadata.finalizers", "Invalid")]),
+        ({"finalizers": ["orphan", "foregroundDeletion"]}, [("metadata.finalizers", "Invalid")]),
+        (
+            {"ownerReferences": [{"apiVersion": "a/b/c", "kind": "a", "name": "b", "uid": "u"}]},
+            [("metadata.ownerReferences.apiVersion", "Invalid")],
+        ),
+        ({"ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "b", "uid": "u"}]}, [("metadata.ownerReferences", "Invalid")]),
+    ],
+)
+def test_metadata_is_checked_as_a_server_does(metadata: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert causes(refused(GRAPH, {}, **metadata)) == expected
+
+
+def test_the_words_are_the_servers_and_hold_no_value() -> None:
+    errors = refused(
+        GRAPH,
+        {
+            "backendFramework": "s3cret",
+            "services": {"w": {"replicas": -77, "topologyConstraint": {"packDomain": "S3cret!"}, "envs": "s3cret"}},
+        },
+    )
+    assert [error.message for error in errors] == [
+        'Unsupported value: supported values: "sglang", "vllm", "trtllm"',
+        "Invalid value: spec.services.w.replicas in body should be greater than or equal to 0",
+        "Invalid value: spec.services.w.topologyConstraint.packDomain in body should match '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'",
+        'Invalid value: spec.services.w.envs in body must be of type array: "string"',
+        f"Invalid value: {HINT}",
+    ]
+
+
+def test_rules_say_their_message_and_id() -> None:
+    (error,) = refused(GRAPH, service(sharedMemory={}))
+    assert (error.path, error.rule) == (("spec", "services", "w", "sharedMemory"), "cel-shm-size")
+    assert error.message == "Invalid value: size must be a positive quantity unless disabled is true"
+
+
+UNCHANGED = service(replicas=-1, sharedMemory={})
+
+
+def test_an_update_is_not_refused_for_what_it_did_not_touch() -> None:
+    """E.g. a label on an object that was stored before its schema got stricter."""
+    assert refused(GRAPH, UNCHANGED, UNCHANGED, labels={"a": "b"}) == ()
+
+
+def test_an_update_is_refused_for_what_it_touched() -> None:
+    changed = service(replicas=-2, sharedMemory={"disabled": False})
+    assert causes(refused(GRAPH, changed, UNCHANGED)) == [
+        ("spec.services.w.replicas", "Invalid"),
+        ("spec.services[w].sharedMemory", "Invalid"),
+    ]
+
+
+def test_items_are_compared_by_key_or_not_at_all() -> None:
+    """Items of a map-list are the same wherever they stand; other lists are the same only as a whole."""
+    wrong = {"name": "w", "replicas": -1}
+    assert refused(BETA, {"components": [{"name": "a"}, wrong]}, {"components": [wrong]}) == ()
+    old, new = ({"pvcs": [*first, {"name": "x", "create": True}]} for first in ([], [{"name": "y"}]))
+    assert refused(GRAPH, old, old) == ()
+    assert causes(refused(GRAPH, new, old)) == [("spec.pvcs[1]", "Invalid")]
+
+
+def test_a_rule_that_cannot_be_evaluated_is_not_forgiven() -> None:
+    spec = service(sharedMemory={"size": 5})
+    assert causes(refused(GRAPH, spec, spec)) == [("spec.services[w].sharedMemory", "Invalid")]
+
+
+def test_repeated_items_are_forgiven_where_the_old_object_had_some() -> None:
+    def gms(*names: str) -> dict[str, Any]:
+        return service(gpuMemoryService={"enabled": True, "extraClientContainers": list(names)})
+
+    assert refused(GRAPH, gms("a", "a", "b", "b"), gms("a", "a")) == ()
+    assert causes(refused(GRAPH, gms("a", "a"), gms("a"))) == [("spec.services[w].gpuMemoryService.extraClientContainers[1]", "Duplicate")]
+
+
+def test_an_identity_may_not_change_in_an_update() -> None:
+    def checkpoint(model: str) -> dict[str, Any]:
+        return {"identity": {"model": model, "backendFramework": "vllm"}, "job": {"podTemplateSpec": {}}}
+
+    kind = ("DynamoCheckpoint", "v1alpha1")
+    assert refused(kind, checkpoint("a"), checkpoint("a")) == ()
+    assert causes(refused(kind, checkpoint("b"), checkpoint("a"))) == [("<nil>", "Invalid")]
+
+
+def test_every_format_of_the_schemas_is_checked_or_known_not_to_be() -> None:
+    everything = [node for definition in load_definitions().values() for node in nodes(definition)]
+    everything += [resolve(node) for pair in pairs() for node in nodes(load_schema(*pair))]
+    assert {node["format"] for node in everything if "format" in node} <= KNOWN_FORMATS
+
+
+def test_embedded_types_carry_no_rule() -> None:
+    """Rules are found without entering embedded types in the tests of twins, so there must be none."""
+    assert not [name for name, definition in load_definitions().items() for node in nodes(definition) if "x-kubernetes-validations" in node]
+
+
+def test_facets_that_no_schema_of_ours_has_today_work_too() -> None:
+    """The walk serves any structural schema, so that a new facet is not skipped in silence."""
+    schema: dict[str, Any] = {
+        "type": "object",
+        "minProperties": 2,
+        "maxProperties": 2,
+        "properties": {
+            "metadata": {"type": "object"},
+            "list": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+            "low": {"type": "number", "minimum": 1, "exclusiveMinimum": True},
+            "high": {"type": "number", "maximum": 1, "exclusiveMaximum": True},
+            "when": {"type": "string", "format": "date-time"},
+            "either": {"anyOf": [{"minLength": 3}, {"pattern": "^a$"}]},
+            "end": {"type": "string", "pattern": r"^[$]\$$"},
+        },
+    }
+
+    def of(**fields: Any) -> list[tuple[str, str]]:
+        return causes(tuple(validate({"metadata": {"name": "a"}, **fields}, schema)))
+
+    assert of(list=[]) == [("list", "Invalid")]
+    assert of(low=1) == [("low", "Invalid")]
+    assert of(high=1) == [("high", "Invalid")]
+    assert of(when="today") == [("when", "TypeInvalid")]
+    assert of(either="bb") == [("<nil>", "Invalid")]
+    assert of(end="$$\n") == [("end", "Invalid")]
+    assert of(end="$$") == of(either="a") == of(low=1.1) == []
+    assert of() == [("<nil>", "Invalid")]
+    assert of(low=2, high=0)[0][1] == "TooMany"

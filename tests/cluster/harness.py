@@ -17,9 +17,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-
+from tests.cluster import programs
 from tests.cluster.processes import Process, free_ports, running, wait_until
 
 if TYPE_CHECKING:
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
 Node: TypeAlias = dict[str, Any]
 ADMIN: Final = "admin"
 USER: Final = "author"
-# The ordinary user may write our kinds and read namespaces; the group is bound to the role below.
-_TOKENS: Final = {ADMIN: ("token-of-the-admin", "system:masters"), USER: ("token-of-an-author", "authors")}
+TOKENS: Final = {ADMIN: ("token-of-the-admin", "system:masters"), USER: ("token-of-an-author", "authors")}
+# The ordinary user may write our kinds and read namespaces, through the group.
 _ROLE: Final[list[Node]] = [
     {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -120,7 +118,7 @@ class ControlPlane:
             "127.0.0.1", self.port, context=ssl.create_default_context(cafile=str(self.ca)), timeout=60
         )
         with contextlib.closing(connection):
-            headers = {"Authorization": f"Bearer {_TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json"}
+            headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json"}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             content = answer.read()
@@ -170,12 +168,12 @@ def control_plane(assets: Path, home: Path, *, controllers: bool = False) -> Ite
     """
     home.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    _write_keys(home)
+    programs.write_keys(home, TOKENS)
     client, peer, port, controller_port = free_ports(4)
     with contextlib.ExitStack() as stack:
-        etcd = stack.enter_context(running(Process("etcd", _etcd(assets, home, client, peer), home / "etcd.log")))
+        etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log")))
         wait_until(lambda: _healthy(client), "etcd being healthy", etcd)
-        server = Process("kube-apiserver", _api_server(assets, home, client, port), home / "kube-apiserver.log")
+        server = Process("kube-apiserver", programs.api_server(assets, home, client, port), home / "kube-apiserver.log")
         stack.enter_context(running(server))
         plane = ControlPlane(assets, home, port, server, 0.0)
         wait_until(lambda: _ready(plane), "kube-apiserver being ready", etcd, server)
@@ -183,64 +181,9 @@ def control_plane(assets: Path, home: Path, *, controllers: bool = False) -> Ite
         _write_kubeconfig(plane)
         plane.apply(*_ROLE)
         if controllers:
-            command = _controllers(assets, home, controller_port)
+            command = programs.controllers(assets, home, controller_port)
             stack.enter_context(running(Process("kube-controller-manager", command, home / "kube-controller-manager.log")))
         yield plane
-
-
-def _write_keys(home: Path) -> None:
-    (home / "certs").mkdir(exist_ok=True)
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    form = serialization.PrivateFormat.TraditionalOpenSSL
-    (home / "accounts.key").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
-    (home / "tokens.csv").write_text("".join(f'{token},{name},{name},"{group}"\n' for name, (token, group) in _TOKENS.items()))
-
-
-def _etcd(assets: Path, home: Path, client: int, peer: int) -> list[str | Path]:
-    clients, peers = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
-    return [
-        assets / "etcd",
-        "--unsafe-no-fsync",
-        f"--data-dir={home / 'etcd'}",
-        f"--listen-client-urls={clients}",
-        f"--advertise-client-urls={clients}",
-        f"--listen-peer-urls={peers}",
-        f"--initial-advertise-peer-urls={peers}",
-        f"--initial-cluster=default={peers}",
-    ]
-
-
-def _api_server(assets: Path, home: Path, etcd: int, port: int) -> list[str | Path]:
-    return [
-        assets / "kube-apiserver",
-        f"--etcd-servers=http://127.0.0.1:{etcd}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
-        "--endpoint-reconciler-type=none",
-        f"--secure-port={port}",
-        f"--cert-dir={home / 'certs'}",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={home / 'accounts.key'}",
-        f"--service-account-signing-key-file={home / 'accounts.key'}",
-        "--service-cluster-ip-range=10.0.0.0/24",
-        "--authorization-mode=RBAC",
-        f"--token-auth-file={home / 'tokens.csv'}",
-        "--allow-privileged=true",
-        "--disable-admission-plugins=ServiceAccount",
-    ]
-
-
-def _controllers(assets: Path, home: Path, port: int) -> list[str | Path]:
-    return [
-        assets / "kube-controller-manager",
-        f"--kubeconfig={home / 'kubeconfig'}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={port}",
-        f"--cert-dir={home / 'certs'}",
-        f"--service-account-private-key-file={home / 'accounts.key'}",
-        "--leader-elect=false",
-        "--use-service-account-credentials=false",
-    ]
 
 
 def _healthy(port: int) -> bool:
@@ -266,8 +209,8 @@ def _write_kubeconfig(plane: ControlPlane) -> None:
         "kind": "Config",
         "current-context": ADMIN,
         "clusters": [{"name": "plane", "cluster": cluster}],
-        "users": [{"name": name, "user": {"token": token}} for name, (token, _) in _TOKENS.items()],
-        "contexts": [{"name": name, "context": {"cluster": "plane", "user": name}} for name in _TOKENS],
+        "users": [{"name": name, "user": {"token": token}} for name, (token, _) in TOKENS.items()],
+        "contexts": [{"name": name, "context": {"cluster": "plane", "user": name}} for name in TOKENS],
     }
     plane.kubeconfig.write_text(json.dumps(config))
     plane.kubeconfig.chmod(0o600)

@@ -287,3 +287,22 @@ def test_facets_that_no_schema_of_ours_has_today_work_too() -> None:
     assert of(end="$$") == of(either="a") == of(low=1.1) == []
     assert of() == [("<nil>", "Invalid")]
     assert of(low=2, high=0)[0][1] == "TooMany"
+
+
+@pytest.mark.parametrize("place", ["envs", "services", "annotations", "restart", "pvcs"])
+def test_depth_is_no_danger(place: str) -> None:
+    """Parsers stop at about a thousand levels; twice that neither exhausts the stack nor passes."""
+    lists: Any = []
+    objects: Any = {}
+    for _ in range(2_000):
+        lists, objects = [lists], {"a": objects}
+    assert admit({"metadata": {"name": "a"}, "spec": {place: lists}}, *GRAPH).errors
+    answer = admit({"metadata": {"name": "a"}, "spec": {place: objects}}, *GRAPH, {"metadata": {"name": "a"}, "spec": {place: lists}})
+    assert answer.errors or answer.pruned
+
+
+def test_ten_thousand_services_have_each_their_errors() -> None:
+    services = {f"w{index}": {"replicas": -1, "sharedMemory": {"size": "1"}} for index in range(10_000)}
+    errors = refused(GRAPH, {"services": services})
+    assert len(errors) == 10_002
+    assert errors[0].message == "Too many: must have at most 25 items"

@@ -18,6 +18,7 @@ _DECIMAL_NAMES: Final = {exponent: name for name, exponent in _DECIMAL.items()} 
 _BINARY_NAMES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 # More digits than this before the point are beyond LARGEST for any suffix but the smallest, whatever they are (19 digits and nano).
 _MOST_DIGITS: Final = 40
+_REMEMBERED: Final = 32  # characters; people's quantities have fewer than ten
 
 
 class _Parts(NamedTuple):
@@ -98,8 +99,17 @@ def _print_decimal(nanos: int, *, exponent_form: bool) -> str:
     return f"{mantissa}e{exponent}" if exponent else str(mantissa)
 
 
-@lru_cache(maxsize=4096)
 def _parts(text: str) -> _Parts:
+    """Reads a quantity's text, remembering the usual short ones: a cache that holds what a client sends must not hold megabytes of it."""
+    return _remembered(text) if len(text) <= _REMEMBERED else _read(text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> _Parts:
+    return _read(text)
+
+
+def _read(text: str) -> _Parts:
     """Reads a quantity's text; raises ValueError with a sentence that doesn't repeat the text, which may be somebody's secret."""
     match = _TEXT.fullmatch(text)
     if match is None or not (match[2] or match[3]):

@@ -15,6 +15,7 @@ class Limits(NamedTuple):
     head_seconds: float = 10  # from the connection to the first request line and headers
     write_seconds: float = 10  # for a client to take an answer
     idle_seconds: float = 120  # between two requests; longer than the API server's 90 s, so that the client closes first
+    goodbye_seconds: float = 1  # for a client to take leave of a closed TLS connection
     drain_seconds: float = 20  # for requests in flight after SIGTERM
     line: int = 4096
     headers: int = 64

@@ -130,10 +130,14 @@ class Webhooks:
                 "the certificate files can't be used%s: %s", ", the last good pair stays" * self._context.loaded, self._context.reason
             )
         if self._context.loaded and not self._listeners:
-            seconds = self._limits.head_seconds
             for sock in self._sockets:
                 listener = await self._loop.create_server(
-                    self._connection, sock=sock, ssl=self._context.tls, backlog=1024, ssl_handshake_timeout=seconds
+                    self._connection,
+                    sock=sock,
+                    ssl=self._context.tls,
+                    backlog=1024,
+                    ssl_handshake_timeout=self._limits.head_seconds,
+                    ssl_shutdown_timeout=self._limits.goodbye_seconds,
                 )
                 self._listeners.append(listener)
             self.listening.set()

@@ -1,0 +1,128 @@
+"""The real command in a process of its own: started, asked, signalled; every wait has a deadline."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import selectors
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+DEADLINE: Final = 30.0
+ROOT: Final = Path(__file__).parents[2]
+
+
+class Command:
+    """`dynamo-webhooks serve` on free ports of loopback."""
+
+    def __init__(self, directory: Path, *flags: str, facts: dict[str, Any] | None = None) -> None:
+        """Starts it; `ready` waits for it."""
+        self.directory = directory / "certs"
+        listen = [word for flag in ("--listen", "--probe-listen", "--metrics-listen") for word in (flag, "127.0.0.1:0")]
+        given = []
+        if facts is not None:
+            (directory / "facts.yaml").write_text(json.dumps(facts))
+            given = ["--facts", str(directory / "facts.yaml")]
+        certificates = ["--self-signed", "--cert-dir", str(self.directory)]
+        words = [sys.executable, "-m", "cli.main", "serve", *listen, "--no-cluster", *certificates, *given, *flags]
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT)
+        self.lines: list[str] = []
+        self._rest = b""
+
+    def __enter__(self) -> Command:
+        """Nothing more to do."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends it, whatever it is doing."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+    def ready(self) -> Command:
+        """Waits until it says so."""
+        self.line("ready ")
+        return self
+
+    def line(self, start: str) -> str:
+        """Waits for a line of stderr that starts so, and returns what follows."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            for line in self.lines:
+                if line.startswith(start):
+                    return line[len(start) :].strip()
+            if not self._read(end):
+                raise AssertionError(f"no line {start!r} in {self.lines}")
+
+    def log(self, word: str) -> dict[str, Any]:
+        """Waits for a log line whose message holds a word."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            for line in self.lines:
+                if line.startswith("{") and word in json.loads(line)["msg"]:
+                    found: dict[str, Any] = json.loads(line)
+                    return found
+            if not self._read(end):
+                raise AssertionError(f"nothing about {word!r} in {self.lines}")
+
+    def wait(self) -> int:
+        """Waits for its end; all its lines are there then."""
+        end = time.monotonic() + DEADLINE
+        while self._read(end):
+            pass
+        return self.process.wait(DEADLINE)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def connect(self) -> http.client.HTTPSConnection:
+        """A connection that is verified with the authority it made."""
+        port = int(self.line("ready ").rpartition(":")[2])
+        context = ssl.create_default_context(cafile=str(self.directory / "ca.crt"))
+        return http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=DEADLINE)
+
+    def get(self, what: str, path: str) -> tuple[int, str]:
+        """Reads a plain listener: `probes` or `metrics`."""
+        connection = http.client.HTTPConnection("127.0.0.1", int(self.line(f"{what} ").rpartition(":")[2]), timeout=DEADLINE)
+        connection.request("GET", path)
+        found = connection.getresponse()
+        text = found.read().decode()
+        connection.close()
+        return found.status, text
+
+    def metric(self, start: str) -> float:
+        """The sum of the samples that start so."""
+        _, text = self.get("metrics", "/metrics")
+        return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(start))
+
+    def children(self) -> list[int]:
+        """The worker processes."""
+        pid = self.process.pid
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def _read(self, end: float) -> bool:
+        """Reads some more of stderr; False at its end. Fails at the deadline."""
+        assert self.process.stderr is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stderr, selectors.EVENT_READ)
+            if not selector.select(max(0.0, end - time.monotonic())):
+                raise AssertionError(f"nothing more came within {DEADLINE:g} s after {self.lines}")
+        data = os.read(self.process.stderr.fileno(), 65536)
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        self.lines += [line.decode() for line in whole]
+        return bool(data)
+
+
+def ask(connection: http.client.HTTPSConnection, path: str, body: bytes) -> dict[str, Any]:
+    """Posts a review and returns the response in it."""
+    connection.request("POST", path, body, {"Content-Type": "application/json"})
+    found: dict[str, Any] = json.loads(connection.getresponse().read())["response"]
+    return found

@@ -1,0 +1,211 @@
+"""Real processes: start, readiness, signals, several workers, a crash, and configurations that can't be served."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import post
+
+BODY = review(graph())
+WORKERS = pytest.mark.parametrize("workers", [1, 2])
+proc_only = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds worker processes in /proc")
+
+
+def eventually(condition: Any) -> None:
+    """Asks again until something is true; fails at a deadline."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < end, "it never became true"
+
+
+@WORKERS
+def test_start_serve_and_drain(tmp_path: Path, workers: int) -> None:
+    """The lines on stderr, an answer, probes, metrics, and exit code 0 after SIGTERM."""
+    with Command(tmp_path, "--workers", str(workers)) as command:
+        command.ready()
+        starts = [line.split()[0] for line in command.lines if not line.startswith(("{", "no --facts"))]
+        assert starts == ["probes", "metrics", "ca", "ready"]
+        assert Path(command.line("ca ")).is_file()
+        connection = command.connect()
+        assert ask(connection, GRAPHS, BODY)["allowed"] is True
+        assert command.get("probes", "/healthz") == (200, "ok\n")
+        assert command.get("probes", "/readyz?verbose") == (200, "ok\n")
+        assert command.get("probes", "/metrics")[0] == 404
+        assert command.get("metrics", "/healthz")[0] == 404
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+        connection.close()
+
+
+@WORKERS
+def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, workers: int) -> None:
+    with Command(tmp_path, "--workers", str(workers)) as command:
+        command.ready()
+        connection = command.connect()
+        connection.connect()
+        assert connection.sock is not None
+        whole = post(GRAPHS, BODY)
+        connection.sock.sendall(whole[:-1])
+        eventually(lambda: command.metric(f'controller_runtime_webhook_requests_in_flight{{webhook="{GRAPHS}"}}') == 1)
+        command.send(signal.SIGTERM)
+        eventually(lambda: command.get("probes", "/readyz")[0] == 503)
+        assert "draining" in command.get("probes", "/readyz")[1]
+        connection.sock.sendall(whole[-1:])
+        answer = connection.sock.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert b"Connection: close" in answer
+        connection.close()
+        assert command.wait() == 0
+
+
+@WORKERS
+def test_a_second_signal_ends_it_at_once(tmp_path: Path, workers: int) -> None:
+    """Though a request is in flight."""
+    with Command(tmp_path, "--workers", str(workers)) as command:
+        command.ready()
+        connection = command.connect()
+        connection.connect()
+        assert connection.sock is not None
+        connection.sock.sendall(post(GRAPHS, BODY)[:-1])
+        eventually(lambda: command.metric(f'controller_runtime_webhook_requests_in_flight{{webhook="{GRAPHS}"}}') == 1)
+        command.send(signal.SIGINT)
+        eventually(lambda: command.get("probes", "/readyz")[0] == 503)
+        command.send(signal.SIGINT)
+        assert command.wait() == 130
+        connection.close()
+
+
+@proc_only
+def test_a_crashed_worker_is_replaced_and_its_counts_stay(tmp_path: Path) -> None:
+    with Command(tmp_path, "--workers", "2") as command:
+        command.ready()
+        connections = [command.connect() for _ in range(8)]
+        assert all(ask(connection, GRAPHS, BODY)["allowed"] for connection in connections)
+        counted = command.metric("dynamo_operator_webhook_requests_total")
+        assert counted == 8
+        before = set(command.children())
+        assert len(before) == 2
+        os.kill(min(before), signal.SIGKILL)
+        assert command.log("is replaced")["level"] == "error"
+        eventually(lambda: command.get("probes", "/readyz")[0] == 200)
+        after = set(command.children())
+        assert len(after) == 2
+        assert len(after & before) == 1
+        assert command.metric("dynamo_webhooks_workers_replaced_total") == 1
+        fresh = [command.connect() for _ in range(8)]
+        assert all(ask(connection, GRAPHS, BODY)["allowed"] for connection in fresh)
+        assert command.metric("dynamo_operator_webhook_requests_total") == counted + 8
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+        for connection in connections + fresh:
+            connection.close()
+
+
+@proc_only
+def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
+    """A supervisor that is killed leaves no process behind that nobody would stop."""
+    with Command(tmp_path, "--workers", "2") as command:
+        command.ready()
+        workers = command.children()
+        assert len(workers) == 2
+        command.send(signal.SIGKILL)
+        assert command.wait() == -signal.SIGKILL
+        # whoever adopts them may leave them as zombies
+        eventually(lambda: all(state(pid) in ("", "Z", "X") for pid in workers))
+
+
+def state(pid: int) -> str:
+    """The state letter of a process; empty when there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def test_facts_and_profile_reach_the_rules(tmp_path: Path) -> None:
+    """Without --facts one line says what is taken for granted; with them they decide."""
+    obj = graph()
+    obj["spec"]["priorityClassName"] = "high"
+    with Command(tmp_path, "--workers", "1", "--profile", "1.2", facts={"operatorScope": "cluster", "grove": False}) as command:
+        command.ready()
+        connection = command.connect()
+        status = ask(connection, GRAPHS, review(obj))["status"]
+        assert (status["code"], status["details"]["causes"][0]["field"]) == (422, "spec.priorityClassName")
+        connection.close()
+        assert not any("no --facts" in line for line in command.lines)
+
+
+def serve(*flags: str) -> tuple[int, str]:
+    """Runs a command that must not start."""
+    words = [sys.executable, "-m", "cli.main", "serve", *flags]
+    found = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
+    return found.returncode, found.stderr
+
+
+LOOPBACK = ("--listen", "127.0.0.1:0", "--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--no-cluster")
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--listen", "9443"), '--listen: must be HOST:PORT with a port from 0 to 65535, got "9443"'),
+        (("--probe-listen", "localhost:http"), "--probe-listen: must be HOST:PORT"),
+        (("--metrics-listen", "::1:80"), "--metrics-listen: must be HOST:PORT with an IPv6 host in brackets"),
+        (("--workers", "0"), "--workers: must be at least 1, got 0"),
+        (("--drain-lag", "-1"), "--drain-lag: must not be negative"),
+        ((*LOOPBACK,), "--cert-dir: must name the directory"),
+        ((*LOOPBACK, "--self-signed", "--facts", "/nowhere/facts.yaml"), "/nowhere/facts.yaml"),
+        ((*LOOPBACK, "--self-signed", "--cert-dir", "/dev/null/certs"), "--cert-dir /dev/null/certs: "),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else None,
+)
+def test_a_bad_flag_stops_the_start(flags: tuple[str, ...], words: str) -> None:
+    code, said = serve(*flags)
+    assert (code, words in said, "Traceback" in said) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("facts", "key"), [("grove: maybe", "grove"), ("operatorScope: world", "operatorScope"), ("groove: true", "groove"), ("[1", "facts")]
+)
+def test_bad_facts_stop_the_start(tmp_path: Path, facts: str, key: str) -> None:
+    file = tmp_path / "facts.yaml"
+    file.write_text(facts)
+    code, said = serve(*LOOPBACK, "--self-signed", "--cert-dir", str(tmp_path / "certs"), "--facts", str(file))
+    last = said.strip().splitlines()[-1]
+    assert (code, key in last, "Traceback" in said) == (2, True, False)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("reuse", [False, True])
+def test_a_port_in_use_stops_the_start(tmp_path: Path, workers: str, reuse: bool) -> None:
+    """Another server of ours would share the port without a word: that is noticed too."""
+    with socket.socket() as taken:
+        if reuse:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        flags = ("--listen", f"127.0.0.1:{port}", "--self-signed", "--cert-dir", str(tmp_path), "--workers", workers)
+        code, said = serve(*LOOPBACK[2:], *flags)
+    assert code == 2
+    assert re.search(rf"--listen: can't listen on 127\.0\.0\.1:{port}: address already in use", said)
+    assert "Traceback" not in said
+
+
+def test_without_a_cluster_it_says_so(tmp_path: Path) -> None:
+    """Facts are not watched yet, and nobody shall believe that they are."""
+    code, said = serve("--cert-dir", str(tmp_path), "--listen", "bad host:1", "--probe-listen", "127.0.0.1:0")
+    assert code == 2
+    assert "facts come from the file alone" in said

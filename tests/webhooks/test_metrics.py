@@ -1,0 +1,121 @@
+"""Metrics: the names, labels and buckets that dashboards of the Go operator read, sums over workers, and no label from a client."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
+from tests.webhooks.test_admission import SETTINGS
+from webhooks.admission import answer
+from webhooks.meters import BUCKETS, Meter
+from webhooks.metrics import export
+from webhooks.routes import ROUTES
+
+REFERENCE = {
+    "dynamo_operator_webhook_duration_seconds": ("histogram", {"resource_type", "operation"}),
+    "dynamo_operator_webhook_requests": ("counter", {"resource_type", "operation", "result"}),
+    "dynamo_operator_webhook_denials": ("counter", {"resource_type", "operation", "reason"}),
+    "controller_runtime_webhook_latency_seconds": ("histogram", {"webhook"}),
+    "controller_runtime_webhook_requests": ("counter", {"webhook", "code"}),
+    "controller_runtime_webhook_requests_in_flight": ("gauge", {"webhook"}),
+    "controller_runtime_webhook_panics": ("counter", set()),
+    "controller_runtime_conversion_webhook_panics": ("counter", set()),
+}
+DENIED = graph()
+DENIED["spec"]["services"]["frontend"]["replicas"] = -1
+LEASED = {**graph(), "metadata": {"name": "g", "namespace": "leased"}}
+KIND = "DynamoGraphDeployment"
+
+
+def metered(*asked: tuple[str, bytes], seconds: float = 0.002) -> Meter:
+    meter = Meter()
+    for path, body in asked:
+        meter.answered(ROUTES.get(path), answer(ROUTES[path], body, SETTINGS).verdict, seconds, len(body))
+    return meter
+
+
+def samples(meter: Meter) -> dict[tuple[str, frozenset[str]], float]:
+    """Every sample by its name and label values."""
+    text = export(meter, {}).decode()
+    return {(s.name, frozenset(s.labels.values())): s.value for family in text_string_to_metric_families(text) for s in family.samples}
+
+
+def test_names_types_and_labels() -> None:
+    text = export(metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED))), {}).decode()
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    for name, (kind, labels) in REFERENCE.items():
+        family = families[name]
+        assert family.type == kind
+        assert family.samples
+        assert {label for sample in family.samples for label in sample.labels} - {"le"} == labels
+    bounds = [s.labels["le"] for s in families["dynamo_operator_webhook_duration_seconds"].samples if s.name.endswith("_bucket")]
+    assert bounds == [*(str(bound) for bound in BUCKETS), "+Inf"]
+
+
+def test_what_is_counted() -> None:
+    """Validators alone, decoded requests alone, skipped ones as allowed."""
+    mutate = GRAPHS.replace("validate", "mutate")
+    asked = [
+        (GRAPHS, review(graph())),
+        (GRAPHS, review(LEASED)),
+        (GRAPHS, review(DENIED)),
+        (GRAPHS, review(None, "DELETE", graph())),
+        (GRAPHS, review(5)),
+        (GRAPHS, review(None, "CONNECT")),
+        (GRAPHS, b"no JSON"),
+        (mutate, review(graph())),
+    ]
+    found = samples(metered(*asked))
+    name = "dynamo_operator_webhook_requests_total"
+    assert found[name, frozenset({KIND, "CREATE", "allowed"})] == 2
+    assert found[name, frozenset({KIND, "CREATE", "denied"})] == 1
+    assert found[name, frozenset({KIND, "DELETE", "allowed"})] == 1
+    assert sum(value for (sample, _), value in found.items() if sample == name) == 4
+    assert found["dynamo_operator_webhook_denials_total", frozenset({KIND, "CREATE", "replicas-non-negative"})] == 1
+    assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "200"})] == 6
+    assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "400"})] == 1
+    assert found["controller_runtime_webhook_requests_total", frozenset({"/convert", "500"})] == 0
+    assert found["dynamo_webhooks_rule_hits_total", frozenset({mutate, "CREATE", "mut-dgd-origin-version"})] == 1
+    assert found["dynamo_webhooks_requests_total", frozenset({GRAPHS, "CREATE", "refused", "400"})] == 1
+
+
+@pytest.mark.parametrize(("seconds", "bound"), [(0.001, "0.001"), (0.0011, "0.005"), (5.0, "5.0"), (6.0, "+Inf")])
+def test_buckets(seconds: float, bound: str) -> None:
+    """A value equal to a bound belongs to it; buckets are cumulative."""
+    found = samples(metered((GRAPHS, review(graph())), seconds=seconds))
+    counts = {
+        next(label for label in labels if label not in (KIND, "CREATE")): value
+        for (name, labels), value in found.items()
+        if name == "dynamo_operator_webhook_duration_seconds_bucket"
+    }
+    bounds = [*(str(number) for number in BUCKETS), "+Inf"]
+    assert [counts[word] for word in bounds] == [float(bounds.index(word) >= bounds.index(bound)) for word in bounds]
+    assert found["dynamo_operator_webhook_duration_seconds_sum", frozenset({KIND, "CREATE"})] == pytest.approx(seconds)
+
+
+def test_workers_add_up() -> None:
+    """A snapshot goes through JSON and adds to another, as if one process had counted all."""
+    one, other = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED))), metered((GRAPHS, review(DENIED)))
+    for meter in (one, other):
+        meter.count("connections", 2)
+        meter.reading[GRAPHS] = 1
+    total = Meter()
+    for meter in (one, other):
+        total.add(orjson.loads(orjson.dumps(meter.snapshot())))
+    together = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED)), (GRAPHS, review(DENIED)))
+    together.count("connections", 4)
+    together.reading[GRAPHS] = 2
+    assert samples(total) == samples(together)
+
+
+def test_no_client_makes_series() -> None:
+    """Whatever names, operations and paths are sent, labels come from our own tables."""
+    meter = metered(*((GRAPHS, review(graph(), f"{PRIVATE}-{number}", name=f"{PRIVATE}-{number}")) for number in range(50)))
+    assert len(meter.requests) == 1
+    assert PRIVATE not in export(meter, {}).decode()
+
+
+def test_gauges_are_printed() -> None:
+    assert b"dynamo_webhooks_open_connections 3.0\n" in export(Meter(), {"open_connections": ("Connections open now", 3.0)})

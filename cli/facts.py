@@ -42,7 +42,9 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
             documents = load(text, f"--set-fact {name}")
             values[name] = documents[0].data if documents else None
             facts_from(values)
-        except (FactsError, InputError) as error:
+        except InputError as error:
+            raise UsageError(f"--set-fact {setting}: {error.text}") from None
+        except FactsError as error:
             raise UsageError(f"--set-fact {setting}: {error}") from None
     return facts_from(values)
 

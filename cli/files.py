@@ -51,9 +51,8 @@ def _load_file(path: str, name: str) -> bytes:
         raise InputError("does not exist", name) from None
     except PermissionError:
         raise InputError("may not be read (permission denied)", name) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise InputError(f"can't be read: {reason}", name) from None
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror}", name) from None
     if len(data) > LIMIT:  # a pipe or device has no size beforehand
         raise _too_large(name)
     return data
@@ -70,14 +69,14 @@ def decode(data: bytes, name: str) -> str:
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("must be UTF-8, is UTF-16", name)
+    data = data.removeprefix(b"\xef\xbb\xbf")
     zero = data.find(b"\0")
     if zero >= 0:
         raise InputError("is binary (it holds a zero byte), not YAML or JSON", name, *_place(data, zero))
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
-        start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
-        raise InputError(f"must be UTF-8, found the byte 0x{data[start]:02x}", name, *_place(data, start)) from None
+        raise InputError(f"must be UTF-8, found the byte 0x{data[error.start]:02x}", name, *_place(data, error.start)) from None
 
 
 def _place(data: bytes, index: int) -> tuple[int, int]:

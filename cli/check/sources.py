@@ -48,9 +48,9 @@ def _expand(path: str) -> Iterator[str | InputError]:
         yield path
     elif "\0" in path:
         yield InputError("is not a usable path", path.replace("\0", "\\0"))
-    elif Path(path).is_dir():
+    elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
         yield from _folder(path)
-    elif _WILD.intersection(path) and not Path(path).exists():
+    elif _WILD.intersection(path) and not os.path.exists(path):  # noqa: PTH110 - as above
         yield from _glob(path)
     else:
         yield path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import atexit
 import gc
 import os
 import sys
@@ -62,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks everything, prints the report and returns the exit code."""
     # nothing here makes cycles, and collecting garbage would be a tenth of the time of a small run
     gc.disable()
-    atexit.register(gc.freeze)
     try:
         return _check(arguments)
     finally:
+        gc.freeze()  # or the first collection afterwards, and the one at exit, would look at all of it
         gc.enable()
 
 
@@ -113,14 +112,10 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _print(arguments: argparse.Namespace, result: Result, code: int) -> None:
-    from cli.check import machine, text
     from cli.exits import BUG, NOTHING_FOUND
     from cli.output import say, write
 
-    if arguments.output == "text":
-        write(text.text(result, colour=_coloured(arguments.color), quiet=arguments.quiet))
-    else:
-        write(machine.document(result, code) if arguments.output == "json" else machine.lines(result, code))
+    write(_report(arguments, result, code))
     for error in result.unreadable:
         say(str(error))
     if code == NOTHING_FOUND:
@@ -128,7 +123,19 @@ def _print(arguments: argparse.Namespace, result: Result, code: int) -> None:
     if code == BUG:
         say(f"a rule of ours raised; to replay it: {_replay()}")
     if not arguments.quiet and arguments.output == "text":
-        say(text.summary(result))
+        from cli.check.text import summary
+
+        say(summary(result))
+
+
+def _report(arguments: argparse.Namespace, result: Result, code: int) -> str:
+    if arguments.output == "text":
+        from cli.check.text import text
+
+        return text(result, colour=_coloured(arguments.color), quiet=arguments.quiet)
+    from cli.check import machine
+
+    return machine.document(result, code) if arguments.output == "json" else machine.lines(result, code)
 
 
 def _coloured(wish: str) -> bool:

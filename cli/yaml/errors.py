@@ -42,6 +42,7 @@ _SENTENCES: Final = (
     ("hexdecimal number", "an escape must be followed by hexadecimal digits"),
     ("invalid Unicode character escape", "an escape must name a whole character, not half of a pair"),
     ("document start>", "the document must end here, or begin with ---"),
+    ("did not find expected node content", "a value must stand here"),
     ("undefined tag handle", "a tag must use a known handle"),
     ("control characters", "must not hold control characters"),
     ("special characters are not allowed", "must not hold control characters"),

@@ -1,0 +1,58 @@
+"""A folder to write inputs into, and the command run in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from cli.main import main
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its result as data."""
+        return json.loads(self.out)
+
+
+Command = Callable[..., Ran]
+Files = Callable[..., Path]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs the command with the given words."""
+
+    def run(*words: str | Path) -> Ran:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
+    """Writes files into a fresh folder, which becomes the current one; returns the folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(**contents: str | bytes) -> Path:
+        for name, content in contents.items():
+            file = tmp_path / (name.replace("__", "/") + ("" if name.startswith("raw") else ".yaml"))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return tmp_path
+
+    return write

@@ -1,0 +1,65 @@
+"""Objects that several tests check."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GOOD: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: good
+  namespace: llm
+spec:
+  services:
+    worker:
+      componentType: worker
+      replicas: 2
+"""
+
+# one finding of the policies, on line 10 at the value
+BAD: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: bad
+  namespace: llm
+spec:
+  services:
+    worker:
+      componentType: worker
+      ingress: {enabled: true}
+"""
+BAD_RULE: Final = "ingress-host-required"
+BAD_CODE: Final = "DYN202"
+
+# a warning of the policies
+WARNED: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: warned, namespace: llm}
+spec:
+  services:
+    worker:
+      componentType: worker
+      dynamoNamespace: old
+"""
+
+# a rule that needs the fact grove
+NEEDS_GROVE: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: graph, namespace: llm}
+spec:
+  priorityClassName: high
+  services: {worker: {componentType: worker}}
+"""
+
+OTHER_KIND: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+
+MODEL: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoModel
+metadata: {name: m, namespace: llm}
+spec: {modelName: a, baseModelName: b}
+"""

@@ -1,0 +1,270 @@
+"""`check` on good and bad objects: findings with places, operations, facts, choices, formats and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, OTHER_KIND, WARNED
+
+
+def test_a_good_object_is_silent(command: Command, files: Files) -> None:
+    files(good=GOOD)
+    assert command("check", "good.yaml") == (0, "", "1 object checked: nothing found\n")
+
+
+def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> None:
+    files(bad=BAD)
+    ran = command("check", "bad.yaml")
+    assert ran.code == 1
+    assert ran.out == (
+        f"bad.yaml:10:7 error {BAD_RULE} ({BAD_CODE}) [policies]\n"
+        "  DynamoGraphDeployment llm/bad  spec.services[worker].ingress.host\n"
+        f"{next(line for line in ran.out.splitlines() if line.startswith('  must'))}\n"
+        "      9 |       componentType: worker\n"
+        "     10 |       ingress: {enabled: true}\n"
+        "        |       ^^^^^^^\n"
+        f"{next(line for line in ran.out.splitlines() if line.startswith('  fix: '))}\n\n"
+    )
+    assert f"more: dynamo-webhooks explain {BAD_RULE}" in ran.out
+    assert ran.err == "1 object checked: 1 error\n"
+
+
+def test_json_says_everything_in_stable_bytes(command: Command, files: Files) -> None:
+    files(bad=BAD, good=GOOD, grove=NEEDS_GROVE, broken="a: [")
+    ran = command("check", ".", "-o", "json")
+    (finding,) = ran.json["findings"]
+    assert {key: finding[key] for key in ("file", "line", "column", "endColumn", "path", "rule", "code", "level", "stage", "object")} == {
+        "file": "bad.yaml",
+        "line": 10,
+        "column": 7,
+        "endColumn": 14,
+        "path": "spec.services[worker].ingress.host",
+        "rule": BAD_RULE,
+        "code": BAD_CODE,
+        "level": "error",
+        "stage": "policies",
+        "object": {"kind": "DynamoGraphDeployment", "namespace": "llm", "name": "bad"},
+    }
+    assert finding["message"]
+    assert finding["fix"]
+    (note,) = ran.json["notEvaluated"]
+    assert (note["rule"], note["flag"]) == ("priority-class-requires-grove", "--set-fact grove=true")
+    (unreadable,) = ran.json["unreadable"]
+    assert (unreadable["file"], unreadable["line"]) == ("broken.yaml", 2)
+    assert ran.json["summary"] == {
+        "objects": 3,
+        "errors": 1,
+        "warnings": 0,
+        "faults": 0,
+        "notEvaluated": 1,
+        "suppressed": 0,
+        "unreadable": 1,
+        "exit": 4,
+    }
+    assert command("check", "grove.yaml", "good.yaml", "broken.yaml", "bad.yaml", "-o", "json").out == ran.out
+
+
+def test_jsonl_has_one_object_a_line_and_the_summary_last(command: Command, files: Files) -> None:
+    files(bad=BAD, grove=NEEDS_GROVE)
+    rows = [json.loads(line) for line in command("check", ".", "-o", "jsonl").out.splitlines()]
+    assert [row["type"] for row in rows] == ["finding", "notEvaluated", "summary"]
+    assert rows[-1]["exit"] == 1
+
+
+def test_quiet_is_one_line_a_finding(command: Command, files: Files) -> None:
+    files(bad=BAD, grove=NEEDS_GROVE)
+    ran = command("check", "-q", ".")
+    assert ran.out.startswith(f"bad.yaml:10:7 error {BAD_RULE} ({BAD_CODE}): spec.services[worker].ingress.host: ")
+    assert (ran.out.count("\n"), ran.err) == (1, "")
+
+
+def test_documents_of_other_kinds_are_ignored_and_lists_unfolded(command: Command, files: Files) -> None:
+    items = "".join("- " + text.replace("\n", "\n  ").rstrip() + "\n" for text in (GOOD, OTHER_KIND, BAD))
+    files(list=f"{OTHER_KIND}---\napiVersion: v1\nkind: List\nitems:\n{items}", typed=f"kind: DynamoGraphDeploymentList\nitems:\n{items}")
+    ran = command("check", "list.yaml", "typed.yaml", "-o", "json")
+    assert ran.json["summary"]["objects"] == 4
+    assert [finding["line"] for finding in ran.json["findings"]] == [30, 25]
+    assert [finding["file"] for finding in ran.json["findings"]] == ["list.yaml", "typed.yaml"]
+
+
+def test_json_objects_are_checked_as_yaml_is(command: Command, files: Files) -> None:
+    text = json.dumps(
+        json.loads(json.dumps({"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m"}})), indent=1
+    )
+    files(raw=text)
+    findings = command("check", "raw", "-o", "json").json["findings"]
+    assert findings
+    assert {finding["stage"] for finding in findings} <= {"schema", "policies"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        (
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeploymnt\n",
+            2,
+            'got "DynamoGraphDeploymnt"; did you mean DynamoGraphDeployment?',
+        ),
+        ("apiVersion: nvidia.com/v1\nkind: DynamoModel\n", 1, 'must be nvidia.com/v1alpha1 for DynamoModel, got "nvidia.com/v1"'),
+    ],
+)
+def test_a_misspelt_kind_of_ours_is_a_finding(command: Command, files: Files, text: str, line: int, sentence: str) -> None:
+    files(a=text)
+    (finding,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["line"]) == ("unknown-kind", line)
+    assert finding["message"].endswith(sentence)
+
+
+def test_other_products_of_the_group_are_not_ours(command: Command, files: Files) -> None:
+    files(a="apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: x}\n")
+    assert command("check", "a.yaml").code == 3
+
+
+def test_a_wrong_type_is_reported_once_and_the_policies_wait(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", 'replicas: "2"'))
+    report = command("check", "a.yaml", "-o", "json").json
+    (finding,) = report["findings"]
+    assert (finding["line"], finding["column"], finding["level"], finding["stage"]) == (10, 17, "error", "schema")
+    assert [note["rule"] for note in report["notEvaluated"]] == ["policies", "schema-rule"]
+    (finding,) = command("check", "--no-schema", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["stage"], finding["column"]) == ("wrong-type", "decode", 17)
+
+
+def test_unknown_fields_warn_and_are_errors_when_strict(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "replcas: 2"))
+    ran = command("check", "a.yaml", "-o", "json")
+    (finding,) = ran.json["findings"]
+    assert (ran.code, finding["rule"], finding["level"], finding["line"]) == (0, "unknown-field", "warning", 10)
+    assert finding["message"].endswith("did you mean replicas?")
+    assert command("check", "--strict", "a.yaml").code == 1
+
+
+def test_an_update_is_what_has_an_old_object(command: Command, files: Files) -> None:
+    files(old=MODEL, new=MODEL.replace("baseModelName: b", "baseModelName: c") + "---\n" + MODEL.replace("name: m,", "name: other,"))
+    found = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
+    assert [finding["rule"] for finding in found] == ["model-base-name-immutable", "warn-base-model-change"]
+    assert command("check", "new.yaml", "--old", "old.yaml", "--op", "create").code == 0
+    assert command("check", "new.yaml").code == 0
+    ran = command("check", "new.yaml", "--old", "old.yaml", "--op", "update")
+    assert ran.code == 4
+    assert "new.yaml:6:1: DynamoModel llm/other has no old object in --old" in ran.err
+
+
+def test_an_update_is_not_blamed_for_what_it_did_not_touch(command: Command, files: Files) -> None:
+    files(old=BAD, new=BAD.replace("namespace: llm", "namespace: llm\n  labels: {a: b}"))
+    assert command("check", "new.yaml").code == 1
+    assert command("check", "new.yaml", "--old", "old.yaml").code == 0
+
+
+def test_a_delete_is_not_judged(command: Command, files: Files) -> None:
+    files(bad=BAD)
+    assert command("check", "--op", "delete", "bad.yaml").code == 0
+
+
+def test_old_and_new_in_two_versions_are_not_compared_silently(command: Command, files: Files) -> None:
+    files(old=GOOD, new="apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: good, namespace: llm}\nspec: {}\n")
+    ran = command("check", "new.yaml", "--old", "old.yaml")
+    assert ran.code == 4
+    assert "is v1beta1 here and v1alpha1 in --old" in ran.err
+
+
+def test_a_version_that_no_policy_reads_is_said(command: Command, files: Files) -> None:
+    text = (
+        "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: a}\nspec: {components: [{name: x, replicas: -1}]}\n"
+    )
+    files(a=text)
+    report = command("check", "a.yaml", "-o", "json").json
+    assert {finding["stage"] for finding in report["findings"]} <= {"schema", "cel"}
+    (note,) = [note for note in report["notEvaluated"] if note["rule"] == "policies"]
+    assert note["reason"] == "policies read DynamoGraphDeployment as v1alpha1, and conversion from v1beta1 is not available yet"
+
+
+def test_facts_come_from_a_file_and_from_flags(command: Command, files: Files) -> None:
+    files(a=NEEDS_GROVE, facts="grove: true\n")
+    assert "supply it with --set-fact grove=true" in command("check", "a.yaml").out
+    assert command("check", "a.yaml", "--require-facts").code == 5
+    assert command("check", "a.yaml", "--require-facts", "--facts", "facts.yaml").code == 0
+    ran = command("check", "a.yaml", "--facts", "facts.yaml", "--set-fact", "grove=false", "-q")
+    assert (ran.code, "priority-class-requires-grove" in ran.out) == (1, True)
+
+
+def test_a_leased_namespace_is_left_to_its_own_operator(command: Command, files: Files) -> None:
+    files(bad=BAD, facts="operatorScope: cluster\nexcludedNamespaces: [llm]\n")
+    ran = command("check", "bad.yaml", "--facts", "facts.yaml")
+    assert ran.code == 0
+    assert "the namespace is excluded" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--set-fact", "grve=true"], "--set-fact grve=true: must be NAME=VALUE with a known fact; did you mean grove?"),
+        (["--set-fact", "grove"], "--set-fact grove: must be NAME=VALUE with a known fact; did you mean grove?"),
+        (["--set-fact", "grove=1"], "--set-fact grove=1: grove: must be true, false or null, got 1"),
+        (["--set-fact", "grove=["], "--set-fact grove=[: a value must stand here"),
+        (["--facts", "none.yaml"], "--facts none.yaml: does not exist"),
+        (["--facts", "wrong.yaml"], "--facts wrong.yaml: grove: must be true, false or null, got 'perhaps'"),
+        (["--facts", "list.yaml"], "--facts list.yaml: must hold one mapping of facts"),
+        (["--op", "update"], "--op update needs --old with the stored objects"),
+        (["--old", "none.yaml"], "--old none.yaml: does not exist"),
+        (["--old", "twice.yaml"], "--old holds DynamoModel llm/m twice"),
+        (["--select", "ingres-host"], "--select ingres-host: no rule has this name, code or beginning; did you mean ingress-host-format?"),
+        (["--files-from", "none.txt"], "--files-from none.txt: does not exist"),
+        (["--op", "patch"], "argument --op: invalid choice: 'patch' (choose from 'auto', 'create', 'update', 'delete')"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(command: Command, files: Files, words: list[str], sentence: str) -> None:
+    files(good=GOOD, wrong="grove: perhaps\n", list="[1]\n", twice=f"{MODEL}---\n{MODEL}")
+    assert command("check", "good.yaml", *words) == (2, "", f"dynamo-webhooks check: {sentence}\n")
+
+
+def test_rules_are_chosen_by_name_code_or_beginning(command: Command, files: Files) -> None:
+    files(bad=BAD, warned=WARNED)
+    for words, rules in (
+        ([], [BAD_RULE, "warn-dynamo-namespace"]),
+        (["--select", BAD_RULE], [BAD_RULE]),
+        (["--select", "DYN9"], ["warn-dynamo-namespace"]),
+        (["--select", "ingress-,warn-"], [BAD_RULE, "warn-dynamo-namespace"]),
+        (["--ignore", "ingress-", "--ignore", "dyn901"], []),
+        (["--select", "DYN", "--ignore", "warn-"], [BAD_RULE]),
+    ):
+        assert [finding["rule"] for finding in command("check", ".", "-o", "json", *words).json["findings"]] == rules, words
+
+
+def test_the_profile_decides_whose_verdicts(command: Command, files: Files) -> None:
+    text = GOOD.replace("replicas: 2", "replicas: 2").replace("worker:", "Worker_1:")
+    files(a=text)
+    names = {finding["rule"] for finding in command("check", "--no-schema", "a.yaml", "-o", "json").json["findings"]}
+    then = {finding["rule"] for finding in command("check", "--no-schema", "--profile", "1.2", "a.yaml", "-o", "json").json["findings"]}
+    assert (names, then) == ({"service-name-format"}, set())
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["good.yaml"], 0),
+        (["warned.yaml"], 0),
+        (["warned.yaml", "--fail-on", "warning"], 1),
+        (["bad.yaml"], 1),
+        (["bad.yaml", "--fail-on", "never"], 0),
+        (["bad.yaml", "--exit-zero"], 0),
+        (["other.yaml"], 3),
+        (["other.yaml", "--allow-empty"], 0),
+        (["empty.yaml"], 3),
+        (["broken.yaml"], 4),
+        (["broken.yaml", "bad.yaml"], 4),  # unreadable wins over refused
+        (["broken.yaml", "--exit-zero"], 4),
+        (["other.yaml", "broken.yaml"], 4),
+        (["bad.yaml", "grove.yaml", "--require-facts"], 1),  # refused wins over not evaluated
+        (["grove.yaml", "--require-facts"], 5),
+        (["grove.yaml", "--require-facts", "--exit-zero"], 5),
+        (["broken.yaml", "--no-such-flag"], 2),  # usage wins over everything that was checked
+        ([], 2),
+    ],
+)
+def test_exit_codes_and_their_precedence(command: Command, files: Files, words: list[str], code: int) -> None:
+    files(good=GOOD, bad=BAD, warned=WARNED, other=OTHER_KIND, grove=NEEDS_GROVE, broken="a: [", empty="")
+    assert command("check", *words).code == code

@@ -26,7 +26,7 @@ def find(word: str) -> Page | None:
 
     A path may begin with a kind (`dgd.spec.services`); map keys and indices may be written in brackets, as names, or as `*`.
     """
-    steps: Steps = tuple(key or name for key, name in _STEP.findall(word.strip()))
+    steps: Steps = tuple(key or name for key, name in _STEP.findall(word.strip().removesuffix(f".{GROUP}")))
     if not steps or any(not step for step in steps):
         return None
     kind = find_kind(steps[0])

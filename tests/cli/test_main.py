@@ -1,0 +1,178 @@
+"""The entry of the command: finding sub-commands, wrong words, interrupts, bugs, and readers that go away."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cli import exits
+from cli.main import COMMANDS
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, GOOD
+
+SCRIPT = Path(sys.executable).with_name("dynamo-webhooks")
+
+
+def test_the_table_of_commands_is_true() -> None:
+    folder = Path(__file__).parents[2] / "cli" / "commands"
+    assert {file.stem for file in folder.glob("[a-z]*.py")} == set(COMMANDS)
+    for name, text in COMMANDS.items():
+        module = importlib.import_module(f"cli.commands.{name}")
+        assert text == module.HELP
+        parser = argparse.ArgumentParser()
+        module.configure(parser)
+        assert all(action.help for action in parser._actions), f"every flag of {name} has a help text"
+
+
+def test_the_overview_lists_every_command(command: Command) -> None:
+    ran = command("--help")
+    assert ran.code == 0
+    assert all(f"  {name}" in ran.out for name in COMMANDS)
+    assert command().code == 2
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_each_command_has_its_help(command: Command, name: str) -> None:
+    ran = command(name, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"usage: dynamo-webhooks {name}")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["chek"], "dynamo-webhooks: unknown command chek; did you mean check?"),
+        (["xyzzy"], "dynamo-webhooks: unknown command xyzzy"),
+        (["--verison"], "dynamo-webhooks: unknown flag --verison; did you mean version?"),
+        (["check", "--profil", "1.2", "x"], "dynamo-webhooks check: unknown flag --profil; did you mean --profile?"),
+        (["rules", "--xyzzy=1"], "dynamo-webhooks rules: unknown flag --xyzzy"),
+        (["version", "more"], "dynamo-webhooks version: unknown argument more"),
+        (["rules", "--kind", "DynamoModl"], "dynamo-webhooks rules: --kind DynamoModl: no such kind; did you mean DynamoModel?"),
+    ],
+)
+def test_unknown_words_are_answered_with_the_nearest_known_one(command: Command, words: list[str], sentence: str) -> None:
+    assert command(*words) == (2, "", f"{sentence}\n")
+
+
+def _broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def run(arguments: argparse.Namespace) -> int:
+        raise error
+
+    module = ModuleType("cli.commands.version")
+    module.__dict__.update(HELP="", configure=lambda parser: parser.add_argument("-v", action="store_true"), run=run)
+    monkeypatch.setitem(sys.modules, "cli.commands.version", module)
+
+
+def test_a_bug_of_ours_is_a_sentence_with_a_replay_command(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    _broken(monkeypatch, KeyError("x"))
+    ran = command("version")
+    assert (ran.code, ran.out) == (70, "")
+    assert ran.err == "dynamo-webhooks version: a bug of ours: KeyError; to replay it: dynamo-webhooks version -v\n"
+
+
+def test_a_bug_of_ours_has_a_traceback_for_those_who_ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from cli.main import main
+
+    _broken(monkeypatch, KeyError("x"))
+    assert main(["version", "-v"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_130_without_a_word(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    _broken(monkeypatch, KeyboardInterrupt())
+    assert command("version") == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ([], 0),
+        ([0, 3], 3),
+        ([3, 5], 5),
+        ([5, 1], 1),
+        ([1, 4], 4),
+        ([4, 6], 6),
+        ([6, 2], 2),
+        ([2, 70], 70),
+        ([0, 3, 5, 1, 4, 6, 2, 70], 70),
+    ],
+)
+def test_the_precedence_of_exit_codes(codes: list[int], code: int) -> None:
+    assert exits.worst(codes) == code
+
+
+def _run(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([SCRIPT, *words], cwd=cwd, capture_output=True, env={**os.environ, **more}, check=False)
+
+
+def test_the_console_script_is_the_same_command(files: Files) -> None:
+    folder = files(good=GOOD, bad=BAD)
+    assert _run("check", "good.yaml", cwd=folder).returncode == 0
+    ran = _run("check", "-q", ".", cwd=folder)
+    assert ran.returncode == 1
+    assert ran.stdout.startswith(b"bad.yaml:10:7 error")
+    assert _run("chek", cwd=folder).returncode == 2
+
+
+def test_the_bytes_do_not_depend_on_the_process(files: Files) -> None:
+    folder = files(good=GOOD, bad=BAD, other=BAD.replace("worker:", "wörker-漢:"))
+    outputs = {_run("check", ".", "-o", "json", cwd=folder, PYTHONHASHSEED=seed).stdout for seed in ("1", "2", "3")}
+    assert len(outputs) == 1
+
+
+def test_a_terminal_without_unicode_gets_escapes(files: Files) -> None:
+    folder = files(a=BAD.replace("worker:", "wörker-漢:"))
+    ran = _run("check", "a.yaml", cwd=folder, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ran.returncode == 1
+    assert b"w\\xf6rker-\\u6f22" in ran.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(files: Files) -> None:
+    folder = files(a="".join(f"{BAD.replace('name: bad', f'name: bad{i}')}---\n" for i in range(500)))
+    read, write = os.pipe()
+    os.close(read)
+    ran = subprocess.run([SCRIPT, "check", "a.yaml"], cwd=folder, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert ran.returncode == 1
+    assert ran.stderr == b"500 objects checked: 500 errors\n"
+
+
+BANNED = (
+    "aiohttp",
+    "asyncio",
+    "kubernetes",
+    "cryptography",
+    "pydantic",
+    "uvloop",
+    "multiprocessing",
+    "webhooks",
+    "certs",
+    "difflib",
+    "glob",
+)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["check", "good.yaml"], ["check", "good.yaml", "-o", "json"], ["rules"]])
+def test_light_commands_import_nothing_heavy(files: Files, words: list[str]) -> None:
+    folder = files(good=GOOD)
+    script = (
+        "import sys; from cli.main import main; code = main(sys.argv[1:]); print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script, *words], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    loaded = {name.partition(".")[0] for name in ran.stderr.split()}
+    assert "cli" in loaded
+    assert loaded.isdisjoint(BANNED), loaded.intersection(BANNED)
+
+
+def test_the_overview_imports_no_command(files: Files) -> None:
+    script = "import sys; from cli.main import main; main(['--help']); print([n for n in sys.modules if n.startswith('cli.commands')])"
+    ran = subprocess.run([sys.executable, "-c", script], cwd=files(), capture_output=True, text=True, check=True)
+    assert ran.stdout.endswith("\n[]\n")

@@ -1,0 +1,80 @@
+"""The stages of one object: what each sees, and what a fault in one of them costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.check import pipeline
+from cli.check.objects import objects
+from cli.check.pipeline import Outcome, Settings, check_object
+from cli.yaml.load import load
+from policies.at import fault
+from policies.catalogue import by_word
+from policies.facts import facts_from
+from policies.finding import Finding
+from policies.review import CREATE, Review
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD_RULE, GOOD
+
+
+def _checked(text: str, **settings: Any) -> Outcome:
+    (found,) = objects(load(text))
+    return check_object(found, CREATE, None, Settings(**settings))
+
+
+def _seen(monkeypatch: pytest.MonkeyPatch, text: str, **settings: Any) -> dict[str, Any]:
+    """The object as the policies are asked about it."""
+    seen: list[dict[str, Any]] = []
+
+    def evaluate(review: Review) -> list[Finding]:
+        seen.append(review.object)
+        return []
+
+    monkeypatch.setattr(pipeline, "evaluate", evaluate)
+    _checked(text, **settings)
+    return seen[0]
+
+
+UNFINISHED = (
+    GOOD.replace("      replicas: 2\n", "      failover: {enabled: true}\n      unknown: 1\n      envs: null\n") + "status: {state: x}\n"
+)
+
+
+def test_the_policies_see_what_the_server_would_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = _seen(monkeypatch, UNFINISHED, facts=facts_from({"operatorVersion": "1.2.0"}))
+    assert worker["spec"]["services"]["worker"] == {
+        "componentType": "worker",
+        "failover": {"enabled": True, "mode": "intraPod", "numShadows": 1},
+        "replicas": 1,
+    }
+    assert "status" not in worker
+    assert worker["metadata"]["annotations"] == {"nvidia.com/dynamo-operator-origin-version": "1.2.0"}
+
+
+def test_defaults_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "replicas" not in _seen(monkeypatch, UNFINISHED, defaults=False)["spec"]["services"]["worker"]
+
+
+def test_the_schema_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = _seen(monkeypatch, UNFINISHED, schema=False)["spec"]["services"]["worker"]
+    assert (worker["unknown"], worker["failover"]) == (1, {"enabled": True})
+
+
+def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = by_word(BAD_RULE)
+    assert rule
+    monkeypatch.setattr(pipeline, "evaluate", lambda review: [fault(rule, ("spec",), KeyError("secret"))])
+    files(good=GOOD)
+    ran = command("check", "good.yaml", "--exit-zero", "--ignore", BAD_RULE)
+    assert ran.code == 70
+    assert "good.yaml:6:1 fault" in ran.out
+    assert "secret" not in ran.out + ran.err
+    assert "a rule of ours raised; to replay it: dynamo-webhooks" in ran.err
+
+
+def test_the_server_s_hint_at_waiting_rules_is_a_note_and_no_finding() -> None:
+    outcome = _checked(GOOD.replace("replicas: 2", "componentTyp: 5\n      replicas: x"))
+    assert "some validation rules were not checked" not in str(outcome.findings)
+    assert [note.rule for note in outcome.not_evaluated] == ["schema-rule", "policies"]

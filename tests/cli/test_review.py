@@ -1,0 +1,112 @@
+"""`review` answers byte for byte what the server answers."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.facts import facts_from
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, BAD_RULE, GOOD, NEEDS_GROVE
+from webhooks.admission import Settings, answer
+from webhooks.routes import ROUTES
+
+VALIDATE = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
+MUTATE = "/mutate-nvidia-com-v1alpha1-dynamographdeployment"
+
+
+def _review(text: str, **more: Any) -> str:
+    obj = yaml.safe_load(text)
+    group, _, version = obj["apiVersion"].partition("/")
+    kind = {"group": group, "version": version, "kind": obj["kind"]}
+    request = {"uid": "u-1", "operation": "CREATE", "kind": kind, "object": obj, **more}
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "path", "code"),
+    [
+        (GOOD, [], VALIDATE, 0),
+        (BAD, [], VALIDATE, 1),
+        (BAD, ["--path", VALIDATE], VALIDATE, 1),
+        (GOOD.replace("      replicas: 2\n", ""), ["--mutate"], MUTATE, 0),
+        (GOOD, ["--path", MUTATE], MUTATE, 0),
+    ],
+)
+@pytest.mark.parametrize("profile", ["current", "1.2"])
+def test_the_answer_is_the_server_s(
+    command: Command, files: Files, text: str, words: list[str], path: str, code: int, profile: str
+) -> None:
+    body = _review(text)
+    files(raw=body)
+    ran = command("review", "raw", "--profile", profile, *words)
+    assert (ran.code, ran.err) == (code, "")
+    assert ran.out.encode() == answer(ROUTES[path], body.encode(), Settings(facts_from({}), profile)).body
+
+
+def test_a_denial_names_its_rule(command: Command, files: Files) -> None:
+    files(raw=_review(BAD))
+    response = command("review", "raw").json["response"]
+    assert (response["uid"], response["allowed"]) == ("u-1", False)
+    assert f"[{BAD_RULE}]" in response["status"]["details"]["causes"][0]["message"]
+
+
+def test_a_mutation_is_a_patch(command: Command, files: Files) -> None:
+    files(raw=_review(GOOD.replace("      replicas: 2\n", "")))
+    response = command("review", "raw", "--mutate", "--set-fact", "operatorVersion=1.2.0").json["response"]
+    assert response["allowed"] is True
+    assert json.loads(base64.b64decode(response["patch"]))
+
+
+def test_facts_decide(command: Command, files: Files) -> None:
+    files(raw=_review(NEEDS_GROVE), facts="grove: true\n")
+    assert command("review", "raw").code == 1
+    assert command("review", "raw", "--facts", "facts.yaml").code == 0
+    assert command("review", "raw", "--set-fact", "grove=false").code == 1
+
+
+def test_the_route_follows_the_object_where_the_request_names_no_kind(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(_review(BAD, kind=None).encode())))
+    assert command("review", "-").json["response"]["allowed"] is False
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", "null", '{"request": 5}', '{"kind": "Pod", "request": {"uid": "x"}}'])
+def test_what_is_no_review_gets_the_server_s_refusal(command: Command, files: Files, body: str) -> None:
+    files(raw=body)
+    ran = command("review", "raw", "--path", VALIDATE)
+    assert ran.code == 4
+    assert ran.json["kind"] == "Status"
+    assert ran.err.startswith("raw: the server would answer HTTP status 4")
+
+
+def test_what_is_no_json_needs_no_path(command: Command, files: Files) -> None:
+    files(raw="{")
+    assert command("review", "raw").json["message"].startswith("the body must be JSON")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["none"], 4, "none: does not exist\n"),
+        (["pod"], 2, "dynamo-webhooks review: no validating webhook answers Pod v1; name a path with --path\n"),
+        (["model", "--mutate"], 2, "dynamo-webhooks review: no mutating webhook answers DynamoModel v1alpha1; name a path with --path\n"),
+        (["bare"], 2, "dynamo-webhooks review: no validating webhook answers a review without request.kind; name a path with --path\n"),
+        (["bare", "--path", VALIDATE[:-1]], 2, f"--path {VALIDATE[:-1]}: the server has no such path; did you mean {VALIDATE}?\n"),
+        (["bare", "--path", MUTATE, "--mutate"], 2, "dynamo-webhooks review: --mutate chooses the path that --path already names\n"),
+        (["bare", "--facts", "none"], 2, "dynamo-webhooks review: --facts none: does not exist\n"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(command: Command, files: Files, words: list[str], code: int, sentence: str) -> None:
+    folder = files()
+    (folder / "pod").write_text(_review("{apiVersion: v1, kind: Pod}", kind={"kind": "Pod", "version": "v1"}))
+    (folder / "model").write_text(_review("{apiVersion: nvidia.com/v1alpha1, kind: DynamoModel}"))
+    (folder / "bare").write_text('{"request": {"uid": "x"}}')
+    ran = command("review", *words)
+    assert (ran.code, ran.out) == (code, "")
+    assert ran.err.endswith(sentence)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.admission")
 LISTED_ERRORS: Final = 5  # places that the message of an undecodable object names; its causes list all
 LISTED_RULES: Final = 20  # in one log line
+LISTED_WARNINGS: Final = 100  # in one answer
 
 
 class Settings(NamedTuple):
@@ -137,6 +138,8 @@ def _validate(route: Route, call: Call, review: Review) -> Answer:
     if not findings:
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting" if deleting(review) else ""))
     told = warnings(findings)
+    if len(told) > LISTED_WARNINGS:
+        told[LISTED_WARNINGS - 1 :] = [f"and {len(told) - LISTED_WARNINGS + 1} more warnings"]
     if not any(finding.level in REFUSING for finding in findings):
         return allowed(call, told, verdict_of(call, "allowed", 200, _rules(findings)))
     name = review.metadata.get("name") or call.request.get("name")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "spoken")
+    __slots__ = ("_late", "_limits", "_refused", "spoken")
 
-    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits) -> None:
-        """Bounds come from `limits`; bodies stay as they were sent, compressed ones are not JSON."""
+    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, *, refused: bool = False) -> None:
+        """Bounds come from `limits`; bodies stay as they were sent, compressed ones are not JSON. `refused`: closed once it is made."""
         super().__init__(
             server,
             loop=loop,
@@ -36,11 +36,15 @@ class Connection(RequestHandler):
         )
         self.spoken = False
         self._limits = limits
+        self._refused = refused
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the clock."""
         super().connection_made(transport)
+        if self._refused:
+            cast("asyncio.Transport", transport).abort()
+            return
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
 
     def connection_lost(self, exc: BaseException | None) -> None:

@@ -17,6 +17,7 @@ class Limits(NamedTuple):
     idle_seconds: float = 120  # between two requests; longer than the API server's 90 s, so that the client closes first
     goodbye_seconds: float = 1  # for a client to take leave of a closed TLS connection
     drain_seconds: float = 20  # for requests in flight after SIGTERM
+    connections: int = 1_000  # open at one time, per worker; an API server holds one for each request that it has in flight
     line: int = 4096
     headers: int = 64
     poll_seconds: float = 1.5  # between two looks at the certificate's files

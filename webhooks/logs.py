@@ -31,15 +31,21 @@ class Lines:
         `shared`: other processes write there too, so that a pipe must be given whole lines in pieces that it doesn't split.
         """
         self._piece = ATOMIC_BYTES if shared else HELD_BYTES
-        self.dropped = 0
+        # each counter is written by one thread alone, the loop's or the writing one, so that none needs a lock
+        self._refused = self._lost = 0
+        self._given = self._taken = 0
         self._descriptor = descriptor
         self._lines: list[bytes] = []
         self._size = 0
-        self._held = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+
+    @property
+    def dropped(self) -> int:
+        """How many lines nobody will ever read."""
+        return self._refused + self._lost
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begins to write."""
@@ -65,10 +71,10 @@ class Lines:
             self._timer = None
         lines, size = self._lines, self._size
         self._lines, self._size = [], 0
-        if self._held + size > HELD_BYTES:
-            self.dropped += len(lines)
+        if self._given - self._taken + size > HELD_BYTES:
+            self._refused += len(lines)
         elif lines:
-            self._held += size
+            self._given += size
             self._chunks.put(b"".join(lines))
 
     def close(self) -> None:
@@ -81,7 +87,7 @@ class Lines:
     def _write(self) -> None:
         while chunk := self._chunks.get():
             self._put(chunk)
-            self._held -= len(chunk)
+            self._taken += len(chunk)
 
     def _put(self, chunk: bytes) -> None:
         """Writes whole lines, in pieces that don't mix with those of other processes; a longer line may be torn."""
@@ -93,7 +99,7 @@ class Lines:
                     end = (chunk.rfind(b"\n", start, start + self._piece) + 1) or (chunk.find(b"\n", start) + 1) or end
                 start += os.write(self._descriptor, chunk[start:end])
         except OSError:
-            self.dropped += chunk.count(b"\n", start)
+            self._lost += chunk.count(b"\n", start)
 
 
 class Stamp:

@@ -57,6 +57,8 @@ class Webhooks:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
         self._sockets = sockets
         self._failed = self_check(self._settings)
+        if self._failed:
+            _LOG.error("not ready: %s", self._failed)
         await self._look()
         self._watch = self._loop.create_task(self._follow())
 
@@ -143,8 +145,9 @@ class Webhooks:
             self.listening.set()
 
     def _connection(self) -> Connection:
-        self.meter.count("connections")
-        return Connection(self._http, self._loop, self._limits)
+        full = len(self._http.connections) >= self._limits.connections
+        self.meter.count("connections_refused" if full else "connections")
+        return Connection(self._http, self._loop, self._limits, refused=full)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         started = time.perf_counter()

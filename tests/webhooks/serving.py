@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEADLINE: Final = 20.0  # for anything to happen on a busy machine
-QUICK: Final = Limits(body_seconds=0.3, head_seconds=5.0, drain_seconds=5.0, poll_seconds=0.02)
+# what ends a wait in a good case is short, what would end a test in a bad one is long
+QUICK: Final = Limits(body_seconds=DEADLINE, head_seconds=DEADLINE, drain_seconds=DEADLINE, poll_seconds=0.02)
 
 
 class Http(NamedTuple):

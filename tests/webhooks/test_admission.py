@@ -91,6 +91,15 @@ def test_warnings_come_with_denials_too() -> None:
     assert len(response(ask(review(obj)))["warnings"]) == 1
 
 
+def test_warnings_are_bounded() -> None:
+    """One for each of 10,000 services would make an answer of a megabyte."""
+    obj = graph()
+    obj["spec"]["services"] = {f"s{number}": {"dynamoNamespace": "x"} for number in range(500)}
+    told = response(ask(review(obj), chosen=Settings(FACTS, V1_2)))["warnings"]
+    assert len(told) == 100
+    assert told[-1] == "and 401 more warnings"
+
+
 def test_defaults_are_the_smallest_patch() -> None:
     obj = graph()
     del obj["spec"]["services"]["worker"]["replicas"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import ssl
@@ -138,7 +139,7 @@ async def test_expect_continue_is_answered(running: Served) -> None:
 
 
 async def test_a_body_of_seven_mebibytes_is_accepted(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK._replace(body_seconds=DEADLINE)) as running:
+    async with served(tmp_path) as running:
         obj = graph()
         obj["spec"]["envs"][0]["value"] = "v" * (QUICK.body - len(BODY) + len(PRIVATE))
         body = review(obj)
@@ -150,7 +151,7 @@ async def test_a_body_of_seven_mebibytes_is_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_longer_body_is_refused(tmp_path: Path, chunked: bool) -> None:
     """413 with a sentence, whether the length is declared or found out."""
-    async with served(tmp_path, QUICK._replace(body_seconds=DEADLINE)) as running:
+    async with served(tmp_path) as running:
         client = await running.connect()
         body = b" " * (QUICK.body + 1)
         if chunked:
@@ -163,17 +164,18 @@ async def test_a_longer_body_is_refused(tmp_path: Path, chunked: bool) -> None:
         assert str(QUICK.body) in found.json["message"]
 
 
-async def test_a_slow_body_is_given_up(running: Served) -> None:
-    client = await running.connect()
-    client.send(post(GRAPHS, BODY)[:-1])
-    found = await client.answer()
-    assert (found.status, found.headers["connection"]) == (408, "close")
-    assert "must arrive within" in found.json["message"]
+async def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
+    async with served(tmp_path, QUICK._replace(body_seconds=0.2)) as running:
+        client = await running.connect()
+        client.send(post(GRAPHS, BODY)[:-1])
+        found = await client.answer()
+        assert (found.status, found.headers["connection"]) == (408, "close")
+        assert "must arrive within" in found.json["message"]
 
 
 async def test_large_bodies_take_turns(tmp_path: Path) -> None:
     """Memory for long bodies is bounded: one who holds a place and sends nothing keeps others waiting only until the deadline."""
-    limits = QUICK._replace(small_body=10, large_bodies=1, body_seconds=0.3)
+    limits = QUICK._replace(small_body=10, large_bodies=1, body_seconds=1.0)
     async with served(tmp_path, limits) as running:
         holder, other = await running.connect(), await running.connect()
         holder.send(post(GRAPHS, BODY)[:-1])
@@ -187,7 +189,7 @@ async def test_large_bodies_take_turns(tmp_path: Path) -> None:
 
 async def test_a_silent_client_is_dropped(tmp_path: Path) -> None:
     """Neither an idle connection nor one that sends its headers for ever is kept."""
-    async with served(tmp_path, QUICK._replace(head_seconds=0.2)) as running:
+    async with served(tmp_path, QUICK._replace(head_seconds=1.0)) as running:
         silent, slow = await running.connect(), await running.connect()
         slow.send(b"POST / HTTP/1.1\r\nHost:")
         assert await silent.closed()
@@ -196,12 +198,26 @@ async def test_a_silent_client_is_dropped(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_has_spoken_is_kept(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK._replace(head_seconds=0.2)) as running:
+    async with served(tmp_path, QUICK._replace(head_seconds=1.0)) as running:
         speaker = await running.connect()
         await speaker.post(GRAPHS, BODY)
         silent = await running.connect()
         assert await silent.closed()
         assert (await speaker.post(GRAPHS, BODY)).status == 200
+
+
+async def test_too_many_connections_are_refused(tmp_path: Path) -> None:
+    """Those that are open go on; there is room again when one has left."""
+    async with served(tmp_path, QUICK._replace(connections=2)) as running:
+        first, second = await running.connect(), await running.connect()
+        assert {(await client.post(GRAPHS, BODY)).status for client in (first, second)} == {200}
+        with contextlib.suppress(OSError):  # it may be refused before its handshake has ended on the client's side
+            assert await (await running.connect()).closed()
+        assert running.server.meter.counts["connections_refused"] == 1
+        assert (await first.post(GRAPHS, BODY)).status == 200
+        second.writer.transport.abort()
+        await until(lambda: running.server.gauges()["open_connections"][1] == 1)
+        assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
 
 
 async def test_clients_that_leave_leave_nothing(running: Served) -> None:
@@ -318,13 +334,26 @@ async def test_drain_finishes_what_has_begun(running: Served) -> None:
 
 
 async def test_drain_gives_up_on_clients_that_never_finish(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK._replace(body_seconds=DEADLINE, drain_seconds=0.1)) as running:
+    async with served(tmp_path, QUICK._replace(drain_seconds=0.1)) as running:
         client = await running.connect()
         client.send(post(GRAPHS, BODY)[:-1])
         await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
         async with asyncio.timeout(DEADLINE):
             await running.server.drain()
         assert await client.closed()
+
+
+async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks itself before it lets others ask."""
+
+    def fail(_review: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(admission, "evaluate", fail)
+    async with served(tmp_path) as running:
+        [reason] = running.server.reasons()
+        assert "could not be judged" in reason
+        assert any(line["msg"].startswith("not ready: ") for line in running.log())
 
 
 async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,17 @@ def _ours(document: Document) -> Found | None:
     known = kind in BY_NAME and BY_NAME[kind].has(version)
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    return Found(document, Identity(kind, _text(metadata.get("namespace")), _name(metadata)), version, known)
+    return Found(
+        document,
+        Identity(shortened(kind, 80), shortened(_text(metadata.get("namespace")), 300), shortened(_name(metadata), 300)),
+        version,
+        known,
+    )
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cuts what an author may have made absurdly long, so that ten thousand findings about it stay readable."""
+    return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _name(metadata: Fields) -> str:

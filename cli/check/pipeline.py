@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from api.decode import decoder
 from api.kinds import BY_NAME
@@ -14,7 +14,7 @@ from api.walk.prune import prune
 from api.walk.validate import HINT, validate
 from cli.check import record
 from cli.check.fields import field_hint
-from cli.check.objects import Found
+from cli.check.objects import Found, shortened
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.versions import unknown, unread
 from cli.facts import flag_for
@@ -26,6 +26,9 @@ from policies.review import CURRENT, DELETE, UPDATE, Fields, Review
 
 if TYPE_CHECKING:
     from api.walk.errors import FieldError
+
+
+LONGEST: Final = 2_000  # characters of one path or message: both may quote names, and those may be absurd
 
 
 class Settings(NamedTuple):
@@ -166,8 +169,8 @@ class _Run:
                 document.source,
                 document.value_position(finding.path),
                 self.found.identity,
-                render(finding.path),
-                finding.text,
+                shortened(render(finding.path), LONGEST),
+                shortened(finding.text, LONGEST),
                 (finding.fix or rule.fix).removesuffix("."),
             )
         )
@@ -181,7 +184,9 @@ class _Run:
     def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str) -> None:
         document = self.found.document
         position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
-        self.findings.append(own(rule, level, stage, document.source, position, self.found.identity, field, text))
+        self.findings.append(
+            own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
+        )
 
     def _note(self, rule: str, code: str, reason: str, flag: str) -> None:
         document = self.found.document

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import os
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cli.check.result import Result
 
 HELP = "check files as the API server and the webhooks would, and list every finding"
@@ -62,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     # nothing here makes cycles, and collecting garbage would be a tenth of the time of a small run
     gc.disable()
     try:
-        return _check(arguments)
+        with contextlib.nullcontext() if arguments.verbose else _quiet_rules():
+            return _check(arguments)
     finally:
         gc.freeze()  # or the first collection afterwards, and the one at exit, would look at all of it
         gc.enable()
@@ -78,7 +82,6 @@ def _check(arguments: argparse.Namespace) -> int:
     from cli.facts import load_facts
     from cli.output import say
 
-    _quieten(arguments.verbose)
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
     if not arguments.paths and not arguments.files_from:
@@ -153,11 +156,17 @@ def _replay() -> str:
     return shlex.join(["dynamo-webhooks", *sys.argv[1:], "-v"])
 
 
-def _quieten(verbose: bool) -> None:
-    """A rule that raises is a finding here; its traceback is shown only to those who asked."""
+@contextlib.contextmanager
+def _quiet_rules() -> Iterator[None]:
+    """A rule that raises is a finding here; its traceback is shown only to those who asked with `-v`."""
     import logging
 
     logger = logging.getLogger("policies")
-    logger.propagate = verbose
-    if not verbose and not logger.handlers:
-        logger.addHandler(logging.NullHandler())
+    before, nowhere = logger.propagate, logging.NullHandler()
+    logger.propagate = False
+    logger.addHandler(nowhere)
+    try:
+        yield
+    finally:
+        logger.propagate = before
+        logger.removeHandler(nowhere)

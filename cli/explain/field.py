@@ -158,4 +158,5 @@ def _place_text(place: Page) -> str:
 
 
 def _rules(found: list[dict[str, str]]) -> str:
-    return "Rules that look at it or at what holds it:\n\n" + "\n".join(f"- `{r['rule']}` ({r['code']}): {r['title']}" for r in found) if found else ""
+    lines = [f"- `{rule['rule']}` ({rule['code']}): {rule['title']}" for rule in found]
+    return "\n".join(["Rules that look at it or at what holds it:", "", *lines]) if lines else ""

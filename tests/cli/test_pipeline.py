@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -72,6 +73,23 @@ def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Comma
     assert "good.yaml:6:1 fault" in ran.out
     assert "secret" not in ran.out + ran.err
     assert "a rule of ours raised; to replay it: dynamo-webhooks" in ran.err
+
+
+def test_a_rule_that_raises_leaves_the_log_as_it_was(command: Command, files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    files(good=GOOD)
+    for words in ([], ["-v"]):
+        command("check", "good.yaml", *words)
+        logging.getLogger("policies").warning("heard")
+    assert caplog.messages == ["heard", "heard"]
+
+
+def test_absurd_names_do_not_make_absurd_reports(command: Command, files: Files) -> None:
+    long = "x" * 1_000_000
+    files(a=GOOD.replace("name: good", f"name: {long}").replace("worker:", f"? {long}\n    :").replace("replicas: 2", "replicas: -2"))
+    for output in ("text", "json", "jsonl"):
+        ran = command("check", "a.yaml", "-o", output)
+        assert ran.code == 1
+        assert max(map(len, ran.out.splitlines())) < 10_000
 
 
 def test_the_server_s_hint_at_waiting_rules_is_a_note_and_no_finding() -> None:

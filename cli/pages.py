@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/ (`python -m cli.pages`, or `--check` to fail when one is stale); pages written by hand live beside them."""
+"""Writes the generated pages of docs/ (`python -m cli.pages`; `--check` fails when one is stale). Hand-written pages live beside them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from cli.check.record import OWN_RULES
 from policies.catalogue import declared, rules
 from policies.quirks import CHANGED, ENGINE, KEPT
 from policies.review import CURRENT, V1_2
@@ -33,6 +34,9 @@ def rules_page() -> str:
         level = "default" if rule.is_default else rule.level.value
         cells = [rule.code, f"`{rule.name}`", rule.title.rstrip("."), level, " ".join(sorted(rule.on)), looks, " ".join(rule.needs)]
         lines.append(f"| {' | '.join([*cells, 'differs' if rule.name in odd else ''])} |")
+    lines += ["", "## What `check` finds beside the rules", "", "| code | name | what it says |", "| --- | --- | --- |"]
+    lines += [f"| {own.code} | `{own.name}` | {own.title.rstrip('.')} |" for own in OWN_RULES]
+    lines += ["| DYN000 | `fault` | a rule of ours raised: a bug, answered as 500 by the server and as exit code 70 by `check` |"]
     return "\n".join(lines) + "\n"
 
 
@@ -42,8 +46,8 @@ def differences_page() -> str:
         HEADER,
         "# Differences from the Go operator 1.2",
         "",
-        "Profile `1.2` answers as it does; profile `current`, the default, differs where this page says so. Q and G numbers are those of the",
-        "measured behaviour: Q a quirk, G something that is admitted there and fails later.",
+        "Profile `1.2` answers as it does; profile `current`, the default, differs where this page says so. Q and G numbers are those",
+        "of the measured behaviour: Q is a quirk, G something that is admitted there and fails later.",
         "",
         "## Rules that judge otherwise",
         "",

@@ -23,6 +23,12 @@ def test_every_code_ever_released_is_here_and_no_other() -> None:
     assert {rule.code: rule.name for rule in declared()} == RELEASED
 
 
+def test_no_rule_takes_a_code_of_the_command_line() -> None:
+    from cli.check.record import OWN_RULES
+
+    assert not {own.code for own in OWN_RULES} & set(RELEASED)
+
+
 def test_the_specified_rules_are_all_here() -> None:
     """99 denials and 5 warnings of 1.2, and its four mutations."""
     old = rules(V1_2)

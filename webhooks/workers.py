@@ -30,6 +30,8 @@ LOOK_SECONDS: Final = 0.1  # between two looks while waiting for all to be ready
 HUNG_SECONDS: Final = 60.0  # without an answer; longer than any request takes
 RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place, or a worker that can't start would eat a CPU
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_ASK: Final = b"ask\n"
+_DRAIN: Final = b"drain\n"
 REPORT_LIMIT: Final = 4 * 1024 * 1024
 
 
@@ -132,7 +134,7 @@ class Supervisor:
         for sock in self._sockets:
             sock.close()
         for worker in self._workers.values():
-            _kill(worker.pid, signal.SIGTERM)
+            worker.writer.write(_DRAIN)
         stop.set()
 
     async def _start(self, place: int) -> None:
@@ -155,7 +157,7 @@ class Supervisor:
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
         if self._ending:
-            _kill(pid, signal.SIGTERM)
+            writer.write(_DRAIN)
 
     async def _watch(self, worker: Worker, reader: asyncio.StreamReader) -> None:
         """Hears a worker until its end, which closes its channel, and replaces it unless all are to end."""
@@ -185,7 +187,7 @@ class Supervisor:
         worker.answered.clear()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                worker.writer.write(b"\n")
+                worker.writer.write(_ASK)
                 await worker.answered.wait()
         except (TimeoutError, OSError):
             worker.reasons = ["it does not answer"]
@@ -216,8 +218,9 @@ def _become_worker(plan: Plan, sock: socket.socket, channel: socket.socket, fore
     code = 70
     try:
         signal.set_wakeup_fd(-1)
+        # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
         for number in _SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN)
         for descriptor in set(foreign):
             os.close(descriptor)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -236,9 +239,7 @@ async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None
     lines = Lines(shared=True)
     logs.install(lines)
     server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
-    stop = process.stopped(signal.SIGTERM)
-    # a terminal sends it to the whole group; the supervisor says what is to be done
-    loop.add_signal_handler(signal.SIGINT, lambda: None)
+    stop = asyncio.Event()
     lines.start(loop)
     await server.start([sock])
     reports = loop.create_task(_report(server, channel, stop))
@@ -249,10 +250,13 @@ async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None
 
 
 async def _report(server: Webhooks, channel: socket.socket, stop: asyncio.Event) -> None:
-    """Answers each line of the supervisor with how things are; its end is ours."""
+    """Answers the supervisor's questions with how things are, and stops at its word, or when it is gone."""
     reader, writer = await asyncio.open_connection(sock=channel)
     with contextlib.suppress(OSError):
-        while await reader.readline():
+        while asked := await reader.readline():
+            if asked == _DRAIN:
+                stop.set()
+                continue
             report = {"reasons": server.reasons(), "meter": server.snapshot().snapshot(), "gauges": server.gauges()}
             writer.write(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
     stop.set()

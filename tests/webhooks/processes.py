@@ -31,7 +31,7 @@ class Command:
             given = ["--facts", str(directory / "facts.yaml")]
         certificates = ["--self-signed", "--cert-dir", str(self.directory)]
         words = [sys.executable, "-m", "cli.main", "serve", *listen, "--no-cluster", *certificates, *given, *flags]
-        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT)
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)
         self.lines: list[str] = []
         self._rest = b""
 

@@ -50,7 +50,9 @@ def test_start_serve_and_drain(tmp_path: Path, workers: int) -> None:
 
 
 @WORKERS
-def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize("group", [False, True])
+def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, workers: int, group: bool) -> None:
+    """Also when a service manager or a terminal signals the workers too."""
     with Command(tmp_path, "--workers", str(workers)) as command:
         command.ready()
         connection = command.connect()
@@ -59,7 +61,10 @@ def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, workers: 
         whole = post(GRAPHS, BODY)
         connection.sock.sendall(whole[:-1])
         eventually(lambda: command.metric(f'controller_runtime_webhook_requests_in_flight{{webhook="{GRAPHS}"}}') == 1)
-        command.send(signal.SIGTERM)
+        if group:
+            os.killpg(command.process.pid, signal.SIGTERM)
+        else:
+            command.send(signal.SIGTERM)
         eventually(lambda: command.get("probes", "/readyz")[0] == 503)
         assert "draining" in command.get("probes", "/readyz")[1]
         connection.sock.sendall(whole[-1:])

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from webhooks.admission import Settings
     from webhooks.limits import Limits
 
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SAME_SECONDS: Final = 0.2
 AT_ONCE: Final = 130  # exit code after a second signal
 # Objects of one request die by reference counting; cycles come from connections alone, so that looking for them may be rare.
 GC_THRESHOLD: Final = (50_000, 20, 50)
@@ -82,7 +84,8 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     lines = Lines()
     logs.install(lines)
     server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
-    stop = stopped(signal.SIGTERM, signal.SIGINT)
+    stop = asyncio.Event()
+    on_signals(stop.set, lambda: os._exit(AT_ONCE))
     probes = Probes(Alone(server))
     await plain.serve(probes)
     lines.start(loop)
@@ -96,19 +99,23 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     lines.close()
 
 
-def stopped(*signals: signal.Signals) -> asyncio.Event:
-    """An event that the first of the signals sets; the second ends the process at once."""
+def on_signals(first: Callable[[], None], again: Callable[[], None]) -> None:
+    """Calls `first` at the first SIGTERM or SIGINT, and `again` at a later one.
+
+    One that follows at once is the same: some programs signal a process and then its whole group.
+    """
     loop = asyncio.get_running_loop()
-    event = asyncio.Event()
+    began: list[float] = []
 
     def received() -> None:
-        if event.is_set():
-            os._exit(AT_ONCE)
-        event.set()
+        if not began:
+            began.append(loop.time())
+            first()
+        elif loop.time() - began[0] > SAME_SECONDS:
+            again()
 
-    for number in signals:
+    for number in SIGNALS:
         loop.add_signal_handler(number, received)
-    return event
 
 
 def settle() -> None:

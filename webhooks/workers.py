@@ -18,7 +18,7 @@ from webhooks import logs, metrics, process
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.probes import Probes
-from webhooks.process import AT_ONCE, Plain, Plan
+from webhooks.process import AT_ONCE, SIGNALS, Plain, Plan
 from webhooks.server import Webhooks, self_check
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ ANSWER_SECONDS: Final = 1.0  # for a worker to say how it is
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting for all to be ready
 HUNG_SECONDS: Final = 60.0  # without an answer; longer than any request takes
 RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place, or a worker that can't start would eat a CPU
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _ASK: Final = b"ask\n"
 _DRAIN: Final = b"drain\n"
 REPORT_LIMIT: Final = 4 * 1024 * 1024
@@ -85,8 +84,7 @@ class Supervisor:
         """Serves until a signal, then lets all workers finish."""
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, self._end, stop)
+        process.on_signals(lambda: self._end(stop), self._end_at_once)
         for place in range(len(self._sockets)):
             await self._start(place)
         probes = Probes(self)
@@ -125,10 +123,6 @@ class Supervisor:
         return metrics.export(total, gauges)
 
     def _end(self, stop: asyncio.Event) -> None:
-        if self._ending:
-            for worker in self._workers.values():
-                _kill(worker.pid, signal.SIGKILL)
-            os._exit(AT_ONCE)
         self._ending = True
         # the kernel must stop handing out connections when the workers close their sockets
         for sock in self._sockets:
@@ -136,6 +130,11 @@ class Supervisor:
         for worker in self._workers.values():
             worker.writer.write(_DRAIN)
         stop.set()
+
+    def _end_at_once(self) -> None:
+        for worker in self._workers.values():
+            _kill(worker.pid, signal.SIGKILL)
+        os._exit(AT_ONCE)
 
     async def _start(self, place: int) -> None:
         ours, theirs = socket.socketpair()
@@ -145,11 +144,11 @@ class Supervisor:
         foreign += [sock.fileno() for index, sock in enumerate(self._sockets) if index != place]
         foreign += [worker.writer.get_extra_info("socket").fileno() for worker in self._workers.values()]
         # a signal in between would be caught by the child's copy of this loop, and wake this loop instead
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         pid = os.fork()
         if pid == 0:
             _become_worker(self._plan, self._sockets[place], theirs, foreign)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)
         worker = self._workers[place] = Worker(place, pid, writer)
@@ -219,11 +218,11 @@ def _become_worker(plan: Plan, sock: socket.socket, channel: socket.socket, fore
     try:
         signal.set_wakeup_fd(-1)
         # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
-        for number in _SIGNALS:
+        for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         for descriptor in set(foreign):
             os.close(descriptor)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         asyncio.set_event_loop(None)
         process.run(_work(plan, sock, channel))
         code = 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from api.decode import decoder
 from conversion.difference import Entry, applied, differences, identical
 from conversion.kind import LEFT, PREFIX, RIGHT
+from conversion.legacy import due, unlike
 from conversion.lens.protocol import Context
 from conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
 
@@ -42,7 +43,12 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
         parts = _restored(kind, parts, remembered.kept, rightward, name)
     back, _ = _run(kind, parts, _returning(saved), not rightward, name)
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
-    out = {**obj, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(kind, metadata, saved, damaged)}
+    older: dict[str, str] = {}
+    if kind.legacy is not None:
+        older = due(kind.legacy, obj, remembered.legacy, rightward)
+        saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
+    rest = {name: value for name, value in obj.items() if name not in PARTS}
+    out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(kind, metadata, saved, damaged, older)}
     return Converted(out, tuple(damaged))
 
 
@@ -58,6 +64,8 @@ def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: 
             if type(value) is dict:
                 value = (struct.forward if rightward else struct.backward)(value, kept, save, context)
             out[part] = value
+    if kind.complete is not None:
+        kind.complete(obj, out, rightward)
     return out, saved
 
 
@@ -91,10 +99,10 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, nam
     return attempt(parts, kept)
 
 
-def _metadata(kind: Kind, metadata: Fields, saved: Remainder, damaged: dict[str, str]) -> Fields:
+def _metadata(kind: Kind, metadata: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str]) -> Fields:
     """The metadata of the converted object: reserved keys replaced, damaged texts set aside or back in their place."""
     annotations: dict[str, Any] = dict(metadata.get("annotations") or {})
-    for key in keys(kind):
+    for key in (*keys(kind), *(kind.legacy.keys if kind.legacy else ())):
         annotations.pop(key, None)
     written = write(kind, saved)
     for key in [key for key in annotations if key.startswith(ASIDE)]:
@@ -103,6 +111,7 @@ def _metadata(kind: Kind, metadata: Fields, saved: Remainder, damaged: dict[str,
             annotations[home] = annotations.pop(key)
     for key, text in damaged.items():
         annotations[aside_key(key)] = text
+    annotations.update(older)
     annotations.update(written)
     out = {name: value for name, value in metadata.items() if name != "annotations"}
     if annotations or metadata.get("annotations") == {}:

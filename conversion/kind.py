@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
+from conversion.lens.protocol import Fields
 from conversion.lens.struct import Struct
 
 LEFT: Final = "v1alpha1"
 RIGHT: Final = "v1beta1"
 PREFIX: Final = "nvidia.com/"
 Claims: TypeAlias = tuple[Struct, str, str]
+
+
+class Legacy(NamedTuple):
+    """Annotations of older operators: their keys, how they complete the remainder, and which ones an object that is converted gives.
+
+    `read(annotations, rightward, spec, status)` gets the usable main remainders (None where there is none) and returns those to use;
+    `write(source, rightward)` gets the object that is being read.
+    """
+
+    keys: tuple[str, ...]
+    read: Callable[[Fields, bool, Fields | None, Fields | None], tuple[Fields | None, Fields | None]]
+    write: Callable[[Fields, bool], dict[str, str]]
 
 
 class Kind(NamedTuple):
@@ -19,7 +33,9 @@ class Kind(NamedTuple):
     short: str
     spec: Struct
     status: Struct
-    legacy: bool = False  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
+    legacy: Legacy | None = None  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
+    # says in the parts built what the object read means by leaving it out: complete(source, parts, rightward)
+    complete: Callable[[Fields, Fields, bool], None] | None = None
 
     @property
     def spec_key(self) -> str:

@@ -14,6 +14,8 @@ import orjson
 from api.decode import decoder
 from conversion.difference import Entry, well_formed
 from conversion.kind import LEFT, PREFIX, RIGHT
+from conversion.legacy import Had
+from conversion.legacy import well_formed as well_remembered
 
 if TYPE_CHECKING:
     from conversion.kind import Kind
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a text that could not be used
 KEPT: Final = "kept"
+LEGACY: Final = "legacy"
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
 
@@ -33,6 +36,7 @@ class Remainder:
     kept: list[Entry] = field(default_factory=list)
     travelled: bool = False  # a usable remainder of the spec was there
     force: bool = False  # written even when it says nothing (the marking of 7.1)
+    legacy: list[Had] = field(default_factory=list)
 
 
 def keys(kind: Kind) -> tuple[str, str]:
@@ -42,7 +46,7 @@ def keys(kind: Kind) -> tuple[str, str]:
 
 def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, dict[str, str]]:
     """Reads the remainder for a conversion, and the texts that can't be used, by key."""
-    found, damaged = Remainder(), {}
+    found, damaged, known = Remainder(), {}, False
     version = RIGHT if rightward else LEFT
     text = annotations.get(kind.spec_key)
     if text:
@@ -59,7 +63,10 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
         if status is None or not _fits(kind, version, "status", status):
             damaged[kind.status_key] = text
         else:
-            found.status = status
+            found.status, known = status, True
+    if kind.legacy is not None:
+        spec, state = kind.legacy.read(annotations, rightward, found.spec if found.travelled else None, found.status if known else None)
+        found.spec, found.status = spec or {}, state or {}
     return found, damaged
 
 
@@ -68,6 +75,9 @@ def _read_envelope(found: Remainder, envelope: Fields) -> None:
     records = envelope.get("rawJSON")
     if well_formed(kept):
         found.kept = kept
+    legacy: list[Had] = envelope.get(LEGACY) or []
+    if well_remembered(legacy):
+        found.legacy = legacy
     if type(records) is list and _NAME_RECORD in records and "serviceName" not in found.spec:
         found.spec = {**found.spec, "serviceName": None}
 
@@ -90,13 +100,15 @@ def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
 def write(kind: Kind, saved: Remainder) -> dict[str, str]:
     """The annotations that say what was saved; none when there is nothing to say."""
     out: dict[str, str] = {}
-    if saved.spec or saved.kept or saved.force:
+    if saved.spec or saved.kept or saved.legacy or saved.force:
         payload = {name: value for name, value in saved.spec.items() if not (name == "serviceName" and value is None)}
         envelope: Fields = {"version": 1, "spec": payload}
         if "serviceName" in saved.spec and saved.spec["serviceName"] is None:
             envelope["rawJSON"] = [_NAME_RECORD]
         if saved.kept:
             envelope[KEPT] = saved.kept
+        if saved.legacy:
+            envelope[LEGACY] = saved.legacy
         out[kind.spec_key] = text_of(envelope)
     if saved.status:
         out[kind.status_key] = text_of(saved.status)

@@ -1,0 +1,47 @@
+"""Annotations of older operators around a conversion: which ones the converted object gets, and how it comes home with those that it had.
+
+Which keys there are and what they say is the kind's business; remembering how an object differed from what would be written is this one's.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from conversion.kind import Legacy
+    from conversion.lens.protocol import Fields
+
+# [key, the text that the object had there or null, the mark of what would be written there when it comes home]
+Had: TypeAlias = list[Any]
+
+
+def due(legacy: Legacy, source: Fields, remembered: list[Had], rightward: bool) -> dict[str, str]:
+    """The annotations for the converted object; where nothing changed since it left home, those that it had then."""
+    out = legacy.write(source, rightward)
+    for key, had, mark in remembered:
+        if key in legacy.keys and _mark(out.get(key)) == mark:
+            out.pop(key, None)
+            if had is not None:
+                out[key] = had
+    return out
+
+
+def unlike(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
+    """How the annotations of an object differ from those that it would get when its converted `parts` come home."""
+    written = legacy.write(parts, not rightward)
+    if not written and not any(key in annotations for key in legacy.keys):
+        return []
+    return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
+
+
+def well_formed(value: Any) -> bool:
+    """Whether decoded JSON has the shape of such a list."""
+    return type(value) is list and all(
+        type(had) is list and len(had) == 3 and type(had[0]) is str and type(had[1]) in (str, type(None)) and type(had[2]) is str
+        for had in value
+    )
+
+
+def _mark(text: str | None) -> str:
+    return "" if text is None else blake2s(text.encode(), digest_size=6).hexdigest()

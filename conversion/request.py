@@ -1,0 +1,72 @@
+"""DynamoGraphDeploymentRequest: the declaration of its spec and status, and what a whole request says without writing it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.schema import load_schema, resolve
+from conversion.kind import LEFT, RIGHT, Kind
+from conversion.lens.simple import LeftOnly, RightOnly, same
+from conversion.lens.struct import Struct
+from conversion.request_legacy import LEGACY
+from conversion.request_profiling import PROFILING, ROUTES
+from conversion.request_status import PENDING, Results, State
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+NAME: Final = "DynamoGraphDeploymentRequest"
+
+SPEC: Final = Struct(
+    *same("model", "backend", "autoApply"),
+    LeftOnly("enableGpuDiscovery"),
+    RightOnly("hardware"),
+    RightOnly("searchStrategy", worth=bool),
+    PROFILING,
+)
+STATUS: Final = Struct(*same("observedGeneration", "conditions"), LeftOnly("backend", "profilingResults", worth=bool), State(), Results())
+
+
+def complete(source: Fields, parts: Fields, rightward: bool) -> None:
+    """Says in `parts` what a whole request means by what it leaves out, since the two versions' defaults differ.
+
+    An absent autoApply is false on the left and true on the right; an absent state is a pending one. Only a request that names its model
+    is whole: fragments (server-side apply converts each manager's subset) say nothing that they don't hold.
+    """
+    spec, built = source.get("spec"), parts.get("spec")
+    if type(spec) is not dict or type(built) is not dict or spec.get("model") is None:
+        return
+    if spec.get("autoApply") is None:
+        built["autoApply"] = not rightward
+    elif spec["autoApply"] is False and not rightward:
+        del built["autoApply"]
+    status = parts.get("status")
+    if status is None:
+        status = parts["status"] = {}
+    if type(status) is dict:
+        status.setdefault("phase" if rightward else "state", PENDING)
+
+
+REQUEST: Final = Kind(NAME, "dgdr", SPEC, STATUS, LEGACY, complete)
+
+# nested objects whose members the routes of the profiling lens must name, all of them
+_NESTED: Final = {
+    "left": (LEFT, ("profilingConfig", "deploymentOverrides")),
+    "right": (RIGHT, ("modelCache", "workload", "sla", "overrides", "features")),
+}
+
+
+def _require() -> None:
+    for part, struct in (("spec", SPEC), ("status", STATUS)):
+        struct.require(f"{NAME} {part}", set(_members(LEFT, part)), set(_members(RIGHT, part)))
+    for side, (version, names) in _NESTED.items():
+        for name in names:
+            ROUTES.require(f"{NAME} spec.{name}", side, (name,), _members(version, "spec")[name])
+
+
+def _members(version: str, part: str) -> dict[str, Any]:
+    members: dict[str, Any] = resolve(load_schema(NAME, version)["properties"][part])["properties"]
+    return members
+
+
+_require()

@@ -1,0 +1,118 @@
+"""The profiler's free-form configuration (left) and the typed sections of a request (right): what is projected, and what is left over.
+
+Leaves are projected, never objects: an object that holds nothing typed makes no section on the right, so deleting a section there and
+keeping what only the left can say don't contradict each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from conversion.difference import identical
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+# leaf of the blob's `sla` -> the section on the right that says it, under the same name
+TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}
+# member of the blob's `deployment.modelCache` -> member of the right `modelCache`
+CACHE: Final = {"pvcName": "pvcName", "modelPathInPvc": "pvcModelPath", "pvcMountPath": "pvcMountPath"}
+_DIRECTIONS: Final = ("latency", "throughput")
+_INT32: Final = 2**31
+
+
+def fields(value: Any) -> Fields:
+    """The value when it is an object, else an empty one: absent, null and odd types say nothing."""
+    return value if type(value) is dict else {}
+
+
+def project(blob: Fields, kept: Fields, out: Fields) -> Fields:
+    """Writes what the right side can say into the sections of `out`, and returns the rest of the blob.
+
+    `kept` is what the right side said when it was right before: a direction that its schema doesn't know comes back unless it changed.
+    """
+    rest = dict(blob)
+    _project_targets(rest, kept, out)
+    _project_cache(rest, out)
+    planner = rest.get("planner")
+    if planner and type(planner) is dict:
+        out.setdefault("features", {})["planner"] = rest.pop("planner")
+    return rest
+
+
+def _project_targets(rest: Fields, kept: Fields, out: Fields) -> None:
+    targets = rest.get("sla")
+    if type(targets) is not dict:
+        return
+    remaining = dict(targets)
+    for name, section in TARGETS.items():
+        value = targets.get(name)
+        if value is not None and (speaks(name, value) or identical(value, fields(kept.get(section)).get(name))):
+            # the right side counts tokens in integers, and a typed reader refuses 100.0
+            out.setdefault(section, {})[name] = int(value) if section == "workload" else value
+            del remaining[name]
+    _shrink(rest, "sla", targets, remaining)
+
+
+def _project_cache(rest: Fields, out: Fields) -> None:
+    deployment = fields(rest.get("deployment"))
+    cache = deployment.get("modelCache")
+    if type(cache) is not dict:
+        return
+    remaining = dict(cache)
+    for name, other in CACHE.items():
+        value = cache.get(name)
+        if value and type(value) is str:
+            out.setdefault("modelCache", {})[other] = value
+            del remaining[name]
+    if len(remaining) < len(cache):
+        smaller = dict(deployment)
+        _shrink(smaller, "modelCache", cache, remaining)
+        _shrink(rest, "deployment", deployment, smaller)
+
+
+def _shrink(holder: Fields, name: str, before: Fields, after: Fields) -> None:
+    """Puts the smaller object in its place; one that became empty goes, one that was empty from the start stays."""
+    if after:
+        holder[name] = after
+    elif before:
+        del holder[name]
+
+
+def speaks(name: str, value: Any) -> bool:
+    """Whether a leaf of the blob's `sla` has a meaning on the right; fractions and overflows of token counts have none."""
+    if name == "optimizationType":
+        return type(value) is str and value in _DIRECTIONS
+    if TARGETS[name] == "sla":
+        return type(value) in (int, float)
+    whole = type(value) is int or (type(value) is float and value.is_integer())
+    return bool(whole and -_INT32 <= value < _INT32)
+
+
+def collect(sections: Fields, kept: Any, save: Fields) -> Any:
+    """The blob that the sections and the kept rest of an earlier blob make; None when there is none.
+
+    What the sections say wins; other members of the same objects stay. A direction that the way back would not recognise is saved.
+    """
+    blob = project(kept, {}, {}) if type(kept) is dict else kept
+    found = {name: value for name, section in TARGETS.items() if _writes(name, value := fields(sections.get(section)).get(name))}
+    if found:
+        blob = {**fields(blob), "sla": {**fields(fields(blob).get("sla")), **found}}
+        if "optimizationType" in found and not speaks("optimizationType", found["optimizationType"]):
+            save.setdefault("sla", {})["optimizationType"] = found["optimizationType"]
+    section = fields(sections.get("modelCache"))
+    cache = {name: value for name, other in CACHE.items() if (value := section.get(other)) and type(value) is str}
+    if cache:
+        deployment = fields(fields(blob).get("deployment"))
+        blob = {**fields(blob), "deployment": {**deployment, "modelCache": {**fields(deployment.get("modelCache")), **cache}}}
+    planner = fields(sections.get("features")).get("planner")
+    if planner and type(planner) is dict:
+        blob = {**fields(blob), "planner": planner}
+    return blob
+
+
+def _writes(name: str, value: Any) -> bool:
+    """Whether a member of a section goes into the blob: what would come back, and any direction (the Go operator copies it too)."""
+    if name == "optimizationType":
+        return bool(value) and type(value) is str
+    return value is not None and speaks(name, value) and (TARGETS[name] == "sla" or type(value) is int)

@@ -1,0 +1,91 @@
+"""The profiling job: three members of the left profiling configuration, and their places in a whole job on the right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conversion.request_blob import fields
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+
+def to_job(config: Fields, kept: Any) -> Fields | None:
+    """The job that the left side asks for, put into what is kept of an earlier one; None when neither says anything.
+
+    A kept job never brings resources, tolerations or node selector of its own: clearing them on the left clears them.
+    """
+    resources, tolerations, selector = config.get("resources"), config.get("tolerations"), config.get("nodeSelector")
+    asked: Fields = {}
+    if tolerations and type(tolerations) is list:
+        asked["tolerations"] = tolerations
+    if selector and type(selector) is dict:
+        asked["nodeSelector"] = selector
+    base = remainder_of(kept) if type(kept) is dict else {}
+    if not base and not asked and type(resources) is not dict:
+        return None
+    template = fields(base.get("template"))
+    pod = {**fields(template.get("spec")), **asked}
+    if type(resources) is dict:
+        pod["containers"] = _with_resources(pod.get("containers"), resources)
+    if pod:
+        pod.setdefault("containers", [])  # the schema of the right side requires it
+    return {**base, "template": {**template, "spec": pod}} if pod else base
+
+
+def _with_resources(containers: Any, resources: Fields) -> list[Any]:
+    if type(containers) is list and containers and type(containers[0]) is dict:
+        return [{**containers[0], "resources": resources}, *containers[1:]] if resources else containers
+    return [{"name": "", "resources": resources}]
+
+
+def from_job(job: Any, config: Fields) -> None:
+    """Writes the three members that the left side can say into `config`."""
+    pod = fields(fields(fields(job).get("template")).get("spec"))
+    containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
+    if type(containers) is list and containers and type(containers[0]) is dict:
+        resources = containers[0].get("resources")
+        if resources and type(resources) is dict:
+            config["resources"] = resources
+        elif _lone_and_bare(containers):
+            config["resources"] = {}  # a container that says nothing stands for resources that say nothing
+    if tolerations and type(tolerations) is list:
+        config["tolerations"] = tolerations
+    if selector and type(selector) is dict:
+        config["nodeSelector"] = selector
+
+
+def remainder_of(job: Fields) -> Fields:
+    """The job without what the left side says, and without the empty members that typed encoders write; {} when nothing is left."""
+    template = fields(job.get("template"))
+    pod = {name: value for name, value in fields(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
+    containers = pod.get("containers")
+    if type(containers) is list and containers:
+        trimmed = [_trimmed(one, first=index == 0) for index, one in enumerate(containers)]
+        pod["containers"] = trimmed
+        if _lone_and_bare(trimmed):
+            del pod["containers"]
+    elif containers == []:
+        del pod["containers"]
+    template = _filled({**template, "spec": pod}, "metadata", "spec")
+    return _filled({**job, "template": template}, "template")
+
+
+_TAKEN = ("tolerations", "nodeSelector")
+
+
+def _trimmed(container: Any, *, first: bool) -> Any:
+    if type(container) is not dict or "resources" not in container or (container["resources"] and not first):
+        return container
+    return {name: value for name, value in container.items() if name != "resources"}
+
+
+def _lone_and_bare(containers: list[Any]) -> bool:
+    if len(containers) != 1 or type(containers[0]) is not dict:
+        return False
+    # an empty object is content where a typed decoder has a pointer, which is everywhere but in the resources
+    return not any(value or (type(value) is dict and name != "resources") for name, value in containers[0].items())
+
+
+def _filled(holder: Fields, *names: str) -> Fields:
+    return {name: value for name, value in holder.items() if value is not None and (value or name not in names)}

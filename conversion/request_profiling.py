@@ -1,0 +1,148 @@
+"""The lens between the left side's profiling configuration and the right side's sections: image, targets, cache, job, features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from conversion.request_blob import CACHE, TARGETS, collect, fields, project
+from conversion.request_job import from_job, remainder_of, to_job
+from conversion.request_routes import Route, Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+    from conversion.lens.protocol import Context, Fields, Row
+
+_CONFIG: Final = ("profilingConfig", "config")
+_POD: Final = ("overrides", "profilingJob", "template", "spec")
+_ASIDE: Final = "kept aside"
+_SOURCES: Final = ("configMapRef", "outputPVC")
+_RIGHT_ONLY: Final = (("workload", "concurrency"), ("workload", "requestRate"), ("sla", "e2eLatency"), ("overrides", "dgd"))
+
+ROUTES: Final = Routes(
+    Route(("profilingConfig", "profilerImage"), ("image",), "renamed"),
+    Route(("deploymentOverrides", "workersImage"), ("image",), "image when there is no profilerImage; kept aside otherwise"),
+    Route(("useMocker",), ("features", "mocker"), "true makes an enabled mocker", whole=False),
+    Route(("useMocker",), ("features", "mocker", "enabled"), "a switch; a disabled mocker is kept aside", whole=False),
+    Route((*_CONFIG, "planner"), ("features", "planner"), "moved, unless empty"),
+    Route((*_CONFIG, "sla"), ("sla",), "a section for its typed members; others are kept aside", whole=False),
+    Route((*_CONFIG, "sla"), ("workload",), "a section for the lengths", whole=False),
+    *(Route((*_CONFIG, "sla", name), (section, name), "moved, when it has the type of the section") for name, section in TARGETS.items()),
+    Route((*_CONFIG, "deployment", "modelCache"), ("modelCache",), "a section for its typed members", whole=False),
+    *(Route((*_CONFIG, "deployment", "modelCache", name), ("modelCache", other), "moved, unless empty") for name, other in CACHE.items()),
+    Route(("profilingConfig", "resources"), (*_POD, "containers", 0, "resources"), "the first container's"),
+    Route(("profilingConfig", "tolerations"), (*_POD, "tolerations"), "moved, unless empty"),
+    Route(("profilingConfig", "nodeSelector"), (*_POD, "nodeSelector"), "moved, unless empty"),
+    *(Route(("profilingConfig", name), (), _ASIDE) for name in _SOURCES),
+    *(Route(("deploymentOverrides", name), (), _ASIDE) for name in ("name", "namespace", "labels", "annotations")),
+    *(Route((), steps, _ASIDE) for steps in _RIGHT_ONLY),
+)
+
+
+class Profiling:
+    """The one lens of a request whose members are entangled: each left member feeds several right ones."""
+
+    left: tuple[str, ...] = ("useMocker", "profilingConfig", "deploymentOverrides")
+    right: tuple[str, ...] = ("image", "modelCache", "workload", "sla", "overrides", "features")
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Projects what the right side can say, and saves the rest in the form of the Go operator."""
+        config, overrides = fields(left.get("profilingConfig")), fields(left.get("deploymentOverrides"))
+        aside = {name: config[name] for name in _SOURCES if config.get(name) not in (None, "")}
+        if config:
+            _forward_config(config, right, kept, aside)
+        image = config.get("profilerImage") or overrides.get("workersImage")
+        if image and type(image) is str:
+            right["image"] = image
+        for section, name in _RIGHT_ONLY if kept else ():
+            if (value := fields(kept.get(section)).get(name)) is not None:
+                right.setdefault(section, {})[name] = value
+        job = to_job(config, fields(kept.get("overrides")).get("profilingJob"))
+        if job:
+            right.setdefault("overrides", {})["profilingJob"] = job
+        _forward_mocker(left, right, kept)
+        if aside:
+            save["profilingConfig"] = aside
+        if any(overrides.values()):
+            save["deploymentOverrides"] = overrides
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Gathers the sections into the left form; what came along fills in only what they leave open."""
+        remembered = fields(kept.get("profilingConfig"))
+        config: Fields = {name: value for name in _SOURCES if (value := remembered.get(name)) not in (None, "")}
+        blob = collect(right, remembered.get("config"), save)
+        if blob is not None:
+            config["config"] = blob
+        job = fields(right.get("overrides")).get("profilingJob")
+        if type(job) is dict:
+            from_job(job, config)
+            if rest := remainder_of(job):
+                save.setdefault("overrides", {})["profilingJob"] = rest
+        for section, name in _RIGHT_ONLY:
+            if (value := fields(right.get(section)).get(name)) is not None:
+                save.setdefault(section, {})[name] = value
+        _backward_image(right.get("image"), config, left, kept.get("deploymentOverrides"))
+        _backward_mocker(right, left, save)
+        if config:
+            left["profilingConfig"] = config
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The place in the profiling configuration, as exact as there is one."""
+        return ROUTES.to_left(path)
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The place in the sections; a workers' image that another image hides has none."""
+        if path[:2] == ("deploymentOverrides", "workersImage") and fields(left.get("profilingConfig")).get("profilerImage"):
+            return None
+        return ROUTES.to_right(path)
+
+    def rows(self) -> Iterator[Row]:
+        """The routes."""
+        return ROUTES.rows()
+
+
+def _forward_config(config: Fields, right: Fields, kept: Fields, aside: Fields) -> None:
+    blob = config.get("config")
+    if type(blob) is dict:
+        rest = project(blob, kept, right)
+        if rest or not blob:
+            aside["config"] = rest
+    elif blob is not None:
+        aside["config"] = blob  # no reader projects anything of it, and the Go reader ignores it
+
+
+def _forward_mocker(left: Fields, right: Fields, kept: Fields) -> None:
+    mocker = fields(kept.get("features")).get("mocker")
+    if left.get("useMocker") is True:
+        mocker = {"enabled": True}
+    elif type(mocker) is not dict or mocker.get("enabled") is True:
+        return
+    right.setdefault("features", {})["mocker"] = mocker
+
+
+def _backward_mocker(right: Fields, left: Fields, save: Fields) -> None:
+    mocker = fields(right.get("features")).get("mocker")
+    if type(mocker) is not dict:
+        return
+    if mocker.get("enabled") is True:
+        left["useMocker"] = True
+    else:
+        save.setdefault("features", {})["mocker"] = mocker
+
+
+def _backward_image(image: Any, config: Fields, left: Fields, kept: Any) -> None:
+    """One image on the right stands for two on the left: the profiler's is the live one, the kept workers' one returns only beside it.
+
+    Where the workers' image alone made the live one, the engine takes the profiler's away again.
+    """
+    overrides: Fields = dict(fields(kept))
+    if image and type(image) is str:
+        config["profilerImage"] = image
+    elif overrides.get("workersImage"):
+        del overrides["workersImage"]  # it would become the image that was removed
+    if overrides or kept == {}:
+        left["deploymentOverrides"] = overrides
+
+
+PROFILING: Final = Profiling()

@@ -1,0 +1,75 @@
+"""Where members of a request's nested parts lie on the other side, as data: the one source of path translation, field map and coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from conversion.lens.protocol import Row
+from conversion.lens.struct import DeclarationError
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+    Steps: TypeAlias = tuple[str | int, ...]
+
+
+class Route(NamedTuple):
+    """One correspondence; an empty side means that there is no such place. `whole`: what lies below has the same form on both sides."""
+
+    left: Steps
+    right: Steps
+    rule: str
+    whole: bool = True
+
+
+class Routes:
+    """Routes of one lens, looked up by the longest that matches."""
+
+    def __init__(self, *routes: Route) -> None:
+        """The first of several routes from one place is the one that translates."""
+        self.routes = routes
+        self._to_left: dict[Steps, Route] = {}
+        self._to_right: dict[Steps, Route] = {}
+        for route in routes:
+            if route.left:
+                self._to_right.setdefault(route.left, route)
+            if route.right:
+                self._to_left.setdefault(route.right, route)
+
+    def to_left(self, path: Path) -> Path | None:
+        """Translates a right path to the most exact left place; None when there is none."""
+        found = _longest(self._to_left, path)
+        return None if found is None or not found.left else (*found.left, *(path[len(found.right) :] if found.whole else ()))
+
+    def to_right(self, path: Path) -> Path | None:
+        """The mirror image."""
+        found = _longest(self._to_right, path)
+        return None if found is None or not found.right else (*found.right, *(path[len(found.left) :] if found.whole else ()))
+
+    def rows(self) -> Iterator[Row]:
+        """A row a route."""
+        for route in self.routes:
+            yield Row(_text(route.left), _text(route.right), route.rule)
+
+    def require(self, where: str, side: str, parent: Steps, schema: dict[str, Any]) -> None:
+        """Checks that the members of a nested object are exactly those that routes name.
+
+        Raises: DeclarationError naming the members that are unclaimed or unknown.
+        """
+        depth, wanted = len(parent), set(schema["properties"])
+        places: list[Steps] = [getattr(route, side) for route in self.routes]
+        claimed = {place[depth] for place in places if len(place) > depth and place[:depth] == parent}
+        if wanted != claimed:
+            raise DeclarationError(f"{where} ({side}): unclaimed {sorted(wanted - claimed)}, unknown {sorted(map(str, claimed - wanted))}")
+
+
+def _longest(table: dict[Steps, Route], path: Path) -> Route | None:
+    for length in range(len(path), 0, -1):
+        if (found := table.get(path[:length])) is not None:
+            return found
+    return None
+
+
+def _text(steps: Steps) -> str:
+    return ".".join(str(step) for step in steps).replace(".0", "[0]")

@@ -1,0 +1,170 @@
+"""A request's status: the left state and deployment, and the right phase with what belongs to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from conversion.request_blob import fields
+from conversion.request_routes import Route, Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+    from conversion.lens.protocol import Context, Fields, Row
+
+PENDING: Final = "Pending"
+_PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}
+_STATES: Final = {**{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}, "Deployed": "Ready"}
+_DELETED: Final = "DeploymentDeleted"
+_ASIDE: Final = "kept aside"
+_RIGHT_ONLY: Final = (("profilingPhase",), ("profilingJobName",), ("deploymentInfo",), ("profilingResults", "pareto"))
+
+ROUTES: Final = Routes(
+    Route(("state",), ("phase",), "by table; states that have no phase are kept aside"),
+    Route(("deployment", "name"), ("dgdName",), "renamed"),
+    Route(("deployment",), ("dgdName",), "its name; the rest is kept aside", whole=False),
+    *(Route(("deployment", name), ("dgdName",), _ASIDE, whole=False) for name in ("namespace", "state", "created")),
+    Route(("generatedDeployment",), ("profilingResults", "selectedConfig"), "moved"),
+    Route(("generatedDeployment",), ("profilingResults",), "a section for it", whole=False),
+    *(Route((), steps, _ASIDE) for steps in _RIGHT_ONLY),
+)
+
+
+def phase_of(state: Any, deployment: Any) -> str:
+    """The phase of a state; texts that no table knows count as pending, as the Go operator has it."""
+    if state == _DELETED or (state == "Ready" and fields(deployment).get("created") is not True):
+        return "Ready"
+    return "Deployed" if state == "Ready" else _PHASES.get(state, PENDING) if type(state) is str else PENDING
+
+
+def _fits(state: str, deployment: Any, phase: str) -> bool:
+    return phase == phase_of(state, deployment) if phase != "Deployed" else state == "Ready"
+
+
+class State:
+    """State and phase: tables, and what one side can't say kept while it fits what the other says."""
+
+    left: tuple[str, ...] = ("state", "deployment")
+    right: tuple[str, ...] = ("phase", "dgdName", "profilingPhase", "profilingJobName", "deploymentInfo")
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Maps the state; phase, profiling and deployment details return while they belong to what the left says now."""
+        state, deployment = left.get("state"), left.get("deployment")
+        name = fields(deployment).get("name")
+        if state is not None:
+            phase = phase_of(state, deployment)
+            if kept.get("phase") == "Deployed" and phase == "Ready" and state == "Ready" and _same(kept.get("dgdName"), name):
+                phase = "Deployed"
+            right["phase"] = phase
+        if name and type(name) is str:
+            right["dgdName"] = name
+        for member in ("profilingPhase", "profilingJobName") if right.get("phase") == "Profiling" else ():
+            if kept.get(member):
+                right[member] = kept[member]
+        if kept.get("deploymentInfo") is not None and _same(kept.get("dgdName"), name):
+            right["deploymentInfo"] = kept["deploymentInfo"]
+        _save_left(state, deployment, save)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Maps the phase; a kept state or deployment returns while it has that phase and that name."""
+        phase, name = right.get("phase"), right.get("dgdName")
+        if phase is not None:
+            left["state"] = _STATES.get(phase, PENDING) if type(phase) is str else PENDING
+        if name and type(name) is str:
+            left["deployment"] = {"name": name}
+        if kept:
+            _restore_left(phase, name, kept, left)
+        _save_right(right, left, save)
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The place on the left, as exact as there is one."""
+        return ROUTES.to_left(path)
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The mirror image."""
+        return ROUTES.to_right(path)
+
+    def rows(self) -> Iterator[Row]:
+        """The routes that are this lens's."""
+        return (row for row in ROUTES.rows() if not row.left.startswith("gen") and not row.right.startswith("profilingResults"))
+
+
+def _save_left(state: Any, deployment: Any, save: Fields) -> None:
+    homeless = bool(state) and state not in _PHASES
+    said = fields(deployment)
+    if homeless:
+        save["state"] = state
+    if type(deployment) is dict and (homeless or any(said.get(name) for name in ("namespace", "state", "created"))):
+        save["deployment"] = deployment
+        if state:
+            save["state"] = state
+
+
+def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
+    state, deployment = kept.get("state"), kept.get("deployment")
+    named = _same(fields(deployment).get("name"), name)
+    # a deployment whose phase is not the live one belongs to the past, and so does the state that was saved with it
+    fits = not state or _fits(state, deployment, phase if phase is not None else PENDING)
+    if state and fits and phase is not None and (named or state != _DELETED):
+        left["state"] = state
+    if type(deployment) is dict and named and fits:
+        left["deployment"] = deployment
+
+
+def _save_right(right: Fields, left: Fields, save: Fields) -> None:
+    phase = right.get("phase")
+    if phase == "Deployed" and phase_of(left.get("state"), left.get("deployment")) != "Deployed":
+        save["phase"] = phase
+        _copy(right, save, "dgdName")
+    if phase == "Profiling":
+        _copy(right, save, "profilingPhase", "profilingJobName")
+    if right.get("deploymentInfo") is not None:
+        _copy(right, save, "deploymentInfo", "dgdName")
+
+
+def _copy(source: Fields, target: Fields, *names: str) -> None:
+    for name in names:
+        if source.get(name) not in (None, ""):
+            target[name] = source[name]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return (one or "") == (other or "")
+
+
+class Results:
+    """The graph that was found: a member of its own on the left, the selected one of the results on the right."""
+
+    left: tuple[str, ...] = ("generatedDeployment",)
+    right: tuple[str, ...] = ("profilingResults",)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Puts it among the results, beside the kept candidates."""
+        results: Fields = {}
+        if pareto := fields(kept.get("profilingResults")).get("pareto"):
+            results["pareto"] = pareto
+        if left.get("generatedDeployment") is not None:
+            results["selectedConfig"] = left["generatedDeployment"]
+        if results:
+            right["profilingResults"] = results
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Takes it out, and saves the candidates."""
+        results = fields(right.get("profilingResults"))
+        if results.get("selectedConfig") is not None:
+            left["generatedDeployment"] = results["selectedConfig"]
+        if results.get("pareto"):
+            save["profilingResults"] = {"pareto": results["pareto"]}
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The place on the left; candidates have none."""
+        return ROUTES.to_left(path)
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The mirror image."""
+        return ROUTES.to_right(path)
+
+    def rows(self) -> Iterator[Row]:
+        """The routes that are this lens's."""
+        return (row for row in ROUTES.rows() if row.left.startswith("gen") or row.right.startswith("profilingResults"))

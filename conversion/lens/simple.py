@@ -21,8 +21,8 @@ class Rename:
 
     def __init__(self, left: str, right: str, via: Struct | None = None) -> None:
         """`via` converts the value when it is an object; anything else is copied as it is."""
-        self.left = (left,)
-        self.right = (right,)
+        self.left: tuple[str, ...] = (left,)
+        self.right: tuple[str, ...] = (right,)
         self._from, self._to, self._via = left, right, via
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:

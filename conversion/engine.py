@@ -13,12 +13,13 @@ from conversion.lens.protocol import Context
 from conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
 
 if TYPE_CHECKING:
-    from conversion.kind import Kind
+    from conversion.kind import Kind, Legacy
     from conversion.lens.protocol import Fields
 
 GROUP: Final = "nvidia.com"
 TRIALS: Final = 64  # how often kept values may be tried one by one; an honest object needs a handful
 PARTS: Final = ("spec", "status")
+ANNOTATIONS: Final = ["metadata", "annotations"]  # the path of the one kept entry outside of spec and status: annotations left empty
 
 
 class Converted(NamedTuple):
@@ -39,16 +40,19 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     remembered, damaged = read(kind, annotations, rightward)
     name = str(metadata.get("name") or "")
     parts, saved = _run(kind, obj, remembered, rightward, name)
-    if remembered.kept:
-        parts = _restored(kind, parts, remembered.kept, rightward, name)
+    kept = [entry for entry in remembered.kept if entry[0] != ANNOTATIONS]
+    if kept:
+        parts = _restored(kind, parts, kept, rightward, name)
     back, _ = _run(kind, parts, _returning(saved), not rightward, name)
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
     if kind.legacy is not None:
-        older = due(kind.legacy, obj, remembered.legacy, rightward)
-        saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
+        saved.legacy = unlike(kind.legacy, keys(kind), annotations, parts, rightward)
+        older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
+    annotated = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
     rest = {name: value for name, value in obj.items() if name not in PARTS}
-    out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(kind, metadata, saved, damaged, older)}
+    blank = _blank(metadata) or next((entry[1:] for entry in remembered.kept if entry[0] == ANNOTATIONS), [])
+    out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(metadata, annotated, blank)}
     return Converted(out, tuple(damaged))
 
 
@@ -99,12 +103,46 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, nam
     return attempt(parts, kept)
 
 
-def _metadata(kind: Kind, metadata: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str]) -> Fields:
-    """The metadata of the converted object: reserved keys replaced, damaged texts set aside or back in their place."""
-    annotations: dict[str, Any] = dict(metadata.get("annotations") or {})
+def _older(
+    kind: Kind, legacy: Legacy, obj: Fields, parts: Fields, remembered: Remainder, saved: Remainder, rightward: bool
+) -> tuple[dict[str, str], Remainder]:
+    """The annotations of older operators, and the remainder, which is dropped where they say it all and the object had none before."""
+    fresh = legacy.write(obj, rightward)
+    if not remembered.legacy:
+        return fresh, saved
+    written, name = write(kind, saved), str((obj.get("metadata") or {}).get("name") or "")
+
+    def home(texts: dict[str, str], alone: bool) -> Fields:
+        spec = saved.spec if kind.spec_key in written and not alone else None
+        status = saved.status if kind.status_key in written and not alone else None
+        spec, status = legacy.read(texts, not rightward, spec, status)
+        return _run(kind, parts, Remainder(spec or {}, status or {}), not rightward, name)[0]
+
+    older = due(fresh, remembered.legacy, legacy.keys)
+    if older != fresh and not identical(home(older, alone=False), home(fresh, alone=False)):
+        older = fresh  # a text that says something now would be an edit that nobody made
+    had_none = any(had[0] == kind.spec_key for had in remembered.legacy)
+    if had_none and not saved.legacy and identical(home(older, alone=True), {part: obj[part] for part in PARTS if part in obj}):
+        saved = Remainder()
+    return older, saved
+
+
+def _blank(metadata: Fields) -> list[Any]:
+    """The annotations of an object that says that it has none, by `{}` or null; nothing where they are simply absent."""
+    return [metadata["annotations"]] if "annotations" in metadata and not metadata["annotations"] else []
+
+
+def _annotated(
+    kind: Kind, before: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str], *, blank: list[Any]
+) -> dict[str, Any]:
+    """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place."""
+    annotations: dict[str, Any] = dict(before)
     for key in (*keys(kind), *(kind.legacy.keys if kind.legacy else ())):
         annotations.pop(key, None)
     written = write(kind, saved)
+    if blank and (written or older):
+        saved.kept.append([ANNOTATIONS, *blank])
+        written = write(kind, saved)
     for key in [key for key in annotations if key.startswith(ASIDE)]:
         home = PREFIX + key.removeprefix(ASIDE)
         if home in keys(kind) and home not in written and home not in damaged:
@@ -113,7 +151,12 @@ def _metadata(kind: Kind, metadata: Fields, saved: Remainder, damaged: dict[str,
         annotations[aside_key(key)] = text
     annotations.update(older)
     annotations.update(written)
+    return annotations
+
+
+def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:
+    """The metadata of the converted object; where no annotation is left, the author's way of saying so comes back."""
     out = {name: value for name, value in metadata.items() if name != "annotations"}
-    if annotations or metadata.get("annotations") == {}:
-        out["annotations"] = annotations
+    if annotations or (blank and blank[0] in ({}, None)):
+        out["annotations"] = annotations or blank[0]
     return out

@@ -6,6 +6,7 @@ under a key of our own, never dropped.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -117,7 +118,10 @@ def write(kind: Kind, saved: Remainder) -> dict[str, str]:
 
 def text_of(value: Any) -> str:
     """Compact JSON with sorted keys: the same meaning has the same bytes."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # nested deeper than 254 levels, or an integer beyond 64 bits (from YAML, on the command line)
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def aside_key(key: str) -> str:

@@ -1,0 +1,124 @@
+"""The recorded conversions of the Go operator 1.2: ours agree, or are listed with the quirk that we heal and shown to lose nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from conversion.kinds import KINDS
+from conversion.lens.protocol import ConversionError
+from tests.golden.corpus import cases, compare
+from tests.laws.laws import away, home, live, reserved, violations
+
+pytestmark = pytest.mark.golden
+
+SKIPS = Path(__file__).with_name("conversion-skips.txt")
+MOST_SKIPPED = 0.02  # of the compared cases
+
+
+class Case(NamedTuple):
+    """A recorded conversion; `origin` is the object that an unedited way back started from, which always counts as agreeing."""
+
+    id: str
+    object: dict[str, Any]
+    desired: str
+    expect: dict[str, Any]
+    origin: dict[str, Any] | None
+
+    @property
+    def what(self) -> str:
+        """Kind and direction, as compare.py prints them."""
+        return f"{self.object['kind']} to {self.desired}"
+
+
+def _cases() -> Iterator[Case]:
+    first: dict[str, Any] = {}
+    for case in cases("golden.ndjson.gz", "convert"):
+        if not case["id"].endswith(("-back", "-again")):
+            first = case
+        returning = case["id"] == first["id"] + "-back" and not case.get("edited")
+        yield Case(case["id"], case["object"], case["desired"], case["expect"], first["object"] if returning else None)
+
+
+@cache
+def _recorded() -> list[Case]:
+    return list(_cases())
+
+
+@cache
+def _compared() -> list[Case]:
+    return [case for case in _recorded() if not case.expect.get("failed")]
+
+
+@cache
+def _listed() -> dict[str, tuple[str, str]]:
+    """Quirk and reason by case id."""
+    lines = [line for line in SKIPS.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    found = [line.split(maxsplit=2) for line in lines]
+    assert all(len(parts) == 3 and re.fullmatch(r"Q\d{1,2}", parts[1]) for parts in found), "a line is `id Q-number reason`"
+    listed = {id_: (quirk, reason) for id_, quirk, reason in found}
+    assert len(listed) == len(lines), "an id is listed once"
+    return listed
+
+
+def _difference(case: Case) -> str:
+    got = away(case.object, case.desired)
+    if case.origin is not None and got == case.origin:
+        return ""
+    theirs = compare()
+    found = list(theirs.diff_converted(theirs.normalise(got), theirs.normalise(case.expect["object"])))
+    return "; ".join(found[:3])
+
+
+@cache
+def _differing() -> dict[str, str]:
+    return {case.id: found for case in _compared() if (found := _difference(case))}
+
+
+WHAT = [f"{kind} to nvidia.com/{version}" for kind in sorted(KINDS) for version in ("v1alpha1", "v1beta1")]
+
+
+@pytest.mark.parametrize("what", WHAT)
+def test_conversions_agree_or_are_listed(what: str) -> None:
+    """Live fields equal what Go gave, zero values aside; annotations hold at least what Go wrote."""
+    mine = {case.id for case in _compared() if case.what == what}
+    wrong = {id_: found for id_, found in _differing().items() if id_ in mine and id_ not in _listed()}
+    assert mine, "no case is of this kind and direction"
+    assert not wrong, f"{len(wrong)} of {len(mine)} differ:\n" + "\n".join(f"{id_}: {found}" for id_, found in list(wrong.items())[:25])
+
+
+def test_every_recorded_conversion_is_compared() -> None:
+    assert {case.what for case in _recorded()} == set(WHAT)
+
+
+def test_the_list_of_differences_is_short_and_current() -> None:
+    """A listed case that agrees is taken off the list, so the list says what differs today."""
+    assert len(_listed()) < MOST_SKIPPED * len(_compared())
+    assert sorted(_listed().keys() - _differing().keys()) == []
+
+
+def test_listed_differences_obey_the_laws() -> None:
+    """Where we differ, there and back is exact; in the cases with an edit half-way, that is the edit surviving its way back."""
+    listed = [case for case in _compared() if case.id in _listed()]
+    wrong = {case.id: found for case in listed if (found := violations(case.object))}
+    assert wrong == {}
+
+
+def test_every_recorded_object_goes_there_and_back() -> None:
+    """Also the edited ones, which carry the remainder that Go wrote before the edit, and those that Go could not read."""
+    wrong = []
+    for case in _recorded():
+        try:
+            back = home(away(case.object, case.desired), case.object)
+        except ConversionError as error:
+            if not case.expect.get("failed"):
+                wrong.append(f"{case.id}: {error}")
+            continue
+        if live(back) != live(case.object) or (not reserved(case.object) and back != case.object):
+            wrong.append(case.id)
+    assert not wrong, f"{len(wrong)} of {len(_recorded())}: {wrong[:40]}"

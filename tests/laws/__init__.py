@@ -1,0 +1,1 @@
+"""The laws of conversion, checked on objects generated from the schemas."""

@@ -1,0 +1,34 @@
+"""How many objects the laws are tried on, and from which seed: few at a desk, ten thousand a kind and direction in CI."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any, Final
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, Phase
+
+SEED: Final = int(os.environ.get("LAWS_SEED") or secrets.randbits(32))
+EXAMPLES: Final = int(os.environ.get("LAWS_EXAMPLES") or (10_000 if os.environ.get("CI") else 200))
+
+# No deadline: nothing here is timed. No database: a counterexample that matters becomes an explicit one in examples.py.
+SETTINGS: Final = hypothesis.settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    phases=(Phase.explicit, Phase.generate, Phase.shrink),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Says how to run the same objects again."""
+    return f"laws of conversion: LAWS_SEED={SEED} LAWS_EXAMPLES={EXAMPLES}"
+
+
+def lawful(test: Any) -> Any:
+    """Gives a property the run's seed and number of examples."""
+    return hypothesis.seed(SEED)(SETTINGS(test))

@@ -1,0 +1,228 @@
+"""The laws of conversion as plain functions: each says what an object breaks, and nothing when it holds. No generating here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import orjson
+
+from conversion.difference import identical
+from conversion.engine import convert
+from conversion.kind import LEFT, RIGHT
+from conversion.kinds import KINDS
+from conversion.remainder import KEPT
+
+Object = dict[str, Any]
+Law = Callable[[Object, Object], Iterator[str]]
+GROUP: Final = "nvidia.com/"
+SHORTS: Final = ("dgd", "dcd", "dgdr", "dgdsa")
+# The keys that the Go operator reserves for requests beside the two main ones (spec/conversion.md 9.5).
+LEGACY: Final = (
+    "enable-gpu-discovery",
+    "profiling-config",
+    "config-map-ref",
+    "output-pvc",
+    "deployment-overrides",
+    "status-backend",
+    "profiling-results",
+    "deployment-status",
+    "profiling-job-name",
+)
+RESERVED: Final = {f"{GROUP}{short}-{part}" for short in SHORTS for part in ("spec", "status")} | {f"{GROUP}dgdr-{name}" for name in LEGACY}
+
+
+def version_of(obj: Object) -> str:
+    """The version that an object is in, without its group."""
+    return str(obj["apiVersion"]).rpartition("/")[2]
+
+
+def other(version: str) -> str:
+    """The version that a conversion goes to."""
+    return LEFT if version == RIGHT else RIGHT
+
+
+def away(obj: Object, desired: str = "") -> Object:
+    """The object in the other version (or the desired one, with or without its group)."""
+    version = desired.rpartition("/")[2] or other(version_of(obj))
+    return convert(KINDS[obj["kind"]], obj, version).object
+
+
+def home(converted: Object, origin: Object) -> Object:
+    """A converted object, brought back to the version of the one it came from."""
+    return away(converted, version_of(origin))
+
+
+def reserved(obj: Object) -> dict[str, Any]:
+    """The annotations under keys that conversion uses itself."""
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    return {key: text for key, text in annotations.items() if key in RESERVED or key.startswith(GROUP + "dynamo-webhooks-aside.")}
+
+
+def live(obj: Object) -> Object:
+    """What an object says without its remainder: everything but the reserved annotations."""
+    metadata = dict(obj.get("metadata") or {})
+    annotations = {key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in reserved(obj)}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**obj, "metadata": metadata}
+
+
+def said(obj: Object) -> Object:
+    """Spec and status, as far as they are there."""
+    return {part: obj[part] for part in ("spec", "status") if part in obj}
+
+
+def different(have: Any, want: Any) -> str:
+    """How two JSON values differ, in a few words; nothing when they are the same JSON."""
+    if identical(have, want):
+        return ""
+    path, one, two = _first(have, want, ())
+    return f"at {'.'.join(map(str, path))}: {_short(one)}, should be {_short(two)}"
+
+
+def _first(have: Any, want: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:
+    if type(have) is dict and type(want) is dict and have.keys() == want.keys():
+        key = next(key for key in want if not identical(have[key], want[key]))
+        return _first(have[key], want[key], (*path, key))
+    if type(have) is list and type(want) is list and len(have) == len(want):
+        index = next(index for index, value in enumerate(want) if not identical(have[index], value))
+        return _first(have[index], want[index], (*path, index))
+    return path, have, want
+
+
+def _short(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()[:300]
+
+
+def there_and_back(obj: Object, _: Object) -> Iterator[str]:
+    """Brings everything home, metadata included. A usable remainder is used up on the way, so only the rest is compared where one was."""
+    back = home(away(obj), obj)
+    consumed = bool(reserved(obj)) and not identical(reserved(back), reserved(obj))
+    if found := different(live(back), live(obj)) if consumed else different(back, obj):
+        yield found
+
+
+def edits_survive(obj: Object, edited: Object) -> Iterator[str]:
+    """What the far side says after an edit survives the way back and forth, with the stale remainder left in place.
+
+    `edited` is an object of the far version that carries the remainder of `obj`.
+    """
+    again = away(home(edited, obj), version_of(edited))
+    if found := different(live(again), live(edited)):
+        yield found
+
+
+def silent_remainder(obj: Object, _: Object) -> Iterator[str]:
+    """Dropping the remainder changes nothing that live members say: with and without, the object that came home says the same."""
+    converted = away(obj)
+    with_it, without = live(home(converted, obj)), live(home(live(converted), obj))
+    if found := different(said(live(away(without))), said(live(away(with_it)))):
+        yield found
+
+
+def inputs_unchanged(obj: Object, _: Object) -> Iterator[str]:
+    """Nothing of an input is changed, on the way there or back."""
+    before = copy.deepcopy(obj)
+    converted = away(obj)
+    if found := different(obj, before):
+        yield found
+    before = copy.deepcopy(converted)
+    home(converted, obj)
+    if found := different(converted, before):
+        yield f"going back: {found}"
+
+
+def same_bytes(obj: Object, _: Object) -> Iterator[str]:
+    """Converting twice gives the same bytes, and so does converting an equal object whose members stand in another order."""
+    first = orjson.dumps(away(obj), option=orjson.OPT_SORT_KEYS)
+    if first != orjson.dumps(away(copy.deepcopy(obj)), option=orjson.OPT_SORT_KEYS):
+        yield "twice gives other bytes"
+    if first != orjson.dumps(away(_reordered(obj)), option=orjson.OPT_SORT_KEYS):
+        yield "the order of members shows"
+
+
+def _reordered(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _reordered(value[key]) for key in sorted(value, reverse=True)}
+    return [_reordered(item) for item in value] if type(value) is list else value
+
+
+def nothing_left_over(obj: Object, _: Object) -> Iterator[str]:
+    """No annotation is left on an object that came home, and none of our own members is written where nothing would be lost."""
+    if reserved(obj):
+        return
+    converted = away(obj)
+    if left := reserved(home(converted, obj)):
+        yield f"left over: {sorted(left)}"
+    if identical(said(home(live(converted), obj)), said(obj)):
+        for key, text in reserved(converted).items():
+            if key.endswith("-spec") and KEPT in orjson.loads(text):
+                yield f"{key} keeps what would come home anyway: {_short(orjson.loads(text)[KEPT])}"
+
+
+def shape_kept(obj: Object, _: Object) -> Iterator[str]:
+    """Kind, name and metadata stay, the version is the desired one, metadata is there, and no part appears or vanishes."""
+    converted = away(obj)
+    if converted.get("apiVersion") != GROUP + other(version_of(obj)) or converted.get("kind") != obj["kind"]:
+        yield f"{converted.get('apiVersion')} {converted.get('kind')}"
+    if type(converted.get("metadata")) is not dict:
+        yield "no metadata"
+    elif found := different(live(converted)["metadata"], live(obj)["metadata"]):
+        yield f"metadata: {found}"
+    if converted.keys() - {"metadata"} - _told(obj) != obj.keys() - {"metadata"}:
+        yield f"members {sorted(converted)} of {sorted(obj)}"
+
+
+def _told(obj: Object) -> set[str]:
+    # a whole request, one that names its model, has a state although nobody wrote it: Pending, as the Go operator says, too
+    spec = obj.get("spec")
+    whole = obj["kind"] == "DynamoGraphDeploymentRequest" and type(spec) is dict and spec.get("model") is not None
+    return {"status"} - obj.keys() if whole else set()
+
+
+def elements_alone(obj: Object, _: Object) -> Iterator[str]:
+    """A graph's parts convert as they do alone: each service or component gives what it gives in a graph of its own."""
+    if obj["kind"] != "DynamoGraphDeployment" or reserved(obj) or type(obj.get("spec")) is not dict:
+        return
+    named = by_name(obj)
+    if named is None:
+        return
+    whole = by_name(away(obj)) or {}
+    for name, part in named.items():
+        member = {"services": {name: part}} if version_of(obj) == LEFT else {"components": [part]}
+        alone = by_name(away({**obj, "spec": member})) or {}
+        if found := different(whole.get(name), alone.get(name)):
+            yield f"{name}: {found}"
+
+
+def by_name(graph: Object) -> Object | None:
+    """The services or components of a graph by name; None where they have none to go by."""
+    spec = graph.get("spec") or {}
+    if version_of(graph) == LEFT:
+        services = spec.get("services") or {}
+        return services if type(services) is dict else None
+    parts = spec.get("components") or []
+    if type(parts) is not list or any(type(part) is not dict or type(part.get("name")) is not str for part in parts):
+        return None
+    return {part["name"]: part for part in parts}
+
+
+ALONE: Final[tuple[Law, ...]] = (
+    there_and_back,
+    silent_remainder,
+    inputs_unchanged,
+    same_bytes,
+    nothing_left_over,
+    shape_kept,
+    elements_alone,
+)
+
+
+def violations(obj: Object, edited: Object | None = None) -> list[str]:
+    """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the law of edits."""
+    found = [f"{law.__name__}: {text}" for law in ALONE for text in law(obj, obj)]
+    if edited is not None:
+        found += [f"edits_survive: {text}" for text in edits_survive(obj, edited)]
+    return found

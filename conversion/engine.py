@@ -43,11 +43,11 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     kept = [entry for entry in remembered.kept if entry[0] != ANNOTATIONS]
     if kept:
         parts = _restored(kind, parts, kept, rightward, name)
-    back, _ = _run(kind, parts, _returning(saved), not rightward, name)
+    back, again = _run(kind, parts, _returning(saved), not rightward, name)
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
     if kind.legacy is not None:
-        saved.legacy = unlike(kind.legacy, keys(kind), annotations, parts, rightward)
+        saved.legacy = unlike(kind.legacy, keys(kind) if again.spec or again.status else (), annotations, parts, rightward)
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
     annotated = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
     rest = {name: value for name, value in obj.items() if name not in PARTS}

@@ -16,23 +16,31 @@ if TYPE_CHECKING:
 Had: TypeAlias = list[Any]
 
 
-def due(legacy: Legacy, source: Fields, remembered: list[Had], rightward: bool) -> dict[str, str]:
-    """The annotations for the converted object; where nothing changed since it left home, those that it had then."""
-    out = legacy.write(source, rightward)
+def due(fresh: dict[str, str], remembered: list[Had], keys: tuple[str, ...]) -> dict[str, str]:
+    """The annotations for the converted object: `fresh` ones, and where nothing changed since it left home, those that it had then."""
+    out = dict(fresh)
     for key, had, mark in remembered:
-        if key in legacy.keys and _mark(out.get(key)) == mark:
+        if key in keys and _mark(fresh.get(key)) == mark:
             out.pop(key, None)
             if had is not None:
                 out[key] = had
     return out
 
 
-def unlike(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
-    """How the annotations of an object differ from those that it would get when its converted `parts` come home."""
+def unlike(legacy: Legacy, mains: tuple[str, ...], annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
+    """How the annotations of an object differ from those that it would get when its converted `parts` come home.
+
+    An object that has older annotations and none of the `mains` (those that it would come home with) is remembered as such, by an entry
+    for the first of these.
+    """
     written = legacy.write(parts, not rightward)
-    if not written and not any(key in annotations for key in legacy.keys):
+    present = any(key in annotations for key in legacy.keys)
+    if not written and not present:
         return []
-    return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
+    found = [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
+    if mains and present and not any(key in annotations for key in mains):
+        found.append([mains[0], None, ""])
+    return found
 
 
 def well_formed(value: Any) -> bool:

@@ -12,7 +12,7 @@ import orjson
 from api.decode import decoder
 from conversion.kind import LEFT, PREFIX, Legacy
 from conversion.remainder import text_of
-from conversion.request_blob import fields
+from conversion.request_blob import fields, project
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
@@ -46,7 +46,7 @@ def read(annotations: Fields, rightward: bool, spec: Fields | None, status: Fiel
 def _read_spec(texts: dict[str, str]) -> Fields | None:
     spec: Fields = {}
     profiling: Fields = {
-        "config": _object(texts.get(CONFIG)),
+        "config": _rest(_object(texts.get(CONFIG))),
         "configMapRef": _object(texts.get(CONFIG_MAP)),
         "outputPVC": texts.get(OUTPUT),
     }
@@ -65,11 +65,19 @@ def _read_status(texts: dict[str, str]) -> Fields | None:
     status: Fields = {name: texts[key] for name, key in (("backend", BACKEND), ("profilingResults", RESULTS)) if key in texts}
     found = _object(texts.get(DEPLOYMENT)) or {}
     state, deployment = found.pop("requestState", None) or "", found
+    if not deployment.get("state"):
+        deployment.pop("state", None)  # it is written always, so an empty one says nothing
     if deployment.get("name") and state in _STATES and decoder(_KIND, LEFT)({"status": {"deployment": deployment}}) == ():
         status["deployment"] = deployment
         if state:
             status["state"] = state
     return status or None
+
+
+def _rest(blob: Fields | None) -> Fields | None:
+    """What of an older blob the sections of the right side don't say; an empty blob stays one."""
+    rest = project(blob, {}, {}) if blob else blob
+    return rest if rest or not blob else None
 
 
 def _typed(spec: Fields) -> bool:

@@ -25,8 +25,9 @@ def ingress_host_format(at: At) -> Hits:
     """An ingress host is no host name.
 
     Why
-        The operator writes prefix, host and suffix into an Ingress as one name. Kubernetes refuses that Ingress unless the name is made of
-        lower-case letters, digits, dots and inner dashes, and the component is never reached.
+        The operator writes prefix, host and suffix into an Ingress or an Istio VirtualService as one name. Such an object is refused unless
+        the name is made of letters, digits, dots and inner dashes (for an Ingress in lower case), and the component is never reached. A
+        host for which neither is made is not looked at.
 
     Fix
         Write a plain host name without scheme, port or path. A leading `*` label is allowed.
@@ -37,7 +38,7 @@ def ingress_host_format(at: At) -> Hits:
           services:
             frontend:
               componentType: frontend
-              ingress: {enabled: true, host: "https://chat"}  # expect
+              ingress: {enabled: true, ingressControllerClassName: nginx, host: "https://chat"}  # expect
         ```
         ```yaml
         spec:
@@ -46,6 +47,7 @@ def ingress_host_format(at: At) -> Hits:
               componentType: frontend
               ingress:
                 enabled: true
+                useVirtualService: true
                 host: " "  # expect
         ```
         ```yaml
@@ -53,7 +55,7 @@ def ingress_host_format(at: At) -> Hits:
           services:
             frontend:
               componentType: frontend
-              ingress: {enabled: true, hostPrefix: team_a-, host: chat}  # expect
+              ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team_a-, host: chat}  # expect
         ```
 
     Good
@@ -62,16 +64,23 @@ def ingress_host_format(at: At) -> Hits:
           services:
             frontend:
               componentType: frontend
-              ingress: {enabled: true, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
+              ingress: {enabled: true, ingressControllerClassName: nginx, hostPrefix: team-a-, host: chat, hostSuffix: example.com}
             other:
               componentType: frontend
-              ingress: {enabled: true, host: "*.chat"}
+              ingress: {enabled: true, ingressControllerClassName: nginx, host: "*.chat"}
+            neither:
+              componentType: frontend
+              ingress: {enabled: true, host: Chat_Room}
         ```
     """
     ingress = at.value["ingress"]
-    if enabled(ingress) and ingress.get("host"):
-        host = (ingress.get("hostPrefix") or "") + ingress["host"]
-        if len(host) > _LONGEST or not _HOST.fullmatch(host):
-            behind = " behind the hostPrefix" if ingress.get("hostPrefix") else ""
-            text = f'must be a host name in lower case of at most {_LONGEST} characters{behind}, got "{host}"'
-            yield at.invalid("ingress.host", ingress["host"], text)
+    of_ingress = bool(ingress.get("ingressControllerClassName"))
+    if not enabled(ingress) or not ingress.get("host") or not (of_ingress or ingress.get("useVirtualService")):
+        return
+    host = (ingress.get("hostPrefix") or "") + ingress["host"]
+    # Istio takes capital letters
+    if len(host) > _LONGEST or not _HOST.fullmatch(host if of_ingress else host.lower()):
+        behind = " behind the hostPrefix" if ingress.get("hostPrefix") else ""
+        case = " in lower case" if of_ingress else ""
+        text = f'must be a host name{case} of at most {_LONGEST} characters{behind}, got "{host}"'
+        yield at.invalid("ingress.host", ingress["host"], text)

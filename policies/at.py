@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from api.paths import MISSING, Path, lookup
+from api.paths import MISSING, Key, Path, lookup
 from policies.edit import Edit
 from policies.finding import Cause, Finding, Level, Scalar
 
@@ -30,20 +30,27 @@ class At:
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
     """
 
-    __slots__ = ("path", "review", "rule", "value")
+    __slots__ = ("_last", "_steps", "review", "rule", "value")
 
     rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
 
-    def __init__(self, review: Review, path: Path, value: Any) -> None:
-        """Made by the evaluator, and by nobody else."""
+    def __init__(self, review: Review, steps: Path, last: str | int | None, value: Any) -> None:
+        """Made by the evaluator, and by nobody else; `last` is the map key or index behind the steps, None where there is none."""
         self.review = review
-        self.path = path
         self.value = value
+        self._steps = steps
+        self._last = last
+
+    @property
+    def path(self) -> Path:
+        """Where the place lies; made only when somebody asks, since most places are fine."""
+        last = self._last
+        return self._steps if last is None else (*self._steps, Key(last) if isinstance(last, str) else last)
 
     @property
     def name(self) -> str:
         """The last step of the path: the service's name for `spec.services.*`."""
-        return str(self.path[-1]) if self.path else ""
+        return str(path[-1]) if (path := self.path) else ""
 
     @property
     def old(self) -> Any:

@@ -21,6 +21,7 @@ _DOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = range(-(2**63), 2**63)
+_MOST_DIGITS: Final = 19  # of a number in that range
 
 
 def is_domain(text: str) -> bool:
@@ -35,9 +36,12 @@ def is_label(text: str) -> bool:
 
 def whole_number(text: str) -> int | None:
     """Parses R-INT: a signed 64-bit integer in plain digits; None for anything else."""
-    if not _WHOLE.fullmatch(text) or len(text) > 4096:
+    if not _WHOLE.fullmatch(text):
         return None
-    number = int(text)
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _MOST_DIGITS:  # too large whatever they are, and long texts take Python long
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if number in _INT64 else None
 
 
@@ -86,6 +90,14 @@ def off_grove(at: At) -> str:
             return "Grove is switched off in the operator"
         return f'the annotation {GROVE_OPT_OUT} is "{at.review.annotations[GROVE_OPT_OUT]}"'
     return "" if at.fact("grove") else "Grove is switched off in the operator"
+
+
+def owning_graph(review: Review) -> str | None:
+    """The name of the graph that a component was made of, which may be empty; None when it stands alone."""
+    for owner in review.metadata.get("ownerReferences") or ():
+        if owner and owner.get("kind") == "DynamoGraphDeployment":
+            return owner.get("name") or ""
+    return None
 
 
 def services(review: Review) -> dict[str, Fields]:

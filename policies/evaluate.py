@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from api.paths import MISSING, Key, Path, lookup
+from api.paths import MISSING, Path, lookup
 from policies.at import At, fault, not_evaluated
 from policies.catalogue import rules
+from policies.domain import owning_graph
 from policies.edit import Edit
 from policies.facts import UnknownFactError
 from policies.finding import Finding, Level
 from policies.review import CURRENT, UPDATE, Fields, Review
-from policies.rule import Rule
+from policies.rule import DCD, Rule
 
 _LOG: Final = logging.getLogger("policies")
 
-Places = Callable[[Fields], Iterable[tuple[Path, Any]]]
-Check = Callable[[At], Iterable[Any]]
-# field -> (the value it must have, or None; whether this field alone wakes the rule; the rule; its check)
-Keyed = dict[str, tuple[tuple[str | None, bool, Rule, Check], ...]]
-Group = tuple[Places, tuple[tuple[Rule, Check], ...], Keyed]
+# what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
+Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
+
+
+# rules about what a place is a part of, asked once when all places were visited: {rule: (its places, its steps)}
+Above = dict[Rule, tuple[Places, Path]]
+
+
+# What one field of a place wakes: rules by being there, rules (and rules above) with that very value, rules that another field of the
+# place may have woken already, rules above. Bare tuples, because they are unpacked for every field of every request.
+Woken = tuple[tuple[Rule, ...], dict[object, tuple[tuple[Rule, ...], Above]] | None, tuple[Rule, ...], Above]
+
+
+class _Group(NamedTuple):
+    """All rules that look at the places of one selector."""
+
+    steps: Path
+    places: Places
+    always: tuple[Rule, ...]
+    keyed: dict[str, Woken]
 
 
 def evaluate(review: Review) -> list[Finding]:
@@ -35,8 +51,11 @@ def evaluate(review: Review) -> list[Finding]:
     findings = _collect(review, _plan(review.profile, review.kind, review.operation, False))
     if not findings:
         return findings
-    if review.operation == UPDATE and review.profile == CURRENT and review.old is not None:
-        findings = _ratchet(review, review.old, findings)
+    if review.profile == CURRENT:
+        if review.kind == DCD and owning_graph(review) is not None:
+            findings = _of_a_graph(findings)
+        if review.operation == UPDATE and review.old is not None:
+            findings = _ratchet(review, review.old, findings)
     findings.sort(key=_place)
     return findings
 
@@ -52,40 +71,50 @@ def edits(review: Review) -> list[Edit]:
     return [found for found in _collect(review, plan) if isinstance(found, Edit)]
 
 
-def _collect(review: Review, plan: tuple[Group, ...]) -> list[Any]:
-    """Asks every rule that can fire. This is the hot path of the server: a good graph costs a few dozen calls and nothing else."""
+def _collect(review: Review, plan: tuple[_Group, ...]) -> list[Any]:
+    """Asks every rule that can fire. This is the hot path of the server: a good graph costs two dozen calls and nothing else."""
     found: list[Any] = []
+    above: Above = {}
     obj = review.object
-    for places, always, keyed in plan:
-        for path, value in places(obj):
-            at = At(review, path, value)
-            for rule, check in always:
-                at.rule = rule
-                try:
-                    found.extend(check(at))
-                except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
-                    found.append(_instead(rule, path, error))
-            if keyed and type(value) is dict:
-                _ask_woken(at, value, keyed, found)
+    for steps, places, always, keyed in plan:
+        for step, value in places(obj):
+            if value is None:
+                continue
+            asked = _awake(value, always, keyed, above) if keyed and type(value) is dict else always
+            if asked:
+                _ask(asked, At(review, steps, step, value), found)
+    for rule, (places, steps) in above.items():
+        for step, value in places(obj):
+            _ask((rule,), At(review, steps, step, value), found)
     return found
 
 
-def _ask_woken(at: At, value: Fields, keyed: Keyed, found: list[Any]) -> None:
-    asked: list[Rule] = []
+def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above: Above) -> list[Rule]:
+    """The rules that the fields of a place wake; null fields are absent ones."""
+    asked = list(always)
     for key, content in value.items():
-        woken = keyed.get(key)
-        if woken is None or content is None:
+        if key not in keyed or content is None:
             continue
-        for wanted, once, rule, check in woken:
-            if (wanted is not None and content != wanted) or (not once and rule in asked):
-                continue
-            if not once:
-                asked.append(rule)
-            at.rule = rule
-            try:
-                found.extend(check(at))
-            except Exception as error:  # noqa: BLE001 - as above
-                found.append(_instead(rule, at.path, error))
+        rules, by_value, shared, higher = keyed[key]
+        asked += rules
+        if by_value is not None and content in by_value:
+            more, higher_still = by_value[content]
+            asked += [rule for rule in more if rule not in asked]
+            above.update(higher_still)
+        if shared:
+            asked += [rule for rule in shared if rule not in asked]
+        if higher:
+            above.update(higher)
+    return asked
+
+
+def _ask(asked: Iterable[Rule], at: At, found: list[Any]) -> None:
+    for rule in asked:
+        at.rule = rule
+        try:
+            found += rule.check(at)
+        except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
+            found.append(_instead(rule, at.path, error))
 
 
 def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
@@ -94,6 +123,14 @@ def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
         return not_evaluated(rule, path, error.fact)
     _LOG.error("rule %s raised", rule.name, exc_info=error)
     return fault(rule, path, error)
+
+
+def _of_a_graph(findings: list[Finding]) -> list[Finding]:
+    """Drops what only profile current refuses in a component that the operator makes of a graph.
+
+    New graphs were held to those rules themselves. An older one, whose author nobody asks now, must go on getting its components.
+    """
+    return [finding for finding in findings if finding.rule.profile != CURRENT or finding.level is Level.WARNING]
 
 
 def _ratchet(review: Review, old: Fields, findings: list[Finding]) -> list[Finding]:
@@ -123,22 +160,52 @@ def _place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 
 
 @cache
-def _plan(profile: str, kind: str, operation: str, defaults: bool) -> tuple[Group, ...]:
+def _plan(profile: str, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
     """The rules that can fire, grouped by selector and by the field that wakes them, so that absent fields cost nothing."""
-    groups: dict[str, tuple[list[tuple[Rule, Check]], dict[str, list[tuple[str | None, bool, Rule, Check]]]]] = {}
+    always: dict[str, list[Rule]] = {}
+    sleeping: dict[str, dict[str, list[tuple[str, Rule, bool]]]] = {}
     for rule in rules(profile):
         if rule.is_default is not defaults or kind not in rule.where or operation not in rule.on:
             continue
-        always, keyed = groups.setdefault(rule.where[kind], ([], {}))
+        selector = rule.where[kind]
         if not rule.when:
-            always.append((rule, rule.check))
+            always.setdefault(selector, []).append(rule)
         for field in rule.when:
             key, _, wanted = field.partition("=")
-            keyed.setdefault(key, []).append((wanted or None, len(rule.when) == 1, rule, rule.check))
+            inner, below, key_below = key.rpartition(".*.")
+            place = ".".join(filter(None, (selector, inner, "*"))) if below else selector
+            sleeping.setdefault(place, {}).setdefault(key_below, []).append((wanted, rule, bool(below)))
     return tuple(
-        (_places(selector), tuple(always), {key: tuple(woken) for key, woken in keyed.items()})
-        for selector, (always, keyed) in groups.items()
+        _Group(
+            _steps(selector),
+            _places(selector),
+            tuple(always.get(selector, ())),
+            {key: _woken(kind, entries) for key, entries in sleeping.get(selector, {}).items()},
+        )
+        for selector in dict.fromkeys((*always, *sleeping))
     )
+
+
+def _woken(kind: str, entries: list[tuple[str, Rule, bool]]) -> Woken:
+    """Compiles what a field wakes from (the value it must have, the rule, whether the rule is one above)."""
+    by_value: dict[object, tuple[tuple[Rule, ...], Above]] = {}
+    for value, _, _ in entries:
+        if value:
+            by_value[True if value == "true" else value] = _wakes(kind, entries, value)
+    rules, above = _wakes(kind, entries, "")
+    alone, shared = (tuple(rule for rule in rules if (len(rule.when) == 1) is only) for only in (True, False))
+    return alone, by_value or None, shared, above
+
+
+def _wakes(kind: str, entries: list[tuple[str, Rule, bool]], value: str) -> tuple[tuple[Rule, ...], Above]:
+    here = tuple(rule for wanted, rule, above in entries if wanted == value and not above)
+    return here, {
+        rule: (_places(rule.where[kind]), _steps(rule.where[kind])) for wanted, rule, above in entries if wanted == value and above
+    }
+
+
+def _steps(selector: str) -> Path:
+    return tuple(step for step in selector.split(".") if step not in ("", "*"))
 
 
 def _places(selector: str) -> Places:
@@ -147,37 +214,19 @@ def _places(selector: str) -> Places:
 
     A null entry is one for the rule `service-null`, which looks at the map as a whole; all others never meet one.
     """
-    if selector.endswith(".*"):
-        return _entries(tuple(selector[:-2].split(".")))
-    steps = tuple(selector.split(".")) if selector else ()
+    steps = _steps(selector)
     if steps == ("spec",):
-        return lambda obj: ((steps, obj.get("spec") or {}),)
+        return lambda obj: ((None, obj.get("spec") or {}),)
+    entries = selector.endswith("*")
 
-    def one(obj: Fields) -> Iterator[tuple[Path, Any]]:
+    def found(obj: Fields) -> Iterable[tuple[str | int | None, Any]]:
         value: Any = obj
         for step in steps:
             value = value.get(step)
             if value is None:
-                return
-        yield steps, value
+                return ()
+        if entries:
+            return value.items() if isinstance(value, dict) else enumerate(value)
+        return ((None, value),)
 
-    return one
-
-
-def _entries(steps: Path) -> Places:
-    def each(obj: Fields) -> Iterator[tuple[Path, Any]]:
-        value: Any = obj
-        for step in steps:
-            value = value.get(step)
-            if value is None:
-                return
-        if isinstance(value, dict):
-            for key, entry in value.items():
-                if entry is not None:
-                    yield (*steps, Key(key)), entry
-        else:
-            for index, entry in enumerate(value):
-                if entry is not None:
-                    yield (*steps, index), entry
-
-    return each
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from api.paths import Key, Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _USUAL: Final = "nvidia.com/gpu"  # what `resources.*.gpu` counts where no gpuType says otherwise
 _NOWHERE: Final[Path] = ("resources", "limits", "gpu")  # where one would write a number that is missing
+_REMEMBERED: Final = 32  # characters; a cache must not hold megabytes of what a client sends
 _LISTS: Final = ("limits", "requests")  # the first that names a GPU decides
 
 
@@ -72,7 +74,16 @@ def gpu_count_1_2(component: Fields) -> Gpus:
 
 def is_plain(text: str) -> bool:
     """Whether a text in `resources` is a quantity; unlike those of a container these are never trimmed."""
-    return (text.isascii() and text.isdigit()) or (is_quantity(text) and text == text.strip())
+    return _is_plain_short(text) if len(text) <= _REMEMBERED else _is_plain(text)
+
+
+@lru_cache(maxsize=1024)
+def _is_plain_short(text: str) -> bool:
+    return _is_plain(text)
+
+
+def _is_plain(text: str) -> bool:
+    return is_quantity(text) and text == text.strip()
 
 
 def _flat(amounts: Fields, path: Path) -> Iterator[tuple[str, Any, Path]]:

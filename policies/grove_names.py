@@ -28,9 +28,10 @@ _FNV_PRIME: Final = 0x01000193
 def certainly_fit(components: Mapping[str, Fields | None]) -> bool:
     """Whether all of a graph's services fit at a glance, as nearly all do; False says nothing."""
     for name, component in components.items():
-        if not name.isascii() or len(name) > SINGLE_FITS:
+        length = len(name)
+        if length > SINGLE_FITS or not name.isascii():
             return False
-        if len(name) > ALWAYS_FITS and component and ("multinode" in component or "gpuMemoryService" in component):
+        if length > ALWAYS_FITS and component and ("multinode" in component or "gpuMemoryService" in component):
             return False
     return True
 

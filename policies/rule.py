@@ -66,7 +66,8 @@ class Rule:
     code: str
     name: str
     where: Where
-    when: tuple[str, ...]  # fields of the match of which one must be present and not null ("field" or "field=value"); (): always
+    # fields of the match of which one must be present and not null ("field" or "field=value", "services.*.field" of some entry); (): always
+    when: tuple[str, ...]
     on: frozenset[str]
     needs: tuple[str, ...]
     level: Level
@@ -160,8 +161,9 @@ def rule(
 ) -> Callable[[Check], Rule]:
     """Makes a rule of a generator function whose doc string has the sections Why, Fix, Bad and Good; the kebab case of its name names it.
 
-    `when` names the fields of the match without which the rule can't fire: it is not called then (that is what makes the server
-    fast). `ratchets` False: also refused when the old object had the same violation (immutability, ownership, locks).
+    `when` names the fields of the match without which the rule can't fire: it is not called then (that is what makes the server fast).
+    "services.*.field" is the field of any entry; the rule is still called once, for its own place. `ratchets` False: also refused when
+    the old object had the same violation (immutability, ownership, locks).
     `current_only`: the rule does not exist under profile 1.2, with the gap it answers and why.
 
     Raises: RuleError when a section or an example is missing or the code is malformed.

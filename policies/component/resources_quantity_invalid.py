@@ -9,6 +9,7 @@ from policies.gpu import is_plain
 from policies.order import Stage
 from policies.rule import COMPONENT, Difference, Hits, rule
 
+_PARTS: Final = ("limits", "requests")
 _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amount
 
 
@@ -55,13 +56,16 @@ def resources_quantity_invalid(at: At) -> Hits:
         ```
     """
     resources = at.value["resources"]
-    for part in ("limits", "requests"):
-        for name, amount in (resources.get(part) or {}).items():
+    for part in _PARTS:
+        amounts = resources.get(part)
+        if not amounts:
+            continue
+        for name, amount in amounts.items():
             if name in _NAMED:
                 if amount and not is_plain(amount):
                     yield _unreadable(at, ("resources", part, name), amount)
-            elif name == "custom":
-                for custom, text in (amount or {}).items():
+            elif name == "custom" and amount:
+                for custom, text in amount.items():
                     if text is not None and not is_plain(text):
                         yield _unreadable(at, ("resources", part, name, Key(custom)), text)
 

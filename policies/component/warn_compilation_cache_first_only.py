@@ -46,6 +46,8 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
         ```
     """
     mounts = at.value["volumeMounts"]
+    if len(mounts) < 2:
+        return
     flagged = [index for index, mount in enumerate(mounts) if mount and mount.get("useAsCompilationCache")]
     for index in flagged[1:]:
         text = f"is ignored: only the first, volumeMounts[{flagged[0]}], is the cache"

@@ -3,6 +3,7 @@
 from typing import Final
 
 from policies.at import At
+from policies.domain import owning_graph
 from policies.finding import Level
 from policies.order import Stage
 from policies.review import Review
@@ -45,13 +46,5 @@ def warn_dynamo_namespace(at: At) -> Hits:
 
 
 def _of_graph(review: Review) -> str:
-    graph = _owner(review) if review.kind == DCD else review.metadata.get("name") or ""
+    graph = (owning_graph(review) or "") if review.kind == DCD else review.metadata.get("name") or ""
     return f"{review.metadata.get('namespace') or ''}-{graph.replace('.', '-')}"
-
-
-def _owner(review: Review) -> str:
-    """The name of the graph that a component belongs to; "" when it belongs to none."""
-    for owner in review.metadata.get("ownerReferences") or ():
-        if owner and owner.get("kind") == "DynamoGraphDeployment":
-            return owner.get("name") or ""
-    return ""

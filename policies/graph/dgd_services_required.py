@@ -2,10 +2,10 @@
 
 from policies.at import At
 from policies.order import Stage
-from policies.rule import GRAPH_OBJECT, Hits, rule
+from policies.rule import GRAPH, Hits, rule
 
 
-@rule("DYN101", where=GRAPH_OBJECT, stage=Stage.SHAPE)
+@rule("DYN101", where=GRAPH, stage=Stage.SHAPE)
 def dgd_services_required(at: At) -> Hits:
     """A graph has no services.
 
@@ -28,5 +28,5 @@ def dgd_services_required(at: At) -> Hits:
             frontend: {componentType: frontend}
         ```
     """
-    if not at.review.spec.get("services"):
-        yield at.required("spec.services", "must hold at least one service, got none")
+    if not at.value.get("services"):
+        yield at.required("services", "must hold at least one service, got none")

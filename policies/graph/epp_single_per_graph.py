@@ -9,7 +9,7 @@ from policies.rule import GRAPH, Difference, Hits, rule
 @rule(
     "DYN112",
     where=GRAPH,
-    when="services",
+    when="services.*.componentType=epp",
     stage=Stage.EPP,
     current_only=Difference(("G-13", "Q-17"), "v1beta1 allows one endpoint picker, and a second one would fight over the same pool"),
 )

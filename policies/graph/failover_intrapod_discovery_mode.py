@@ -8,7 +8,7 @@ from policies.review import Fields
 from policies.rule import GRAPH_OBJECT, Hits, rule
 
 
-@rule("DYN108", where=GRAPH_OBJECT, when="spec", stage=Stage.FAILOVER)
+@rule("DYN108", where=GRAPH_OBJECT, when="spec.services.*.failover", stage=Stage.FAILOVER)
 def failover_intrapod_discovery_mode(at: At) -> Hits:
     """A service keeps standby engines in its pod, but discovery looks at whole pods.
 

@@ -5,7 +5,7 @@ from policies.order import Stage
 from policies.rule import CLAIMS, Hits, rule
 
 
-@rule("DYN124", where=CLAIMS, when="create", stage=Stage.STORAGE)
+@rule("DYN124", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_create_access_mode(at: At) -> Hits:
     """A claim is to be created, but has no access mode.
 
@@ -33,5 +33,5 @@ def pvc_create_access_mode(at: At) -> Hits:
             - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
         ```
     """
-    if at.value["create"] and not at.value.get("volumeAccessMode"):
+    if not at.value.get("volumeAccessMode"):
         yield at.required("volumeAccessMode", "must be set when create is true, got nothing")

@@ -6,7 +6,7 @@ from policies.order import Stage
 from policies.rule import CLAIMS, Hits, rule
 
 
-@rule("DYN123", where=CLAIMS, when="create", stage=Stage.STORAGE)
+@rule("DYN123", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_create_size(at: At) -> Hits:
     """A claim is to be created, but has no size.
 
@@ -34,7 +34,6 @@ def pvc_create_size(at: At) -> Hits:
             - {name: models, create: true, storageClass: shared, size: 100Gi, volumeAccessMode: ReadWriteMany}
         ```
     """
-    if at.value["create"]:
-        size = at.value.get("size")
-        if size is None or is_zero(size):
-            yield at.required("size", f"must be more than zero when create is true, got {'nothing' if size is None else size}")
+    size = at.value.get("size")
+    if size is None or is_zero(size):
+        yield at.required("size", f"must be more than zero when create is true, got {'nothing' if size is None else size}")

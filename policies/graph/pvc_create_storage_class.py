@@ -5,7 +5,7 @@ from policies.order import Stage
 from policies.rule import CLAIMS, Hits, rule
 
 
-@rule("DYN122", where=CLAIMS, when="create", stage=Stage.STORAGE)
+@rule("DYN122", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
 def pvc_create_storage_class(at: At) -> Hits:
     """A claim is to be created, but says no storage class.
 
@@ -43,5 +43,5 @@ def pvc_create_storage_class(at: At) -> Hits:
             - {name: there-already}
         ```
     """
-    if at.value["create"] and not at.value.get("storageClass"):
+    if not at.value.get("storageClass"):
         yield at.required("storageClass", "must be set when create is true, got nothing")

@@ -9,7 +9,7 @@ from policies.rule import CLAIMS, Difference, Hits, rule
 @rule(
     "DYN125",
     where=CLAIMS,
-    when="create",
+    when="create=true",
     stage=Stage.STORAGE,
     current_only=Difference(("G-07",), "a claim that the API server is sure to refuse is refused with the graph"),
 )
@@ -41,5 +41,5 @@ def pvc_size_negative(at: At) -> Hits:
         ```
     """
     size = at.value.get("size")
-    if at.value["create"] and size is not None and parse(size) < 0:
+    if size is not None and parse(size) < 0:
         yield at.invalid("size", size, f"must be more than zero, got {size}")

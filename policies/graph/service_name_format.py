@@ -49,7 +49,8 @@ def service_name_format(at: At) -> Hits:
         ```
     """
     for name in at.value["services"]:
-        if not _NAME.fullmatch(name):
+        # most names are letters and digits only, which is told without a pattern
+        if not (name.isalnum() and name.isascii() and len(name) <= _LONGEST) and not _NAME.fullmatch(name):
             seen = f"{len(name)} characters" if len(name) > _LONGEST else f'"{name}"'
             text = f"must be named with 1 to {_LONGEST} letters, digits and inner dashes, got {seen}"
             yield at.invalid(("services", Key(name)), name, text)

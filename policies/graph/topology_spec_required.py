@@ -5,7 +5,7 @@ from policies.order import Stage
 from policies.rule import GRAPH, Hits, rule
 
 
-@rule("DYN144", where=GRAPH, when="services", stage=Stage.TOPOLOGY)
+@rule("DYN144", where=GRAPH, when="services.*.topologyConstraint", stage=Stage.TOPOLOGY)
 def topology_spec_required(at: At) -> Hits:
     """A service has a topology constraint, but the graph names no topology.
 

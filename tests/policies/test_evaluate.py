@@ -15,7 +15,7 @@ from policies.evaluate import deleting, edits, evaluate
 from policies.facts import Facts
 from policies.finding import Level
 from policies.review import CREATE, UPDATE, V1_2, Review
-from policies.rule import DGD, Hits, Rule
+from policies.rule import DCD, DGD, Hits, Rule
 from tests.policies.examples import base, merged
 
 
@@ -66,6 +66,26 @@ def test_an_update_is_refused_for_a_new_violation_beside_an_old_one() -> None:
     old, new = _graph(a={"replicas": -1}, b={}), _graph(a={"replicas": -1}, b={"replicas": -1})
     found = evaluate(Review(DGD, UPDATE, new, old, facts=_facts()))
     assert [finding.path for finding in found] == [("spec", "services", "b", "replicas")]
+
+
+def test_the_components_of_an_older_graph_are_not_held_to_newer_rules() -> None:
+    owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "1", "controller": True}
+    spec = {"resources": {"limits": {"cpu": "two"}}, "replicas": -1}
+    alone = merged(DCD, {"spec": spec})
+    owned = merged(DCD, {"metadata": {"ownerReferences": [owner]}, "spec": spec})
+    assert {name for name, _ in _names(Review(DCD, CREATE, alone, facts=_facts()))} == {
+        "resources-quantity-invalid",
+        "replicas-non-negative",
+    }
+    assert {name for name, _ in _names(Review(DCD, CREATE, owned, facts=_facts()))} == {"replicas-non-negative"}
+
+
+def test_a_rule_of_the_whole_graph_that_services_wake_speaks_once() -> None:
+    picker = {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}
+    found = evaluate(Review(DGD, CREATE, _graph(a=picker, b=picker, c={"componentType": "worker"}), facts=_facts()))
+    assert [(finding.rule.name, finding.path[2]) for finding in found] == [("epp-single-per-graph", "b")]
+    asked = [finding.rule.name for finding in evaluate(Review(DGD, CREATE, _graph(a={"topologyConstraint": {"packDomain": "rack"}})))]
+    assert asked.count("topology-spec-required") == 1
 
 
 def test_profile_1_2_does_not_ratchet() -> None:

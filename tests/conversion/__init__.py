@@ -1,0 +1,1 @@
+"""Tests of conversion: worked examples, the engine, the remainder's annotations, each declaration."""

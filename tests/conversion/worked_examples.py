@@ -1,0 +1,101 @@
+"""Reads the worked examples and walks through them; what an example is, `worked/*.yaml` says. Nothing is asserted here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from conversion.lens.protocol import ConversionError
+from tests.conversion.comparison import holds, payload, plain, unlike
+from tests.laws.laws import RESERVED, away, different, live, said
+
+Object = dict[str, Any]
+FOLDER: Final = Path(__file__).with_name("worked")
+INPUT: Final = "as the input"
+EDITED: Final = "as edited"
+ERROR: Final = "an error"
+
+
+def load_examples() -> list[Object]:
+    """All worked examples, file by file."""
+    return [example for file in sorted(FOLDER.glob("*.yaml")) for example in yaml.safe_load(file.read_text())]
+
+
+def walk(example: Object) -> Iterator[str]:
+    """Goes through the steps of an example and says where ours differ from what is written there."""
+    start = _object(example, example["start"], example["start"]["version"])
+    current, before = start, {start["apiVersion"]: start}
+    for number, step in enumerate(example["steps"], 1):
+        if "edit" in step:
+            current = edited(current, step["edit"])
+            before[current["apiVersion"]] = current
+            continue
+        wanted = step.get("better", step["gives"])
+        try:
+            got = away(current, step["convert"])
+        except ConversionError as error:
+            if wanted != ERROR:
+                yield f"step {number}: {error}"
+            return
+        if wanted == ERROR:
+            yield f"step {number}: no error"
+            return
+        yield from (f"step {number}: {found}" for found in _compared(got, wanted, step, before))
+        current = got
+
+
+def _compared(got: Object, wanted: Any, step: Object, before: dict[str, Object]) -> Iterator[str]:
+    known = before.get(got["apiVersion"])
+    if wanted == INPUT:
+        found = different(got, known)
+        yield from [found] if found else []
+        return
+    if wanted == EDITED:
+        found = different(live(got), live(known or {}))
+        yield from [found] if found else []
+        return
+    yield from unlike(_mute(plain(said(got)), wanted), plain(said(wanted)))
+    theirs = step["gives"].get("annotations", {}) if type(step["gives"]) is dict else {}
+    theirs = wanted.get("annotations", theirs)
+    ours = got["metadata"].get("annotations", {})
+    for key, text in theirs.items():
+        if not holds(payload(ours.get(key, "")), payload(text)):
+            yield f"{key}: {ours.get(key)}, should hold {text}"
+    if extra := sorted(ours.keys() - theirs.keys() - RESERVED):
+        yield f"annotations that nobody asked for: {extra}"
+
+
+def _mute(got: Object, wanted: Object) -> Object:
+    """A status that says nothing is not written down in the examples."""
+    status = got.get("status") or {}
+    if "status" not in wanted and (not status or status in ({"state": "Pending"}, {"phase": "Pending"})):
+        return {part: value for part, value in got.items() if part != "status"}
+    return got
+
+
+def _object(example: Object, state: Object, version: str) -> Object:
+    metadata: Object = {"name": state.get("name", "x"), "namespace": "default"}
+    if "annotations" in state:
+        metadata["annotations"] = state["annotations"]
+    return {"apiVersion": f"nvidia.com/{version}", "kind": example["kind"], "metadata": metadata, **copy.deepcopy(said(state))}
+
+
+def edited(obj: Object, edits: list[Any]) -> Object:
+    """An object with edits made: `[set, path, value]` and `[delete, path]`; members on the way to a place are made where there are none."""
+    out = copy.deepcopy(obj)
+    for edit in edits:
+        action, path = edit[0], edit[1]
+        node: Any = out
+        for step in path[:-1]:
+            node = node.setdefault(step, {}) if type(node) is dict else node[step]
+        if action == "delete":
+            del node[path[-1]]
+        elif type(node) is list and path[-1] == len(node):
+            node.append(edit[2])
+        else:
+            node[path[-1]] = edit[2]
+    return out

@@ -47,7 +47,11 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
     if kind.legacy is not None:
-        saved.legacy = unlike(kind.legacy, keys(kind) if again.spec or again.status else (), annotations, parts, rightward)
+        saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
+        # an object with older annotations alone may come home with a remainder that it didn't have: remember that it had none
+        if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
+            clean = not (again.spec or again.status) and identical(_run(kind, obj, _returning(again), rightward, name)[0], parts)
+            saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
     annotated = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
     rest = {name: value for name, value in obj.items() if name not in PARTS}

@@ -27,20 +27,10 @@ def due(fresh: dict[str, str], remembered: list[Had], keys: tuple[str, ...]) -> 
     return out
 
 
-def unlike(legacy: Legacy, mains: tuple[str, ...], annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
-    """How the annotations of an object differ from those that it would get when its converted `parts` come home.
-
-    An object that has older annotations and none of the `mains` (those that it would come home with) is remembered as such, by an entry
-    for the first of these.
-    """
+def unlike(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
+    """How the annotations of an object differ from those that it would get when its converted `parts` come home."""
     written = legacy.write(parts, not rightward)
-    present = any(key in annotations for key in legacy.keys)
-    if not written and not present:
-        return []
-    found = [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
-    if mains and present and not any(key in annotations for key in mains):
-        found.append([mains[0], None, ""])
-    return found
+    return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
 
 
 def well_formed(value: Any) -> bool:

@@ -10,7 +10,9 @@ from policies.finding import Finding, Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
 MESSAGE_LENGTH: Final = 2_000  # of one finding: names come from the author and may be absurd
+_PATH_LENGTH: Final = 700  # of that for the path, so that an absurd name in it leaves room for the sentence and the rule's name
 CAUSES: Final = 100  # of one answer: 10,000 bad services must not make a 2 MB answer
+WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB anyway
 
 # what refuses a request: errors, our own faults, and rules that lack a fact (they fail closed, and say so)
 REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
@@ -18,8 +20,9 @@ REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
 
 def sentence(finding: Finding) -> str:
     """One finding as one line: path, what must be, what was seen, and the rule's name in brackets."""
-    path = render(finding.path)
-    return _short(f"{path}: {finding.text} [{finding.rule.name}]" if path else f"{finding.text} [{finding.rule.name}]", MESSAGE_LENGTH)
+    path = _short(render(finding.path), _PATH_LENGTH)
+    text = _text(finding, MESSAGE_LENGTH - len(path) - 2)
+    return f"{path}: {text}" if path else text
 
 
 def refuses(findings: Iterable[Finding]) -> bool:
@@ -28,8 +31,11 @@ def refuses(findings: Iterable[Finding]) -> bool:
 
 
 def warnings(findings: Iterable[Finding]) -> list[str]:
-    """The texts of the warnings, each of at most 120 characters."""
-    return [_short(sentence(finding), WARNING_LENGTH) for finding in findings if finding.level is Level.WARNING]
+    """The texts of the warnings, each of at most 120 characters; the last one of very many counts those that are left out."""
+    found = [finding for finding in findings if finding.level is Level.WARNING]
+    shown = found if len(found) <= WARNINGS else found[: WARNINGS - 1]
+    texts = [_short(sentence(finding), WARNING_LENGTH) for finding in shown]
+    return texts if len(found) <= WARNINGS else [*texts, f"and {len(found) - len(shown)} more warnings"]
 
 
 def status(
@@ -59,9 +65,15 @@ def _cause(finding: Finding, translate: Mapping[tuple[str | int, ...], str] | No
     field = (translate or {}).get(finding.path) or render(finding.path)
     return {
         "reason": finding.cause.value,
-        "message": _short(f"{finding.text} [{finding.rule.name}]", MESSAGE_LENGTH),
+        "message": _text(finding, MESSAGE_LENGTH),
         "field": _short(field, 1_000),
     }
+
+
+def _text(finding: Finding, limit: int) -> str:
+    """The sentence without its path; the rule's name in brackets is never cut off."""
+    name = f" [{finding.rule.name}]"
+    return _short(finding.text, limit - len(name)) + name
 
 
 def _short(text: str, limit: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, sentence, status, warnings
+from policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, sentence, status, warnings
 from policies.catalogue import by_word
 from policies.finding import Cause, Finding, Level
 from policies.rule import Rule
@@ -45,6 +45,21 @@ def test_ten_thousand_findings_make_a_bounded_answer() -> None:
     assert len(answer["details"]["causes"]) == CAUSES
     assert len(answer["message"]) < CAUSES * (MESSAGE_LENGTH + 10) + 1_000
     assert answer["message"].endswith("9900 more")
+
+
+def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
+    line = sentence(_finding(name="n" * 1_000_000))
+    assert len(line) <= MESSAGE_LENGTH
+    assert line.endswith(": must not be negative, got -1 [replicas-non-negative]")
+    long = sentence(_finding(text="must " + "x" * 1_000_000))
+    assert len(long) == MESSAGE_LENGTH
+    assert long.endswith("\N{HORIZONTAL ELLIPSIS} [replicas-non-negative]")
+
+
+def test_very_many_warnings_are_counted_instead_of_listed() -> None:
+    texts = warnings([_finding(Level.WARNING)] * 10_000)
+    assert (len(texts), texts[-1]) == (WARNINGS, "and 9901 more warnings")
+    assert len(warnings([_finding(Level.WARNING)] * WARNINGS)) == WARNINGS
 
 
 def test_a_translated_path_is_shown_in_the_authors_words() -> None:

@@ -142,6 +142,10 @@ class Rule:
 
         return declare
 
+    def same_in_1_2(self, *quirks: str, because: str, on: tuple[str, ...] | None = None, where: Where | None = None) -> Rule:
+        """Declares that profile 1.2 asks the same, but for other operations or kinds; the reason goes to docs/differences.md."""
+        return self.in_1_2(*quirks, because=because, on=on, where=where)(self.check)
+
 
 def _fields(when: str | tuple[str, ...]) -> tuple[str, ...]:
     return (when,) if isinstance(when, str) and when else tuple(when)

@@ -93,7 +93,7 @@ def ckpt_server_container(at: At) -> Hits:
 
 
 @ckpt_server_container.in_1_2(
-    "G-26", because="An init container that isn't restartable keeps the pod waiting for a server that never ends, so the job hangs."
+    "G-26", because="an init container that isn't restartable keeps the pod waiting for a server that never ends, so the job hangs"
 )
 def ckpt_server_container_in_1_2(at: At) -> Hits:
     """Any init container of that name will do."""

@@ -48,11 +48,8 @@ def dgd_node_layout_immutable(at: At) -> Hits:
         yield at.immutable("", f"must stay on {was}, got {now}")
 
 
-@dgd_node_layout_immutable.in_1_2(
+dgd_node_layout_immutable_in_1_2 = dgd_node_layout_immutable.same_in_1_2(
     "Q-09",
-    because="A standalone component ends as the same child objects as one of a graph, so it is as little able to change.",
+    because="a standalone component ends as the same child objects as one of a graph, so it is as little able to change",
     where=SERVICES,
 )
-def dgd_node_layout_immutable_in_1_2(at: At) -> Hits:
-    """Only services of a graph are held to it."""
-    yield from dgd_node_layout_immutable.check(at)

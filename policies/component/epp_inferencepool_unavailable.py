@@ -52,20 +52,11 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
             picker: {componentType: epp, replicas: 1, eppConfig: {configMapRef: {name: c, key: k}}}
         ```
     """
-    yield from _without_pools(at)
-
-
-@epp_inferencepool_unavailable.in_1_2(
-    "Q-09",
-    because="a standalone picker fails as surely as one of a graph, so it is refused as early",
-    where=SERVICES,
-)
-def epp_inferencepool_unavailable_in_1_2(at: At) -> Hits:
-    """Asked for services of a graph only."""
-    yield from _without_pools(at)
-
-
-def _without_pools(at: At) -> Hits:
     if not at.fact("inferencePool"):
         text = 'must not be of type "epp" in this cluster: the API group inference.networking.k8s.io is not served'
         yield at.forbidden("", text)
+
+
+epp_inferencepool_unavailable_in_1_2 = epp_inferencepool_unavailable.same_in_1_2(
+    "Q-09", because="a standalone picker fails as surely as one of a graph, so it is refused as early", where=SERVICES
+)

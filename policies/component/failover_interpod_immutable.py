@@ -63,9 +63,6 @@ def failover_interpod_immutable(at: At) -> Hits:
         )
 
 
-@failover_interpod_immutable.in_1_2(
-    "Q-09", because="A standalone component is as little able to gain or lose standby pods as one of a graph.", where=SERVICES
+failover_interpod_immutable_in_1_2 = failover_interpod_immutable.same_in_1_2(
+    "Q-09", because="a standalone component is as little able to gain or lose standby pods as one of a graph", where=SERVICES
 )
-def failover_interpod_immutable_in_1_2(at: At) -> Hits:
-    """Only services of a graph are held to it."""
-    yield from failover_interpod_immutable.check(at)

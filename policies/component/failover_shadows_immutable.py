@@ -68,8 +68,8 @@ def failover_shadows_immutable(at: At) -> Hits:
 
 @failover_shadows_immutable.in_1_2(
     "Q-09",
-    because="An absent number means 1, so writing the 1 down is no change; "
-    "and a standalone component is held to the same as one of a graph.",
+    because="an absent number means 1, so writing the 1 down is no change; "
+    "and a standalone component is held to the same as one of a graph",
     where=SERVICES,
 )
 def failover_shadows_immutable_in_1_2(at: At) -> Hits:

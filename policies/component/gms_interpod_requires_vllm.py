@@ -49,5 +49,5 @@ def gms_interpod_requires_vllm(at: At) -> Hits:
     """
     backend = at.review.spec.get("backendFramework")
     if backend != "vllm" and interpod_gms(at.value):
-        seen = f'got "{backend}"' if backend else "which is unset"
+        seen = f'got "{backend}"' if backend else "got nothing"
         yield at.forbidden("", f'must have spec.backendFramework "vllm" for gpuMemoryService.mode "{INTER_POD}", {seen}')

@@ -44,6 +44,6 @@ def gms_worker_only(at: At) -> Hits:
     if enabled(at.value["gpuMemoryService"]):
         kind = at.value.get("componentType")
         if kind not in _WORKERS:
-            seen = f'got "{kind}"' if kind else "which is unset"
+            seen = f'got "{kind}"' if kind else "got nothing"
             text = f"must be on a component whose componentType is one of {', '.join(_WORKERS)}, {seen}"
             yield at.forbidden("gpuMemoryService", text)

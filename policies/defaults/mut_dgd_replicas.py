@@ -50,8 +50,8 @@ def _kept(at: At) -> int:
 
 @mut_dgd_replicas.in_1_2(
     "Q-40",
-    because="The default existed for updates but was registered for creations only; "
-    "and under an adapter 1 would scale the service down, so the stored number is kept there.",
+    because="the default existed for updates but was registered for creations only; "
+    "and under an adapter 1 would scale the service down, so the stored number is kept there",
 )
 def mut_dgd_replicas_in_1_2(at: At) -> Iterator[Edit]:
     """Absent replicas are 1, whatever the stored object says."""

@@ -10,7 +10,7 @@ from policies.rule import DCD_V1BETA1, Difference, default
 @default(
     "DYND05",
     where={DCD_V1BETA1: "spec.eppConfig.config.saturationDetector"},
-    only_in_1_2=Difference((), "The Go operator writes a zero staleness threshold that nobody asked for; current patches nothing."),
+    only_in_1_2=Difference((), "the Go operator writes a zero staleness threshold that nobody asked for; current patches nothing"),
 )
 def mut_saturation_threshold(at: At) -> Iterator[Edit]:
     """A saturation detector without a staleness threshold gets a zero one.

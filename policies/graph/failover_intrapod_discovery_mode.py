@@ -79,7 +79,7 @@ def _intrapod(spec: Fields, modes: tuple[str | None, ...]) -> list[str]:
 def _asked(at: At, names: list[str]) -> Hits:
     value = at.review.annotations.get(DISCOVERY_MODE)
     if value != "container":
-        seen = "is unset" if value is None else f'got "{value}"'
+        seen = "got nothing" if value is None else f'got "{value}"'
         first = min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         text = f'must be "container" for the intra-pod failover of {first}, {seen}'
         yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text)

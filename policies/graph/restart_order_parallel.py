@@ -34,5 +34,6 @@ def restart_order_parallel(at: At) -> Hits:
         ```
     """
     strategy = at.value["strategy"]
-    if strategy.get("type") == "Parallel" and strategy.get("order"):
-        yield at.forbidden("strategy.order", 'must be empty while the type is "Parallel"')
+    order = strategy.get("order")
+    if strategy.get("type") == "Parallel" and order:
+        yield at.forbidden("strategy.order", f'must be empty while the type is "Parallel", got {len(order)} names')

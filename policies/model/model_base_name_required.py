@@ -26,12 +26,13 @@ def model_base_name_required(at: At) -> Hits:
         spec: {baseModelName: Qwen/Qwen3-0.6B}
         ```
     """
-    if not (at.get("spec.baseModelName") or "").strip():
-        yield at.required("spec.baseModelName", "must be set")
+    name = at.get("spec.baseModelName") or ""
+    if not name.strip():
+        yield at.required("spec.baseModelName", f"must name the base model, got {'blanks only' if name else 'nothing'}")
 
 
-@model_base_name_required.in_1_2("G-21", because="A name of blanks only was accepted; no endpoint is ever found by it.")
+@model_base_name_required.in_1_2("G-21", because="a name of blanks only was accepted; no endpoint is ever found by it")
 def model_base_name_required_in_1_2(at: At) -> Hits:
     """Only the empty text is refused."""
     if not at.get("spec.baseModelName"):
-        yield at.required("spec.baseModelName", "must be set")
+        yield at.required("spec.baseModelName", "must name the base model, got nothing")

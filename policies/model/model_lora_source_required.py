@@ -27,4 +27,4 @@ def model_lora_source_required(at: At) -> Hits:
         ```
     """
     if at.value.get("source") is None:
-        yield at.required("source", "must be set for a model of type lora")
+        yield at.required("source", "must be set for a model of type lora, got nothing")

@@ -30,4 +30,4 @@ def model_lora_uri_required(at: At) -> Hits:
     """
     source = at.value.get("source")
     if source is not None and not source.get("uri"):
-        yield at.required("source.uri", "must be set for a model of type lora")
+        yield at.required("source.uri", "must be set for a model of type lora, got nothing")

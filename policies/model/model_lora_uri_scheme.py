@@ -1,10 +1,12 @@
 """DYN555: a LoRA model at an address that workers can't load from."""
 
 from policies.at import At
+from policies.finding import Finding
 from policies.order import Stage
 from policies.rule import MODEL, Hits, rule
 
 _SCHEMES = ("s3://", "hf://")
+_LONGEST = 32  # characters of a scheme; what is longer is none
 
 
 @rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
@@ -41,14 +43,22 @@ def model_lora_uri_scheme(at: At) -> Hits:
     if not uri:
         return
     if not uri.startswith(_SCHEMES):
-        yield at.invalid("source.uri", uri, f'must begin with s3:// or hf://, got "{uri}"')
+        yield _other_scheme(at, uri)
     elif not uri[len(_SCHEMES[0]) :].strip(" /"):
         yield at.invalid("source.uri", uri, f'must name a bucket or repository after the scheme, got "{uri}"')
 
 
-@model_lora_uri_scheme.in_1_2("G-21", because="A scheme with nothing after it was accepted; loading such a model always fails.")
+@model_lora_uri_scheme.in_1_2("G-21", because="a scheme with nothing after it was accepted; loading such a model always fails")
 def model_lora_uri_scheme_in_1_2(at: At) -> Hits:
     """Only the scheme is looked at."""
     uri = at.get("source.uri")
     if uri and not uri.startswith(_SCHEMES):
-        yield at.invalid("source.uri", uri, f'must begin with s3:// or hf://, got "{uri}"')
+        yield _other_scheme(at, uri)
+
+
+def _other_scheme(at: At, uri: str) -> Finding:
+    """Shows the scheme only: behind it people put user names and tokens."""
+    scheme, colon, _ = uri.partition("://")
+    seen = f"{scheme}://" if colon and len(scheme) <= _LONGEST else ""
+    text = "must begin with s3:// or hf:// in lower case"
+    return at.invalid("source.uri", seen or None, f'{text}, got "{seen}..."' if seen else f"{text}, got an address without a scheme")

@@ -26,12 +26,13 @@ def model_name_required(at: At) -> Hits:
         spec: {modelName: Qwen/Qwen3-0.6B}
         ```
     """
-    if not (at.get("spec.modelName") or "").strip():
-        yield at.required("spec.modelName", "must be set")
+    name = at.get("spec.modelName") or ""
+    if not name.strip():
+        yield at.required("spec.modelName", f"must name the model, got {'blanks only' if name else 'nothing'}")
 
 
-@model_name_required.in_1_2("G-21", because="A name of blanks only was accepted; no worker can serve it.")
+@model_name_required.in_1_2("G-21", because="a name of blanks only was accepted; no worker can serve it")
 def model_name_required_in_1_2(at: At) -> Hits:
     """Only the empty text is refused."""
     if not at.get("spec.modelName"):
-        yield at.required("spec.modelName", "must be set")
+        yield at.required("spec.modelName", "must name the model, got nothing")

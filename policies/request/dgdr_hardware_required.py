@@ -51,7 +51,7 @@ def dgdr_hardware_required(at: At) -> Hits:
     "Q-32",
     "G-18",
     "Q-30",
-    because="Any one of the three fields was enough, and only on creation, although the profiler fails without all of them.",
+    because="any one of the three fields was enough, and only on creation, although the profiler fails without all of them",
     on=(CREATE,),
 )
 def dgdr_hardware_required_in_1_2(at: At) -> Hits:

@@ -35,7 +35,6 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
         yield at.not_supported("sla.optimizationType", kind, _TYPES)
 
 
-@dgdr_sla_optimization_type.in_1_2("Q-30", because="An update could bring in what a creation may not; now both are checked.", on=(CREATE,))
-def dgdr_sla_optimization_type_in_1_2(at: At) -> Hits:
-    """Only creations are checked."""
-    yield from dgdr_sla_optimization_type.check(at)
+dgdr_sla_optimization_type_in_1_2 = dgdr_sla_optimization_type.same_in_1_2(
+    "Q-30", because="an update could bring in what a creation may not; now both are checked", on=(CREATE,)
+)

@@ -50,7 +50,7 @@ def dgdr_spec_locked(at: At) -> Hits:
 
 
 @dgdr_spec_locked.in_1_2(
-    "Q-34", because="Specs were compared as text, so an empty block or another order of keys in a free-form part counted as a change."
+    "Q-34", because="specs were compared as text, so an empty block or another order of keys in a free-form part counted as a change"
 )
 def dgdr_spec_locked_in_1_2(at: At) -> Hits:
     """Specs are compared as they would be written."""

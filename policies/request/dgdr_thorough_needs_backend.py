@@ -47,7 +47,6 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
         yield at.invalid("searchStrategy", "thorough", text)
 
 
-@dgdr_thorough_needs_backend.in_1_2("Q-30", because="An update could bring in what a creation may not; now both are checked.", on=(CREATE,))
-def dgdr_thorough_needs_backend_in_1_2(at: At) -> Hits:
-    """Only creations are checked."""
-    yield from dgdr_thorough_needs_backend.check(at)
+dgdr_thorough_needs_backend_in_1_2 = dgdr_thorough_needs_backend.same_in_1_2(
+    "Q-30", because="an update could bring in what a creation may not; now both are checked", on=(CREATE,)
+)

@@ -75,8 +75,9 @@ def _apply(node: Any, path: list[Step], entry: Entry) -> Any:
 
 
 def well_formed(entries: Any) -> bool:
-    """Whether decoded JSON has the shape of entries."""
-    return type(entries) is list and all(
-        type(entry) is list and 1 <= len(entry) <= 2 and type(entry[0]) is list and all(type(step) in (str, int) for step in entry[0])
-        for entry in entries
-    )
+    """Whether decoded JSON has the shape of entries, as `differences` gives them between two objects."""
+    return type(entries) is list and all(type(entry) is list and 1 <= len(entry) <= 2 and _is_path(entry[0]) for entry in entries)
+
+
+def _is_path(path: Any) -> bool:
+    return type(path) is list and 1 <= len(path) <= DEPTH and all(type(step) in (str, int) for step in path)

@@ -40,7 +40,7 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     remembered, damaged = read(kind, annotations, rightward)
     name = str(metadata.get("name") or "")
     parts, saved = _run(kind, obj, remembered, rightward, name)
-    kept = [entry for entry in remembered.kept if entry[0] != ANNOTATIONS]
+    kept = [entry for entry in remembered.kept if entry[0][0] in PARTS]
     if kept:
         parts = _restored(kind, parts, kept, rightward, name)
     back, again = _run(kind, parts, _returning(saved), not rightward, name)

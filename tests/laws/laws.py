@@ -220,9 +220,13 @@ ALONE: Final[tuple[Law, ...]] = (
 )
 
 
-def violations(obj: Object, edited: Object | None = None) -> list[str]:
-    """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the law of edits."""
-    found = [f"{law.__name__}: {text}" for law in ALONE for text in law(obj, obj)]
+def violations(obj: Object, edited: Object | None = None, *, odd: bool = False) -> list[str]:
+    """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the law of edits.
+
+    An `odd` object may hold words outside an enumeration, which a version that has none for them says in the remainder alone.
+    """
+    laws = [law for law in ALONE if not (odd and law is silent_remainder)]
+    found = [f"{law.__name__}: {text}" for law in laws for text in law(obj, obj)]
     if edited is not None:
         found += [f"edits_survive: {text}" for text in edits_survive(obj, edited)]
     return found

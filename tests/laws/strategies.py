@@ -1,6 +1,6 @@
 """Objects made from the schemas: whole or partial, with colliding names, odd values, nulls and members nobody knows.
 
-What is drawn stays what a typed reader of the kind could decode, unless `odd` is drawn for the whole object.
+What is drawn fits its types everywhere; `odd` objects also break what the schema asks beyond types. `wild` makes worse of them.
 """
 
 from __future__ import annotations
@@ -64,8 +64,6 @@ class Maker:
         self._left -= 1
         if self._odd and self.chance(25):
             return None
-        if self._odd and "properties" not in node and self.chance(40):
-            return copy.deepcopy(self.one_of(words.UNKNOWN))
         if "properties" in node:
             return self._object(node)
         if node.get("type") == "array":
@@ -141,7 +139,7 @@ class Maker:
 
     def _text(self, node: Node, name: str, above: str) -> Any:
         allowed = node.get("enum") or next((part["enum"] for part in node.get("allOf", ()) if "enum" in part), None)
-        if allowed and not self.chance(8):
+        if allowed and not (self._odd and self.chance(8)):
             return self.one_of(tuple(allowed))
         if above == "custom":
             return self.one_of(tuple(text for text in (*words.QUANTITIES, *words.ODD_QUANTITIES) if type(text) is str))
@@ -203,7 +201,7 @@ def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hosti
 
 @st.composite
 def objects(draw: Any, kind: str, version: str, *, odd: bool = False, hostile: bool = False) -> Object:
-    """Objects of a kind and version that a typed reader can decode; `odd` ones also hold nulls, unknown members and wrong types."""
+    """Objects of a kind and version that a typed reader can decode; `odd` ones also hold nulls and members that nobody knows."""
     return make_object(draw, kind, version, odd=odd, hostile=hostile)
 
 
@@ -236,3 +234,17 @@ def _overlaid(value: Any, over: Any, name: str) -> Any:
         named = {item["name"]: item for item in value}
         return list({**named, **{item["name"]: _overlaid(named.get(item["name"]), item, "") for item in over}}.values())
     return over
+
+
+def wild(draw: Draw, obj: Object) -> Object:
+    """The object with some values replaced by others of any type: no API server would let it through."""
+    make = Maker(draw, odd=True)
+
+    def worse(value: Any) -> Any:
+        if make.chance(6):
+            return copy.deepcopy(make.one_of(words.UNKNOWN))
+        if type(value) is dict:
+            return {name: worse(below) for name, below in value.items()}
+        return [worse(item) for item in value] if type(value) is list else value
+
+    return {name: worse(value) if name in ("spec", "status") else value for name, value in obj.items()}

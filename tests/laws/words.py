@@ -153,5 +153,7 @@ FREE: Final[tuple[Any, ...]] = (
     {"deployment": {"modelCache": {}}, "other": [1, 2.0, {"x": None}]},
     {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}},
     {"metadata": {}, "spec": {"containers": None}},
+    {"plugins": [{"type": 1, "parameters": 9007199254740993}, {"name": "a", "parameters": None}], "featureGates": {}, "extra": 1.0},
+    {"plugins": [], "schedulingProfiles": None, "saturationDetector": "x"},
 )
 UNKNOWN: Final[tuple[Any, ...]] = (1, "x", None, {}, [], {"deep": [{"er": 1.0}]}, False)

@@ -1,0 +1,102 @@
+"""Differences as data: applying them gives what was wanted, and anything else that is applied does no harm."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from conversion.difference import DEPTH, applied, differences, identical, well_formed
+
+KEYS = st.sampled_from(["a", "b", "0", ""])
+SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, "", "1", 9007199254740993])
+VALUES = st.recursive(SCALARS, lambda below: st.lists(below, max_size=4) | st.dictionaries(KEYS, below, max_size=4), max_leaves=12)
+OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
+
+
+def test_what_is_equal_differs_in_nothing() -> None:
+    value = {"a": [1, {"b": None}], "c": ""}
+    assert differences(value, copy.deepcopy(value)) == []
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "entries"),
+    [
+        ({"a": 1}, {"a": 2}, [[["a"], 2]]),
+        ({"a": 1}, {}, [[["a"]]]),
+        ({}, {"a": None}, [[["a"], None]]),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}}, [[["a", "b"]], [["a", "c"], 3]]),
+        ({"a": [1, 2]}, {"a": [1, 3]}, [[["a", 1], 3]]),
+        ({"a": [1, 2]}, {"a": [1]}, [[["a"], [1]]]),
+        ({"a": 1}, {"a": True}, [[["a"], True]]),
+        ({"a": 1}, {"a": 1.0}, [[["a"], 1.0]]),
+        ({"a": [{"b": 1}]}, {"a": [{"b": True}]}, [[["a", 0, "b"], True]]),
+        ({"a": {}}, {"a": []}, [[["a"], []]]),
+    ],
+)
+def test_differences_are_small(have: Any, want: Any, entries: Any) -> None:
+    assert identical(differences(have, want), entries)
+    assert identical(applied(have, entries), want)
+
+
+@hypothesis.given(OBJECTS, OBJECTS)
+@hypothesis.settings(database=None, deadline=None)
+def test_applying_the_differences_gives_what_was_wanted(have: Any, want: Any) -> None:
+    before = copy.deepcopy((have, want))
+    entries = differences(have, want)
+    assert identical(applied(have, entries), want)
+    assert well_formed(entries)
+    assert bool(entries) is not identical(have, want)
+    assert identical([have, want], list(before))
+
+
+@hypothesis.given(VALUES, st.lists(st.tuples(st.lists(KEYS | st.integers(-2, 3), max_size=4), VALUES)), st.booleans())
+@hypothesis.settings(database=None, deadline=None)
+def test_entries_of_another_value_do_no_harm(value: Any, foreign: list[tuple[list[Any], Any]], takes: bool) -> None:
+    """What an entry can't reach is left alone; the value itself never changes."""
+    before = copy.deepcopy(value)
+    applied(value, [[path] if takes else [path, new] for path, new in foreign])
+    assert identical(value, before)
+
+
+def test_an_entry_that_reaches_nothing_changes_nothing() -> None:
+    value = {"a": [1], "b": "text"}
+    for entry in ([["a", 5], 2], [["a", -1], 2], [["a", "x"], 2], [["b", "x"], 2], [["c"]], [["c", "d"]], [["c", 0], 1], [["b", 0], 1]):
+        assert identical(applied(value, [entry]), value), entry
+
+
+def test_a_member_below_an_absent_one_is_reached() -> None:
+    assert applied({}, [[["a", "b"], 1]]) == {"a": {"b": 1}}
+    assert applied({"a": None}, [[["a", "b"], 1]]) == {"a": {"b": 1}}
+
+
+def test_deep_values_are_told_apart() -> None:
+    """Deeper than the limit, a value is replaced as a whole; nothing runs out of stack."""
+
+    def deep(leaf: int) -> Any:
+        value: Any = leaf
+        for _ in range(DEPTH + 50):
+            value = {"a": value}
+        return value
+
+    entries = differences(deep(1), deep(2))
+    assert len(entries) == 1
+    assert len(entries[0][0]) == DEPTH
+    assert well_formed(entries)
+    assert identical(applied(deep(1), entries), deep(2))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [None, {}, "x", [1], [[]], [["a", 1]], [[[], 3]], [[["a"], 1, 2]], [[[True], 1]], [[[None], 1]], [[[1.0], 1]], [[["a"] * (DEPTH + 1), 1]]],
+)
+def test_other_shapes_are_refused(entries: Any) -> None:
+    assert not well_formed(entries)
+
+
+@pytest.mark.parametrize("entries", [[], [[["a"]]], [[["a", 0], None], [["b"], {"c": []}]]])
+def test_honest_entries_are_well_formed(entries: Any) -> None:
+    assert well_formed(entries)

@@ -1,0 +1,187 @@
+"""The engine on a small kind of its own: remembered values speak only while they change nothing live, and whatever would not come back is kept."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from conversion.engine import TRIALS, convert
+from conversion.kind import LEFT, RIGHT, Kind
+from conversion.lens.protocol import Fields
+from conversion.lens.simple import LeftOnly, Rename, RightOnly, View, same
+from conversion.lens.struct import Struct
+from conversion.remainder import aside_key
+from tests.conversion.worked_examples import edited as edit
+from tests.laws.laws import different, said
+
+Object = dict[str, Any]
+# The kind's name lends it a schema to decode by; the lenses are this test's.
+NAME = "DynamoGraphDeploymentScalingAdapter"
+
+
+def _to(group: Fields) -> Fields:
+    return {"selector": group["selector"].lower()} if type(group.get("selector")) is str else {}
+
+
+def _back(group: Fields) -> Fields:
+    return {"selector": group["selector"].upper()} if type(group.get("selector")) is str else {}
+
+
+REFERENCE = Struct(*same("name"), Rename("serviceName", "componentName"))
+KIND = Kind(
+    NAME,
+    "test",
+    Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), LeftOnly("leftish"), RightOnly("rightish", worth=bool)),
+    Struct(*same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")),
+)
+
+
+def _left(**members: Any) -> Object:
+    return {"apiVersion": f"nvidia.com/{LEFT}", "kind": NAME, "metadata": {"name": "x"}, **members}
+
+
+def _right(**members: Any) -> Object:
+    return {**_left(**members), "apiVersion": f"nvidia.com/{RIGHT}"}
+
+
+def _away(obj: Object) -> Object:
+    return convert(KIND, obj, RIGHT if obj["apiVersion"].endswith(LEFT) else LEFT).object
+
+
+def _kept(obj: Object) -> Any:
+    return json.loads(obj["metadata"]["annotations"]["nvidia.com/test-spec"])["kept"]
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        _left(),
+        _left(metadata={}),
+        _left(metadata={"annotations": {}}, spec={"leftish": 1}),
+        _left(metadata={"annotations": None}, spec={"leftish": 1}),
+        _left(metadata={"annotations": {}}),
+        _left(spec=None, status=None),
+        _left(spec={}),
+        _left(spec={"replicas": None, "dgdRef": None, "unknown": {"deep": [1, None, 1.0]}}),
+        _left(spec={"dgdRef": {"name": "a", "serviceName": "b", "unknown": None}, "leftish": [0]}, status={"selector": "Mixed"}),
+        _left(spec={"dgdRef": "no object"}, status=[1]),
+        _left(spec="text"),
+        _left(status={"replicas": 1}, extra={"at": "the root"}),
+        _right(spec={"rightish": 0}),
+        _right(spec={"rightish": {"a": 1}}, status={"selector": "lower", "unknown": 9007199254740993}),
+    ],
+)
+def test_there_and_back(obj: Object) -> None:
+    before = copy.deepcopy(obj)
+    assert different(_away(_away(obj)), obj) == ""
+    assert different(obj, before) == ""
+
+
+def test_metadata_is_always_there() -> None:
+    obj = _left()
+    del obj["metadata"]
+    assert _away(obj)["metadata"] == {}
+
+
+def test_nothing_is_invented() -> None:
+    """Output members depend on input members: no spec in, no spec out; an object that says nothing is not annotated."""
+    assert _away(_left(spec={"replicas": 3})) == _right(spec={"replicas": 3})
+    assert _away(_left()) == _right()
+
+
+def test_unknown_members_are_kept_at_their_place() -> None:
+    converted = _away(_left(spec={"replicas": 1, "unknown": 2}))
+    assert converted["spec"] == {"replicas": 1}
+    assert _kept(converted) == [[["spec", "unknown"], 2]]
+
+
+def test_a_remembered_value_speaks_while_it_says_the_live_one() -> None:
+    converted = _away(_left(status={"selector": "Mixed"}))
+    assert converted["status"] == {"selector": "mixed"}
+    assert _away(converted)["status"] == {"selector": "Mixed"}
+
+
+def test_an_edit_wins_over_a_remembered_value() -> None:
+    converted = _away(_left(status={"selector": "Mixed"}))
+    changed = edit(converted, [["set", ["status", "selector"], "other"]])
+    assert _away(changed)["status"] == {"selector": "OTHER"}
+    gone = edit(converted, [["delete", ["status", "selector"]]])
+    assert _away(gone)["status"] == {}
+    assert said(_away(_away(gone))) == said(gone)
+
+
+def test_kept_entries_that_would_change_what_is_live_stay_silent() -> None:
+    """Whoever writes an annotation by hand can't change what the object says, nor its name, nor its kind."""
+    evil = [
+        [["spec", "replicas"], 7],
+        [["spec", "unknown"], 1],
+        [["status", "selector"]],
+        [["metadata", "name"], "evil"],
+        [["kind"], "Evil"],
+        [["metadata", "labels"], {"a": "b"}],
+        [["spec", "replicas", "deeper"], 1],
+    ]
+    stash = json.dumps({"version": 1, "spec": {}, "kept": evil})
+    obj = _right(metadata={"name": "x", "annotations": {"nvidia.com/test-spec": stash}}, spec={"replicas": 1}, status={"selector": "s"})
+    assert _away(obj) == _left(spec={"replicas": 1, "unknown": 1}, status={"selector": "S"})
+
+
+def test_one_silent_entry_does_not_silence_the_others() -> None:
+    converted = _away(_left(spec={"replicas": None, "a": 1, "b": 2}, status={"selector": "Mixed", "c": 3}))
+    changed = edit(converted, [["set", ["spec", "replicas"], 5]])
+    assert _away(changed)["spec"] == {"replicas": 5, "a": 1, "b": 2}
+    assert _away(changed)["status"] == {"selector": "Mixed", "c": 3}
+
+
+def test_trials_are_bounded() -> None:
+    """However many entries somebody writes, so many trials are made and no more."""
+    calls = 0
+
+    def count(source: Fields, parts: Fields, rightward: bool) -> None:
+        nonlocal calls
+        calls += 1
+
+    evil = [[["spec", "replicas"], number] for number in range(5000)]
+    stash = json.dumps({"version": 1, "spec": {}, "kept": evil})
+    obj = _right(metadata={"annotations": {"nvidia.com/test-spec": stash}}, spec={"replicas": -1})
+    converted = convert(KIND._replace(complete=count), obj, LEFT).object
+    assert converted["spec"] == {"replicas": -1}
+    assert calls <= TRIALS + 3
+
+
+@pytest.mark.parametrize("text", ["{oops", "3", "[]", '{"version":1,"spec":[1]}', '{"version":1,"spec":{"replicas":"two"}}', "[" * 100_000])
+def test_damaged_text_is_set_aside_and_comes_home(text: str) -> None:
+    obj = _left(metadata={"annotations": {"nvidia.com/test-spec": text, "team": "kept"}}, spec={"leftish": 1})
+    converted = convert(KIND, obj, RIGHT)
+    assert converted.damaged == ("nvidia.com/test-spec",)
+    assert converted.object["metadata"]["annotations"][aside_key("nvidia.com/test-spec")] == text
+    assert converted.object["spec"] == {}
+    assert _away(converted.object) == obj
+
+
+def test_other_annotations_pass() -> None:
+    annotations = {"team": "kept", "nvidia.com/test-other": "{oops", "nvidia.com/dgd-spec": "of another kind"}
+    assert _away(_left(metadata={"annotations": annotations}))["metadata"] == {"annotations": annotations}
+
+
+def test_deep_values_are_kept() -> None:
+    """Deeper than the fast encoder goes: the remainder is written and read all the same."""
+    value: Any = 1
+    for _ in range(300):
+        value = {"a": value}
+    obj = _left(spec={"leftish": value})
+    assert different(_away(_away(obj)), obj) == ""
+
+
+def test_numbers_that_the_fast_encoder_refuses_are_kept() -> None:
+    obj = _left(spec={"leftish": 10**30})
+    assert "1000000000000000000000000000000" in _away(obj)["metadata"]["annotations"]["nvidia.com/test-spec"]
+
+
+def test_output_has_no_order_of_its_own() -> None:
+    one = _left(spec={"leftish": 1, "unknown": 2, "other": 3})
+    two = _left(spec={"other": 3, "unknown": 2, "leftish": 1})
+    assert json.dumps(_away(one)) == json.dumps(_away(two))

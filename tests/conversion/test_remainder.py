@@ -1,0 +1,106 @@
+"""The remainder's annotations: what is read, what counts as damage, what is written, byte for byte."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conversion.kind import Kind
+from conversion.lens.struct import Struct
+from conversion.remainder import Remainder, aside_key, read, text_of, write
+
+NOTHING = Struct()
+KIND = Kind("DynamoComponentDeployment", "dcd", NOTHING, NOTHING)
+SPEC, STATUS = "nvidia.com/dcd-spec", "nvidia.com/dcd-status"
+
+
+def _spec(text: str, *, rightward: bool = False) -> tuple[Remainder, dict[str, str]]:
+    return read(KIND, {SPEC: text}, rightward)
+
+
+@pytest.mark.parametrize("annotations", [{}, {SPEC: "", STATUS: ""}, {"team": "kept"}])
+def test_nothing_there_is_nothing_remembered(annotations: dict[str, str]) -> None:
+    assert read(KIND, annotations, rightward=False) == (Remainder(), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        ('{"version":1,"spec":{"dynamoNamespace":"d"}}', {"dynamoNamespace": "d"}),
+        ('{"spec":{"dynamoNamespace":"d"}}', {"dynamoNamespace": "d"}),
+        ('{"version":7,"spec":{"dynamoNamespace":"d"}}', {"dynamoNamespace": "d"}),
+        (' {"version":1,"spec":{"dynamoNamespace":"d"},"later":[1]}\n', {"dynamoNamespace": "d"}),
+        ('{"dynamoNamespace":"d"}', {"dynamoNamespace": "d"}),
+        ("null", {}),
+        ("{}", {}),
+        ('{"version":1,"spec":null}', {}),
+        ('{"version":1,"spec":{}}', {}),
+        ('{"version":1,"spec":{"podTemplate":{"spec":{}}}}', {"podTemplate": {"spec": {}}}),
+    ],
+)
+def test_usable_text(text: str, payload: Any) -> None:
+    """An envelope, or a bare payload as older operators wrote it; members of the other direction do no harm."""
+    found, damaged = _spec(text)
+    assert (found.spec, found.travelled, damaged) == (payload, True, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{oops", "3", "[]", '"text"', "true", '{"spec":{}} trailing', '{"spec":[1]}', '{"spec":"x"}', '{"spec":{"replicas":"two"}}', '{"replicas":1.5}'],
+)
+def test_damaged_text(text: str) -> None:
+    found, damaged = _spec(text)
+    assert (found, damaged) == (Remainder(), {SPEC: text})
+
+
+def test_a_payload_is_read_as_the_version_that_is_built() -> None:
+    assert _spec('{"spec":{"podTemplate":3}}')[1] == {}
+    assert _spec('{"spec":{"podTemplate":3}}', rightward=True)[1] == {SPEC: '{"spec":{"podTemplate":3}}'}
+
+
+def test_the_status_is_bare() -> None:
+    found, damaged = read(KIND, {STATUS: '{"conditions":null,"podSelector":{"a":"b"}}'}, rightward=False)
+    assert (found.status, found.travelled, damaged) == ({"conditions": None, "podSelector": {"a": "b"}}, False, {})
+    assert read(KIND, {STATUS: "{oops"}, rightward=False)[1] == {STATUS: "{oops"}
+
+
+def test_the_record_of_an_absent_name() -> None:
+    record = '{"version":1,"spec":{},"rawJSON":[{"path":"serviceName","nil":true}]}'
+    assert _spec(record)[0].spec == {"serviceName": None}
+    assert _spec('{"version":1,"spec":{"serviceName":"s"},"rawJSON":[{"path":"serviceName","nil":true}]}')[0].spec == {"serviceName": "s"}
+    assert _spec('{"version":1,"spec":{},"rawJSON":[3,{"path":"other","raw":"e30="}]}')[0].spec == {}
+    assert _spec('{"version":1,"spec":{},"rawJSON":"x"}')[0].spec == {}
+    assert write(KIND, Remainder(spec={"serviceName": None})) == {SPEC: '{"rawJSON":[{"nil":true,"path":"serviceName"}],"spec":{},"version":1}'}
+
+
+@pytest.mark.parametrize("kept", ["x", 3, [1], [[]], [[["a"], 1, 2]], {"a": 1}])
+def test_kept_entries_of_another_shape_are_ignored(kept: Any) -> None:
+    """The rest of the text is as usable as before: the Go operator doesn't look at that member."""
+    found, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
+    assert (found.spec, found.kept, damaged) == ({"dynamoNamespace": "d"}, [], {})
+
+
+def test_nothing_to_say_writes_nothing() -> None:
+    assert write(KIND, Remainder()) == {}
+    assert write(KIND, Remainder(travelled=True)) == {}
+
+
+def test_what_is_written_is_read_again() -> None:
+    saved = Remainder({"dynamoNamespace": "d"}, {"podSelector": {"a": "b"}}, [[["spec", "x"], 1.0], [["spec", "y"]]])
+    found, damaged = read(KIND, write(KIND, saved), rightward=False)
+    assert (found.spec, found.status, found.kept, damaged) == (saved.spec, saved.status, saved.kept, {})
+
+
+def test_a_forced_remainder_says_nothing_but_is_there() -> None:
+    assert write(KIND, Remainder(force=True)) == {SPEC: '{"spec":{},"version":1}'}
+
+
+def test_text_is_compact_sorted_and_exact() -> None:
+    assert text_of({"b": 9007199254740993, "a": {"d": 1.0, "c": "ü<&>"}}) == '{"a":{"c":"ü<&>","d":1.0},"b":9007199254740993}'
+    assert text_of({"a": 10**20}) == '{"a":100000000000000000000}'
+
+
+def test_the_key_of_text_set_aside() -> None:
+    assert aside_key(SPEC) == "nvidia.com/dynamo-webhooks-aside.dcd-spec"

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 Fields: TypeAlias = dict[str, Any]
 
 
+class ConversionError(ValueError):
+    """An object that the other version cannot say at all; `path` is where, `reason` what, in a sentence without a stop."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        """The path is one of the object that was to be converted."""
+        super().__init__(reason)
+        self.path, self.reason = path, reason
+
+
 class Context(NamedTuple):
     """What a lens may know beside its own struct: the object's name, and whether it comes from the other version."""
 

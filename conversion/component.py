@@ -1,0 +1,114 @@
+"""The component struct: what a service of a graph and the spec of a single component have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from api.quantity import is_zero
+from conversion.experimental import Experimental
+from conversion.lens.protocol import Context, Fields, Lens, Row
+from conversion.lens.simple import LeftOnly, View, same
+from conversion.pod_template.lens import PodTemplate
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+_PHASES: Final = ("prefill", "decode")
+
+
+class Roles:
+    """`type` says role and phase in one word; a sub-role that it can't say belongs to the component type that it was written with."""
+
+    left = ("componentType", "subComponentType")
+    right = ("type",)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Saves the pair where the type doesn't say it."""
+        said = _type_of(left)
+        if said is not None:
+            right["type"] = said
+        pair = {name: left[name] for name in self.left if left.get(name) is not None}
+        if pair != _roles_of(said) and any(pair.values()):
+            save.update(pair)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
+        live = right.get("type")
+        said = _roles_of(live)
+        remembered = {name: kept[name] for name in self.left if kept.get(name) is not None}
+        if remembered:
+            whole = remembered if "componentType" in remembered else {**said, **remembered}
+            if _type_of(whole) == live:
+                said = whole
+        left.update(said)
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The role; its phase has a member of its own."""
+        return ("componentType",)
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """Both members stand in `type`."""
+        return ("type",)
+
+    def rows(self) -> Iterator[Row]:
+        """One row."""
+        yield Row("componentType, subComponentType", "type", "worker with prefill or decode is that phase; other sub-roles are kept aside")
+
+
+def _type_of(left: Fields) -> Any:
+    kind, sub = left.get("componentType"), left.get("subComponentType")
+    return sub if kind == "worker" and sub in _PHASES else kind
+
+
+def _roles_of(said: Any) -> Fields:
+    if said is None:
+        return {}
+    return {"componentType": "worker", "subComponentType": said} if said in _PHASES else {"componentType": said}
+
+
+def _none(value: Any) -> bool:
+    try:
+        return value is None or (type(value) in (str, int, float) and is_zero(value))
+    except ValueError:
+        return False
+
+
+def _size_of(left: Fields) -> Fields:
+    memory = left.get("sharedMemory")
+    if type(memory) is not dict:
+        return {}
+    if memory.get("disabled") is True:
+        return {"sharedMemorySize": "0"}
+    size = memory.get("size")
+    return {} if _none(size) else {"sharedMemorySize": size}
+
+
+def _memory_of(right: Fields) -> Fields:
+    size = right.get("sharedMemorySize")
+    if size is None:
+        return {}
+    return {"sharedMemory": {"disabled": True} if _none(size) else {"size": size}}
+
+
+def _adapter_of(left: Fields) -> Fields:
+    adapter = left.get("scalingAdapter")
+    return {"scalingAdapter": {}} if type(adapter) is dict and adapter.get("enabled") is True else {}
+
+
+def _switched_on(right: Fields) -> Fields:
+    return {} if right.get("scalingAdapter") is None else {"scalingAdapter": {"enabled": True}}
+
+
+def lenses() -> list[Lens]:
+    """The lenses of a component, its name apart."""
+    return [
+        Roles(),
+        *same("globalDynamoNamespace", "replicas", "multinode", "modelRef", "topologyConstraint", "eppConfig"),
+        LeftOnly("dynamoNamespace", "autoscaling", "ingress"),
+        LeftOnly("annotations", "labels", worth=bool),
+        View(("sharedMemory",), ("sharedMemorySize",), _size_of, _memory_of, "the size; zero is disabled"),
+        View(("scalingAdapter",), ("scalingAdapter",), _adapter_of, _switched_on, "present while enabled"),
+        Experimental(),
+        PodTemplate(),
+    ]

@@ -1,0 +1,86 @@
+"""DynamoComponentDeployment: the declaration of its spec, a component with a name of its own, and of its status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from conversion.component import lenses
+from conversion.coverage import covered
+from conversion.kind import Kind
+from conversion.lens.protocol import Context, Fields, Row
+from conversion.lens.simple import LeftOnly, Rename, same
+from conversion.lens.struct import Struct
+from conversion.replicas import REPLICAS
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+NAME: Final = "DynamoComponentDeployment"
+
+
+class Name:
+    """The component's name; where v1alpha1 leaves it out it is the object's, unless its v1beta1 author had none."""
+
+    left = ("serviceName",)
+    right = ("name",)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Marks (with a record for null) a name that was only the object's."""
+        name = left.get("serviceName")
+        if name:
+            right["name"] = name
+        elif context.name and (kept.get("name") or not context.travelled):
+            right["name"] = context.name
+            save["serviceName"] = None
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """A marked name is left out again while it is still the object's."""
+        name = right.get("name")
+        if name and not ("serviceName" in kept and kept["serviceName"] is None and name == context.name):
+            left["serviceName"] = name
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """Renamed."""
+        return self.left
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """Renamed."""
+        return self.right
+
+    def rows(self) -> Iterator[Row]:
+        """One row."""
+        yield Row("serviceName", "name", "where absent in v1alpha1, the object's name")
+
+
+class Named(Struct):
+    """The one struct that says something which may stand outside of it: its name. So the lens of the name is asked always."""
+
+    def forward(self, left: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+        """As any struct; a template composed of flat fields is marked as nobody's own."""
+        right = super().forward(left, kept, save, context)
+        _NAMED.forward(left, right, kept, save, context)
+        if not save and not context.travelled and "podTemplate" in right:
+            save["serviceName"] = left.get("serviceName") or ""
+        return right
+
+    def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+        """As any struct; whatever is saved holds the name, and a nameless component is remembered."""
+        left = super().backward(right, kept, save, context)
+        _NAMED.backward(right, left, kept, save, context)
+        name = right.get("name") or ""
+        if save or (context.name and not name) or (not context.travelled and type(right.get("podTemplate")) is dict):
+            save["name"] = name
+        return left
+
+
+_NAMED: Final = Name()
+SPEC: Final = Named(*lenses(), *same("backendFramework"), _NAMED)
+STATUS: Final = Struct(
+    *same("observedGeneration", "conditions"), LeftOnly("podSelector", worth=bool), Rename("service", "component", REPLICAS)
+)
+
+covered(SPEC, NAME, "spec", "spec")
+covered(STATUS, NAME, "status", "status")
+
+COMPONENT_DEPLOYMENT: Final = Kind(NAME, "dcd", SPEC, STATUS)

@@ -1,0 +1,29 @@
+"""Holds declarations to the schemas: every member of a converting struct is claimed by exactly one lens, in both versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from api.schema import load_schema, resolve
+from conversion.kind import LEFT, RIGHT
+
+if TYPE_CHECKING:
+    from conversion.lens.struct import Struct
+
+
+def members(kind: str, version: str, path: tuple[str, ...]) -> set[str]:
+    """The properties of the struct at a path; `*` steps into the values of a map or the elements of a list."""
+    node = resolve(load_schema(kind, version))
+    for step in path:
+        node = resolve(node.get("additionalProperties") or node["items"]) if step == "*" else resolve(node["properties"][step])
+    return set(node["properties"])
+
+
+def covered(struct: Struct, kind: str, left: str, right: str, *, beside: frozenset[str] = frozenset()) -> None:
+    """Checks one struct, which stands at the dotted path `left` in v1alpha1 and `right` in v1beta1; others claim the members `beside`.
+
+    Raises: DeclarationError.
+    """
+    lefts = members(kind, LEFT, tuple(left.split(".")))
+    rights = members(kind, RIGHT, tuple(right.split(".")))
+    struct.require(f"{kind} {left}", lefts - beside, rights - beside)

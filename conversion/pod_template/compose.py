@@ -1,0 +1,90 @@
+"""From the flat fields of v1alpha1 to a pod template, without any remainder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from conversion.pod_template import resources
+from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, pod_content
+from conversion.pod_template.mounts import flagged, native_mount
+from conversion.pod_template.overlay import merged, merged_env, secret_source
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+PROBES: Final = ("livenessProbe", "readinessProbe")
+_MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")
+
+
+def compose(left: Fields, *, forced: bool = False, mains: bool = False) -> Fields | None:
+    """The template of a component; None when nothing asks for one and it isn't `forced`.
+
+    `mains` keeps further containers named `main`, which only an author of v1beta1 can have meant.
+    """
+    extra = fields(left, "extraPodSpec")
+    pod, over = pod_content(extra), content(fields(extra, "mainContainer"))
+    if not (forced or pod or over or _asked(left)):
+        return None
+    others = items(pod, "containers")
+    if not mains and others and named(others, MAIN) is not None:
+        others = [container for container in others if container.get("name") != MAIN]
+    containers = [_main(left, over), *others]
+    sidecar = left.get("frontendSidecar")
+    if type(sidecar) is dict and named(others, SIDECAR) is None:
+        containers.append(compose_sidecar(sidecar))
+    template: Fields = {"spec": {**pod, "containers": containers}}
+    if metadata := _metadata(left):
+        template["metadata"] = metadata
+    return template
+
+
+def _asked(left: Fields) -> bool:
+    """Whether a flat field calls for a template."""
+    for name in _MAKING:
+        if left.get(name) is not None:
+            return True
+    return bool(left.get("envs")) or not all(flagged(entry) for entry in items(left, "volumeMounts"))
+
+
+def _metadata(left: Fields) -> Fields:
+    extra = fields(left, "extraPodMetadata")
+    return {name: extra[name] for name in ("annotations", "labels") if extra.get(name)}
+
+
+def _main(left: Fields, over: Fields) -> Fields:
+    """The main container: the flat fields with the overlay put over them."""
+    main: Fields = {"name": MAIN, **over}
+    if amounts := effective_resources(fields(left, "resources"), fields(over, "resources")):
+        main["resources"] = amounts
+    else:
+        main.pop("resources", None)
+    for name, value in (
+        ("env", merged_env(items(left, "envs"), items(over, "env"))),
+        ("envFrom", items(over, "envFrom") or secret_source(left.get("envFromSecret"))),
+        ("volumeMounts", items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")]),
+    ):
+        if value:
+            main[name] = value
+        else:
+            main.pop(name, None)
+    for name in PROBES:
+        if left.get(name) is not None:
+            main[name] = merged(left[name], over.get(name))
+    return main
+
+
+def effective_resources(flat: Fields, over: Fields) -> Fields:
+    """Main's resources as flat ones and those of the overlay give them."""
+    amounts = resources.native(flat) if flat else {}
+    return resources.overlaid(amounts, resources.settled(over)) if over else amounts
+
+
+def compose_sidecar(sidecar: Fields) -> Fields:
+    """The container of a flat frontend sidecar."""
+    container: Fields = {"name": SIDECAR}
+    for name, to in (("image", "image"), ("args", "args"), ("envs", "env")):
+        if sidecar.get(name):
+            container[to] = sidecar[name]
+    if sources := secret_source(sidecar.get("envFromSecret")):
+        container["envFrom"] = sources
+    return container

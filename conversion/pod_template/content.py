@@ -1,0 +1,107 @@
+"""What counts as content in containers and pod specs: reading members leniently, telling zero values from said ones. Nothing converts here.
+
+A member whose Go type is a pointer is content as soon as it is present; any other is content only when it isn't zero. Values of a shape
+that no schema admits read as absent: the engine keeps them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+MAIN: Final = "main"
+SIDECAR: Final = "sidecar-frontend"
+_CONTAINER_POINTERS: Final = frozenset({"restartPolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "securityContext"})
+_POD_POINTERS: Final = frozenset(
+    {
+        "terminationGracePeriodSeconds",
+        "activeDeadlineSeconds",
+        "automountServiceAccountToken",
+        "shareProcessNamespace",
+        "securityContext",
+        "affinity",
+        "priority",
+        "dnsConfig",
+        "runtimeClassName",
+        "enableServiceLinks",
+        "preemptionPolicy",
+        "setHostnameAsFQDN",
+        "os",
+        "hostUsers",
+        "resources",
+        "hostnameOverride",
+    }
+)
+_METADATA_POINTERS: Final = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
+_NOTHING: Final[Fields] = {}
+
+
+def fields(struct: Fields, name: str) -> Fields:
+    """An object member; an empty one, not to be changed, where there is none."""
+    found = struct.get(name)
+    return found if type(found) is dict else _NOTHING
+
+
+def items(struct: Fields, name: str) -> list[Fields]:
+    """The objects of a list member; an empty list where there is none."""
+    found = struct.get(name)
+    if type(found) is not list:
+        return []
+    for item in found:
+        if type(item) is not dict:
+            return [item for item in found if type(item) is dict]
+    return found
+
+
+def present(struct: Fields) -> Fields:
+    """The members that aren't null."""
+    return {name: value for name, value in struct.items() if value is not None}
+
+
+def content(container: Fields) -> Fields:
+    """What a container says beside its name; a container that says nothing is bare."""
+    out = {
+        name: value
+        for name, value in container.items()
+        if value is not None and (value or name in _CONTAINER_POINTERS) and name not in ("name", "resources")
+    }
+    resources = container.get("resources")
+    if type(resources) is dict and any(resources.values()):
+        out["resources"] = resources
+    return out
+
+
+def pod_content(extra: Fields) -> Fields:
+    """The members of a pod spec, `mainContainer` apart; none at all when each of them is zero."""
+    said = False
+    out: Fields = {}
+    for name, value in extra.items():
+        if value is None or name == "mainContainer":
+            continue
+        out[name] = value
+        said = said or bool(value) or name in _POD_POINTERS
+    return out if said else {}
+
+
+def metadata_content(metadata: Fields) -> Fields:
+    """What template metadata says beside labels and annotations."""
+    return {
+        name: value
+        for name, value in metadata.items()
+        if name not in ("labels", "annotations") and value is not None and (value or name in _METADATA_POINTERS)
+    }
+
+
+def named(containers: list[Fields], name: str) -> Fields | None:
+    """The first container of a name."""
+    for container in containers:
+        if container.get("name") == name:
+            return container
+    return None
+
+
+def names(containers: list[Fields]) -> list[Any]:
+    """The containers' names, in order."""
+    return [container.get("name") for container in containers]

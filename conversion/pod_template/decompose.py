@@ -1,0 +1,114 @@
+"""From a pod template to the flat fields of v1alpha1, without any remainder; taking it to pieces, and putting the pieces together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from conversion.pod_template import resources
+from conversion.pod_template.compose import PROBES, compose_sidecar
+from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, pod_content
+from conversion.pod_template.mounts import flat_list
+from conversion.pod_template.overlay import plain_secret
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+
+@dataclass(slots=True)
+class Pieces:
+    """A component's pod, taken to pieces; `main` is None where the template has no such container."""
+
+    present: bool  # there is a template
+    main: Fields | None  # what main says, resources settled
+    rest: list[Fields]  # the other containers
+    pod: Fields  # the pod spec without containers
+    metadata: Fields  # template metadata, whole
+    cache: Fields | None
+    flat: Fields = field(default_factory=dict)  # the flat members
+    over: Fields = field(default_factory=dict)  # what stays of main
+    sidecar: bool = False  # the sidecar's container became a flat member
+
+
+def take_apart(right: Fields) -> Pieces:
+    """Reads a component; values are shared with it."""
+    template = right.get("podTemplate")
+    spec = fields(template, "spec") if type(template) is dict else {}
+    containers = items(spec, "containers")
+    found = named(containers, MAIN)
+    rest = [container for container in containers if container is not found]
+    main = None if found is None else content(found)
+    if main is not None and "resources" in main:
+        main["resources"] = resources.settled(fields(main, "resources"))
+        if not main["resources"]:
+            del main["resources"]
+    cache = right.get("compilationCache")
+    pieces = Pieces(
+        present=type(template) is dict,
+        main=main,
+        rest=rest,
+        pod={name: value for name, value in spec.items() if value is not None and name != "containers"},
+        metadata=fields(template, "metadata") if type(template) is dict else {},
+        cache=cache if type(cache) is dict else None,
+    )
+    _flatten(pieces)
+    return pieces
+
+
+def _flatten(pieces: Pieces) -> None:
+    """Moves what has a flat member out of main."""
+    main, flat = pieces.main or {}, pieces.flat
+    over = pieces.over = dict(main)
+    if amounts := over.pop("resources", None):
+        flat["resources"] = resources.flat(amounts)
+    mounts = over.pop("volumeMounts", None)
+    if entries := flat_list(pieces.cache, items(main, "volumeMounts") if mounts else []):
+        flat["volumeMounts"] = entries
+    if (env := over.pop("env", None)) is not None:
+        flat["envs"] = env
+    for name in PROBES:
+        if (probe := over.pop(name, None)) is not None:
+            flat[name] = probe
+
+
+def take_sidecar(pieces: Pieces, kept: Fields) -> None:
+    """Makes the generated sidecar container the flat member that it came from; `kept` is that member as it was.
+
+    Without the container nothing is restored: its author removed it.
+    """
+    container = named(pieces.rest, SIDECAR)
+    if container is None:
+        return
+    sources = items(container, "envFrom")
+    sidecar = {name: value for name, value in kept.items() if name not in ("image", "args", "envs", "envFromSecret")}
+    for name, to in (("image", "image"), ("args", "args"), ("env", "envs")):
+        if container.get(name):
+            sidecar[to] = container[name]
+    secret = _secret_named(sources)
+    if secret or (kept.get("envFromSecret") == "" and not sources):
+        sidecar["envFromSecret"] = secret
+    pieces.flat["frontendSidecar"] = kept if compose_sidecar(kept) == compose_sidecar(sidecar) else sidecar
+    pieces.rest = [other for other in pieces.rest if other.get("name") != SIDECAR]
+    pieces.sidecar = True
+
+
+def _secret_named(sources: list[Fields]) -> str:
+    """The secret that a single source names, optional or not; empty for anything else."""
+    if len(sources) != 1 or sources[0].get("configMapRef") is not None or sources[0].get("prefix"):
+        return ""
+    name = fields(sources[0], "secretRef").get("name")
+    return plain_secret(sources) or (name if type(name) is str else "")
+
+
+def put_together(pieces: Pieces) -> Fields:
+    """The flat fields of a component."""
+    left = pieces.flat
+    extra = pod_content({**pieces.pod, "containers": pieces.rest} if pieces.rest else pieces.pod)
+    if pieces.over:
+        extra["mainContainer"] = pieces.over
+    if extra:
+        left["extraPodSpec"] = extra
+    labelled = {name: pieces.metadata[name] for name in ("annotations", "labels") if pieces.metadata.get(name)}
+    if labelled:
+        left["extraPodMetadata"] = labelled
+    return left

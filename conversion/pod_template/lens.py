@@ -1,0 +1,109 @@
+"""The lens of the pod: the flat fields of v1alpha1 on the left; template, compilation cache and frontend sidecar on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from conversion.lens.protocol import Context, Fields, Row
+from conversion.pod_template import origins, paths
+from conversion.pod_template.compose import compose
+from conversion.pod_template.content import MAIN, SIDECAR, fields, items, named, names
+from conversion.pod_template.decompose import put_together, take_apart, take_sidecar
+from conversion.pod_template.mounts import cache_of
+from conversion.pod_template.recall import recall
+from conversion.pod_template.residue import residue
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+
+class PodTemplate:
+    """Composes and decomposes; what one side can't say lies in the remainder, and speaks only while the other side says the same."""
+
+    left = (
+        "resources",
+        "envs",
+        "envFromSecret",
+        "volumeMounts",
+        "livenessProbe",
+        "readinessProbe",
+        "extraPodMetadata",
+        "extraPodSpec",
+        "frontendSidecar",
+    )
+    right = ("podTemplate", "compilationCache", "frontendSidecar")
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Composes the template, then recalls what an author of v1beta1 said beyond it."""
+        if (cache := cache_of(items(left, "volumeMounts"))) is not None:
+            right["compilationCache"] = cache
+        if type(left.get("frontendSidecar")) is dict:
+            right["frontendSidecar"] = SIDECAR
+        remembered = kept.get("podTemplate")
+        known = type(remembered) is dict
+        mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
+        template = compose(left, forced=known, mains=mains)
+        if known and template is not None:
+            template = recall(template, remembered, left)
+        if template is not None:
+            right["podTemplate"] = template
+        if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
+            _recall_reference(right, template, remembered if known else {}, reference)
+        origins.collect(left, save, travelled=context.travelled)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
+        pieces = take_apart(right)
+        sidecar = kept.get("frontendSidecar")
+        if type(sidecar) is dict and right.get("frontendSidecar") == SIDECAR:
+            if named(items(fields(kept, "extraPodSpec"), "containers"), SIDECAR) is None:
+                take_sidecar(pieces, sidecar)
+            elif named(pieces.rest, SIDECAR) is not None:  # a container of that name stood beside the flat sidecar, and hid it
+                pieces.flat["frontendSidecar"] = sidecar
+        if kept:
+            origins.restore(pieces, kept)
+        flat = put_together(pieces)
+        if kept:
+            origins.restore_empty(flat, kept)
+        left.update(flat)
+        reference = right.get("frontendSidecar")
+        if reference is not None and "frontendSidecar" in flat:
+            reference = None
+        if reference is not None:
+            save["frontendSidecar"] = reference
+        if pieces.present and (template := residue(right, flat, pieces, reference)) is not None:
+            save["podTemplate"] = template
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """See `paths`."""
+        return paths.to_left(path, right)
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """See `paths`."""
+        return paths.to_right(path, left)
+
+    def rows(self) -> Iterator[Row]:
+        """The correspondence, member by member."""
+        main = "podTemplate.spec.containers[main]"
+        yield Row("resources", f"{main}.resources", "gpu is nvidia.com/gpu or gpuType; custom names stand as they are")
+        yield Row("envs", f"{main}.env", "main container env merged over it by name")
+        yield Row("envFromSecret", f"{main}.envFrom", "one secret reference")
+        yield Row(
+            "volumeMounts",
+            f"{main}.volumeMounts, compilationCache",
+            "the first flagged entry is the cache; options of mounts are kept aside",
+        )
+        yield Row("livenessProbe", f"{main}.livenessProbe", "main container probe merged over it")
+        yield Row("readinessProbe", f"{main}.readinessProbe", "main container probe merged over it")
+        yield Row("extraPodMetadata", "podTemplate.metadata", "labels and annotations; other metadata is kept aside")
+        yield Row("extraPodSpec.mainContainer", main, "merged over the flat fields")
+        yield Row("extraPodSpec", "podTemplate.spec", "copied; containers follow main")
+        yield Row("frontendSidecar", f"frontendSidecar, podTemplate.spec.containers[{SIDECAR}]", "a container, and its name")
+
+
+def _recall_reference(right: Fields, template: Fields | None, remembered: Fields, reference: str) -> None:
+    """Gives back the sidecar's name, unless the container that it named was deleted."""
+    known = named(items(fields(remembered, "spec"), "containers"), reference)
+    if known is None or named(items(fields(template or {}, "spec"), "containers"), reference) is not None:
+        right["frontendSidecar"] = reference

@@ -1,0 +1,111 @@
+"""Volume mounts: the flat list of v1alpha1 with its cache flags, the compilation cache and main's mounts of v1beta1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+FLAG: Final = "useAsCompilationCache"
+Place: TypeAlias = tuple[Any, Any]
+
+
+def flat_place(entry: Fields) -> Place:
+    """Volume and path of a flat entry."""
+    return entry.get("name") or "", entry.get("mountPoint") or ""
+
+
+def place(mount: Fields) -> Place:
+    """Volume and path of a native mount."""
+    return mount.get("name") or "", mount.get("mountPath") or ""
+
+
+def cache_place(cache: Fields | None) -> Place | None:
+    """Volume and path of a compilation cache."""
+    return None if cache is None else (cache.get("pvcName") or "", cache.get("mountPath") or "")
+
+
+def flagged(entry: Fields) -> bool:
+    """Whether a flat entry is a compilation cache."""
+    return entry.get(FLAG) is True
+
+
+def _renamed(struct: Fields, pairs: tuple[tuple[str, str], ...]) -> Fields:
+    return {to: struct[name] for name, to in pairs if struct.get(name) is not None}
+
+
+def native_mount(entry: Fields) -> Fields:
+    """The mount that a flat entry stands for."""
+    return _renamed(entry, (("name", "name"), ("mountPoint", "mountPath")))
+
+
+def flat_mount(mount: Fields) -> Fields:
+    """The flat entry of a mount; options have no place in it."""
+    return _renamed(mount, (("name", "name"), ("mountPath", "mountPoint")))
+
+
+def cache_of(entries: list[Fields]) -> Fields | None:
+    """The compilation cache that a flat list names: its first flagged entry."""
+    for entry in entries:
+        if flagged(entry):
+            return _renamed(entry, (("name", "pvcName"), ("mountPoint", "mountPath")))
+    return None
+
+
+def flat_list(cache: Fields | None, mounts: list[Fields]) -> list[Fields]:
+    """The flat list of a cache and main's mounts: the cache first, no place twice."""
+    out: list[Fields] = []
+    seen: set[Place] = set()
+    if cache is not None:
+        out.append({**_renamed(cache, (("pvcName", "name"), ("mountPath", "mountPoint"))), FLAG: True})
+        seen.add(flat_place(out[0]))
+    for mount in mounts:
+        if (where := place(mount)) not in seen:
+            seen.add(where)
+            out.append(flat_mount(mount))
+    return out
+
+
+def reproducible(entries: list[Fields]) -> bool:
+    """Whether a flat list comes back as it is: at most one flag, on the first entry, and no place twice."""
+    if any(flagged(entry) for entry in entries[1:]):
+        return False
+    return len({flat_place(entry) for entry in entries}) == len(entries)
+
+
+def restored(
+    entries: list[Fields], flat: list[Fields], over: list[Fields], cache: Fields | None, mounts: list[Fields] | None
+) -> list[Fields] | None:
+    """The flat list to restore: a kept one (`flat`, with the overlay `over` beside it) as far as it says what lives; None for no change.
+
+    `entries` is the list read from the live cache and main's `mounts` (None where there is no main).
+    """
+    same_cache = cache_place(cache_of(flat)) == cache_place(cache)
+    if over:
+        if mounts is None or [place(mount) for mount in mounts] != [place(mount) for mount in over]:
+            return None
+        return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
+    if same_cache and mounts is None and all(flagged(entry) for entry in flat):
+        return flat
+    if same_cache and mounts is not None and [flat_place(entry) for entry in flat] == [place(mount) for mount in mounts]:
+        return flat
+    return _flags_added(entries, flat) if same_cache and cache is not None else None
+
+
+def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
+    """The unflagged entries, with the live cache flagged where it is listed, else appended."""
+    out = [entry for entry in flat if not flagged(entry)]
+    for cache in live[:1]:
+        for index, entry in enumerate(out):
+            if flat_place(entry) == flat_place(cache):
+                out[index] = {**entry, FLAG: True}
+                return out
+        out.append(cache)
+    return out
+
+
+def _flags_added(entries: list[Fields], flat: list[Fields]) -> list[Fields]:
+    """The live entries, flagged where the kept list flags the same place."""
+    flags = {flat_place(entry) for entry in flat if flagged(entry)}
+    return [{**entry, FLAG: True} if flat_place(entry) in flags else entry for entry in entries]

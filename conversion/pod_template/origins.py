@@ -1,0 +1,168 @@
+"""What the flat fields of v1alpha1 say beyond their template: collecting it, and restoring it where the template still says the same.
+
+Each group (env, envFrom, resources, probes, mounts) has a flat half and an overlay half; a kept pair speaks only while both together
+give exactly what lives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from conversion.pod_template import mounts, resources
+from conversion.pod_template.compose import PROBES, effective_resources
+from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, names, pod_content
+from conversion.pod_template.overlay import merged, merged_env, plain_secret, secret_source
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from conversion.pod_template.decompose import Pieces
+
+_GROUPS: Final = (("envs", "env"), ("envFromSecret", "envFrom"), ("resources", "resources"), ("volumeMounts", "volumeMounts"))
+_SPLIT: Final = ("env", "resources", "volumeMounts", *PROBES)
+_LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations", "labels")
+_SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
+
+
+def collect(left: Fields, save: Fields, *, travelled: bool) -> None:
+    """Saves what the template won't tell; `travelled`: the object was written as v1beta1 first, so halves are saved only where they matter."""
+    before = len(save)
+    if (secret := left.get("envFromSecret")) is not None:
+        save["envFromSecret"] = secret
+    flat = left.get("resources")
+    if type(flat) is dict and not resources.reproducible(flat):
+        save["resources"] = flat
+    if (entries := items(left, "volumeMounts")) and not mounts.reproducible(entries):
+        save["volumeMounts"] = entries
+    metadata = left.get("extraPodMetadata")
+    if type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")):
+        save["extraPodMetadata"] = metadata
+    if (sidecar := left.get("frontendSidecar")) is not None:
+        save["frontendSidecar"] = sidecar
+    extra = left.get("extraPodSpec")
+    if type(extra) is dict:
+        _collect_extra(left, extra, save, eager=not travelled or len(save) > before or _says_more(left))
+
+
+def _collect_extra(left: Fields, extra: Fields, save: Fields, *, eager: bool) -> None:
+    pod, main = pod_content(extra), extra.get("mainContainer")
+    main = main if type(main) is dict else None
+    said = content(main) if main is not None else {}
+    if not pod and not said:
+        save["extraPodSpec"] = extra
+    if main is not None and (eager or main.get("name") or any(name in said for name in _SPLIT)):
+        _collect_halves(left, main.get("name"), said, save)
+    containers = items(pod, "containers")
+    if MAIN in names(containers) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
+        # names that the template gives a meaning of its own; the Go operator doesn't read this member
+        save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
+
+
+def _says_more(left: Fields) -> bool:
+    """Whether members beside the pod's will be saved too."""
+    if any(left.get(name) is not None for name in _LEFT_ONLY) or len(fields(left, "sharedMemory")) > 1:
+        return True
+    sub = left.get("subComponentType")
+    if sub and (left.get("componentType") != "worker" or sub not in ("prefill", "decode")):
+        return True
+    return any(type(switch := left.get(name)) is dict and switch.get("enabled") is not True for name in _SWITCHES)
+
+
+def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> None:
+    """Saves both halves of every group that says something."""
+    over: Fields = {"name": name} if name else {}
+    kept = bool(over)
+    for flat, native in _GROUPS:
+        mine = left.get(flat)
+        if not (mine or (mine is not None and flat in ("envFromSecret", "resources")) or native in said):
+            continue
+        kept = True
+        if mine is not None:
+            save[flat] = mine
+        if native in said:
+            over[native] = said[native]
+    for probe in PROBES:
+        if left.get(probe) is not None or probe in said:
+            kept = True
+            if left.get(probe) is not None:
+                save[probe] = left[probe]
+            if probe in said:
+                over[probe] = said[probe]
+    if kept:
+        save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "mainContainer": over}
+
+
+def restore(pieces: Pieces, kept: Fields) -> None:
+    """Gives back the flat fields as they were written, group by group."""
+    extra = fields(kept, "extraPodSpec")
+    over = fields(extra, "mainContainer")
+    said = content(over)
+    _restore_mounts(pieces, kept, said)
+    if pieces.main is None:
+        return
+    _restore_containers(pieces, items(extra, "containers"))
+    _restore_lists(pieces, pieces.main, kept, said)
+    _restore_probes(pieces, pieces.main, kept, said)
+    if pieces.over and over.get("name"):
+        pieces.over["name"] = over["name"]
+    metadata = kept.get("extraPodMetadata")
+    if type(metadata) is dict and not any(pieces.metadata.get(name) for name in ("annotations", "labels")):
+        pieces.flat["extraPodMetadata"] = metadata
+
+
+def restore_empty(left: Fields, kept: Fields) -> None:
+    """Gives back an `extraPodSpec` that says nothing, where none lives."""
+    extra = kept.get("extraPodSpec")
+    if type(extra) is dict and "extraPodSpec" not in left and not pod_content(extra) and not content(fields(extra, "mainContainer")):
+        left["extraPodSpec"] = extra
+
+
+def _set(struct: Fields, name: str, value: object, *, there: bool) -> None:
+    if there:
+        struct[name] = value
+    else:
+        struct.pop(name, None)
+
+
+def _restore_lists(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
+    """Env, envFrom and resources: each pair as a whole."""
+    flat, over = pieces.flat, pieces.over
+    if ("envs" in kept or "env" in said) and merged_env(items(kept, "envs"), items(said, "env")) == items(main, "env"):
+        _set(flat, "envs", kept.get("envs"), there=kept.get("envs") is not None)
+        _set(over, "env", said.get("env"), there="env" in said)
+    secret, sources = kept.get("envFromSecret"), items(main, "envFrom")
+    if secret == "" or (secret and (items(said, "envFrom") or secret_source(secret)) == sources):
+        flat["envFromSecret"] = secret
+        if "envFrom" not in said and plain_secret(sources) == secret:
+            del over["envFrom"]
+    amounts = kept.get("resources")
+    if (amounts is not None or "resources" in said) and effective_resources(fields(kept, "resources"), fields(said, "resources")) == fields(
+        main, "resources"
+    ):
+        _set(flat, "resources", amounts, there=amounts is not None)
+        _set(over, "resources", said.get("resources"), there="resources" in said)
+
+
+def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
+    for probe in PROBES:
+        if (probe in kept or probe in said) and merged(kept.get(probe), said.get(probe)) == main.get(probe):
+            _set(pieces.flat, probe, kept.get(probe), there=kept.get(probe) is not None)
+            _set(pieces.over, probe, said.get(probe), there=probe in said)
+
+
+def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
+    flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts")
+    if not flat and not over:
+        return
+    live = items(pieces.main, "volumeMounts") if pieces.main is not None else None
+    entries = mounts.restored(items(pieces.flat, "volumeMounts"), flat, over, pieces.cache, live)
+    if entries is None:
+        return
+    _set(pieces.flat, "volumeMounts", entries, there=bool(entries))
+    if over:
+        pieces.over["volumeMounts"] = live
+
+
+def _restore_containers(pieces: Pieces, containers: list[Fields]) -> None:
+    """Containers whose names the template reads otherwise come back while the others are what they were."""
+    if containers and [other for other in containers if other.get("name") != MAIN] == pieces.rest:
+        pieces.rest = containers

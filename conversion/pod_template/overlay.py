@@ -1,0 +1,56 @@
+"""Putting the overlay (`extraPodSpec.mainContainer`) over the flat fields: env by name, probes member by member, lists as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+
+def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
+    """Flat entries in order; each overlay entry replaces the last one of its name, or is appended."""
+    if not over:
+        return flat
+    out = list(flat)
+    place = {entry.get("name"): index for index, entry in enumerate(out)}
+    for entry in over:
+        index = place.get(entry.get("name"))
+        if index is None:
+            place[entry.get("name")] = len(out)
+            out.append(entry)
+        else:
+            out[index] = entry
+    return out
+
+
+def merged(base: Any, over: Any) -> Any:
+    """An object with another put over it: zero values don't override, a named port hides a number."""
+    if type(base) is not dict or type(over) is not dict:
+        return base if over is None else over
+    out = {name: value for name, value in base.items() if value is not None}
+    for name, value in over.items():
+        mine = out.get(name)
+        if value is None or (mine is not None and _yields(name, mine, value)):
+            continue
+        out[name] = merged(mine, value) if type(mine) is dict and type(value) is dict else value
+    return out
+
+
+def _yields(name: str, mine: Any, value: Any) -> bool:
+    """Whether the overlay's value leaves the one below it visible."""
+    return (not value and type(value) is not dict) or (name == "port" and type(mine) is str and type(value) is int)
+
+
+def secret_source(secret: Any) -> list[Fields]:
+    """The `envFrom` that a flat secret name stands for."""
+    return [{"secretRef": {"name": secret}}] if type(secret) is str and secret else []
+
+
+def plain_secret(sources: list[Fields]) -> str | None:
+    """The name of the secret when the sources are exactly one plain reference to it."""
+    if len(sources) != 1 or set(sources[0]) != {"secretRef"} or type(sources[0]["secretRef"]) is not dict:
+        return None
+    reference = sources[0]["secretRef"]
+    name = reference.get("name")
+    return name if set(reference) == {"name"} and type(name) is str and name else None

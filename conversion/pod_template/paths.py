@@ -1,0 +1,135 @@
+"""Field paths through the pod template: a list element is named by a `Key` (its container name), which `settled` makes an index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from api.paths import Key
+from conversion.pod_template.compose import PROBES
+from conversion.pod_template.content import MAIN, SIDECAR, fields, items, names
+from conversion.pod_template.mounts import cache_of, flagged, flat_list, flat_place, place
+from conversion.pod_template.resources import GPU
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+
+_CONTAINERS: Final[Path] = ("podTemplate", "spec", "containers")
+_MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))
+_SIDECAR: Final[Path] = (*_CONTAINERS, Key(SIDECAR))
+_FLAT_OF: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
+
+
+def to_right(path: Path, left: Fields) -> Path:
+    """A path below a component's flat pod fields, as the template has it."""
+    head, rest = path[0], path[1:]
+    if head == "resources":
+        return (*_MAIN, "resources", *_amounts_right(rest, fields(left, "resources")))
+    if head in PROBES:
+        return (*_MAIN, *path)
+    if head == "envs":
+        return (*_MAIN, "env", *rest)
+    if head == "envFromSecret":
+        return (*_MAIN, "envFrom", 0, "secretRef", "name")
+    if head == "volumeMounts":
+        return _mount_right(rest, left)
+    if head == "extraPodMetadata":
+        return ("podTemplate", "metadata", *rest)
+    if head == "frontendSidecar":
+        return _sidecar_right(rest)
+    return _extra_right(rest, left)
+
+
+def _amounts_right(rest: Path, flat: Fields) -> Path:
+    if len(rest) < 2 or rest[0] == "claims":
+        return rest
+    part, name, below = rest[0], rest[1], rest[2:]
+    if name == "custom":
+        return (part, *below[:1])
+    kind = fields(flat, str(part)).get("gpuType")
+    native = {"gpu": kind or GPU, "gpuType": kind or GPU}.get(str(name), str(name))
+    return (part, Key(native))
+
+
+def _mount_right(rest: Path, left: Fields) -> Path:
+    entries = items(left, "volumeMounts")
+    if not rest or type(rest[0]) is not int or not -1 < rest[0] < len(entries):
+        return (*_MAIN, "volumeMounts")
+    entry = entries[rest[0]]
+    member = {"name": "name", "mountPoint": "mountPath"}.get(str(rest[1]) if len(rest) > 1 else "")
+    cache = cache_of(entries)
+    if cache is not None and flagged(entry):
+        named = {"name": "pvcName", "mountPath": "mountPath"}.get(member or "")
+        return ("compilationCache", named) if named else ("compilationCache",)
+    return (*_MAIN, "volumeMounts", rest[0], *((member,) if member else ()))
+
+
+def _sidecar_right(rest: Path) -> Path:
+    if not rest:
+        return ("frontendSidecar",)
+    if rest[0] == "envFromSecret":
+        return (*_SIDECAR, "envFrom", 0, "secretRef", "name")
+    return (*_SIDECAR, "env" if rest[0] == "envs" else rest[0], *rest[1:])
+
+
+def _extra_right(rest: Path, left: Fields) -> Path:
+    if rest[:1] == ("mainContainer",):
+        return (*_MAIN, *rest[1:])
+    if rest[:1] == ("containers",) and len(rest) > 1 and type(rest[1]) is int:
+        containers = items(fields(left, "extraPodSpec"), "containers")
+        if 0 <= rest[1] < len(containers):
+            return (*_CONTAINERS, Key(str(containers[rest[1]].get("name"))), *rest[2:])
+    return ("podTemplate", "spec", *rest)
+
+
+def to_left(path: Path, right: Fields) -> Path | None:
+    """A path below a component's template, cache or sidecar name, as the flat fields have it."""
+    head, rest = path[0], path[1:]
+    if head == "compilationCache":
+        member = {"pvcName": "name", "mountPath": "mountPoint"}.get(str(rest[0]) if rest else "")
+        return ("volumeMounts", 0, *((member,) if member else ()))
+    if head == "frontendSidecar":
+        return None
+    if rest[:1] == ("metadata",):
+        return ("extraPodMetadata", *rest[1:])
+    if rest[:2] != ("spec", "containers") or len(rest) < 3:
+        return ("extraPodSpec", *rest[1:])
+    containers = items(fields(fields(right, "podTemplate"), "spec"), "containers")
+    step = rest[2]
+    index = step if type(step) is int else names(containers).index(step) if step in names(containers) else -1
+    if not 0 <= index < len(containers):
+        return ("extraPodSpec", "containers")
+    if MAIN in names(containers) and index == names(containers).index(MAIN):
+        return _main_left(rest[3:], right, containers[index])
+    before = index - (MAIN in names(containers)[:index])
+    return ("extraPodSpec", "containers", before, *rest[3:])
+
+
+def _main_left(rest: Path, right: Fields, main: Fields) -> Path:
+    if not rest:
+        return ("extraPodSpec", "mainContainer")
+    if rest[0] == "resources":
+        return ("resources", *_amounts_left(rest[1:]))
+    if rest[0] in PROBES:
+        return rest
+    if rest[0] == "env":
+        return ("envs", *rest[1:])
+    if rest[0] == "volumeMounts":
+        return _mount_left(rest[1:], right, items(main, "volumeMounts"))
+    return ("extraPodSpec", "mainContainer", *rest)
+
+
+def _amounts_left(rest: Path) -> Path:
+    if len(rest) < 2 or rest[0] == "claims":
+        return rest
+    name = str(rest[1])
+    return (rest[0], _FLAT_OF[name]) if name in _FLAT_OF else (rest[0], "custom", Key(name))
+
+
+def _mount_left(rest: Path, right: Fields, mounts: list[Fields]) -> Path:
+    if not rest or type(rest[0]) is not int or not 0 <= rest[0] < len(mounts):
+        return ("volumeMounts",)
+    cache = right.get("compilationCache")
+    places = [flat_place(entry) for entry in flat_list(cache if type(cache) is dict else None, mounts)]
+    member = {"name": "name", "mountPath": "mountPoint"}.get(str(rest[1]) if len(rest) > 1 else "")
+    return ("volumeMounts", places.index(place(mounts[rest[0]])), *((member,) if member else ()))

@@ -1,0 +1,135 @@
+"""What an author of v1beta1 said in the template beyond the flat fields, put back over a composed template.
+
+Nothing here shows in v1alpha1: order where v1alpha1 has none, options of flat mounts, other metadata, a missing main.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conversion.pod_template import resources
+from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, metadata_content, named, names, pod_content
+from conversion.pod_template.mounts import Place, cache_of, cache_place, flat_list, flat_place, place
+from conversion.pod_template.overlay import merged, plain_secret
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+
+def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
+    """The template with what was kept; None when neither says anything."""
+    remembered = items(fields(kept, "spec"), "containers")
+    containers = items(fields(template, "spec"), "containers")
+    containers = _without_main(containers, remembered, left)
+    if type(sidecar := left.get("frontendSidecar")) is dict:
+        containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
+    containers = _ordered(containers, remembered, flat_sidecar=type(sidecar) is dict)
+    containers = [_mounted(each, remembered, left) if each.get("name") == MAIN else each for each in containers]
+    out = {**template, "spec": {**template["spec"], "containers": containers}}
+    if not containers:
+        del out["spec"]["containers"]
+    if metadata := {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}:
+        out["metadata"] = metadata
+    if containers or out["spec"] or metadata or _zero(kept):
+        return out
+    return None
+
+
+def _zero(kept: Fields) -> bool:
+    return not pod_content(fields(kept, "spec")) and not any(fields(kept, "metadata").values())
+
+
+def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields) -> list[Fields]:
+    """Takes away a main that only the composition made: its author had none, and v1alpha1 says nothing of one."""
+    main = named(containers, MAIN)
+    flat = left.get("resources")
+    if main is None or named(remembered, MAIN) is not None or (type(flat) is dict and not resources.reproducible(flat)):
+        return containers
+    said = content(main)
+    cache = cache_place(cache_of(items(left, "volumeMounts")))
+    over = fields(fields(left, "extraPodSpec"), "mainContainer")
+    if not items(over, "volumeMounts") and all(place(mount) == cache for mount in items(said, "volumeMounts")):
+        said.pop("volumeMounts", None)
+    return containers if said else [each for each in containers if each is not main]
+
+
+def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fields:
+    """The generated sidecar with the members that v1alpha1 can't say."""
+    kept = named(remembered, SIDECAR)
+    if kept is None:
+        return container
+    extra = {name: value for name, value in content(kept).items() if name not in ("image", "args", "env")}
+    mine, theirs = items(container, "envFrom"), items(extra, "envFrom")
+    if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and plain_secret(mine) == _secret(theirs[0])):
+        del extra["envFrom"]
+    out: Fields = merged(container, extra)
+    return out
+
+
+def _secret(source: Fields) -> object:
+    return fields(source, "secretRef").get("name")
+
+
+def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:
+    """The order of v1beta1's author, as far as v1alpha1 has no order of its own: the place of main and of the generated sidecar."""
+    order = {name: index for index, name in reversed(list(enumerate(names(remembered))))}
+    mine = names(containers)
+    if len(remembered) < 2 or len(mine) < 2 or any(name not in order for name in mine):
+        return containers
+    free = {MAIN, SIDECAR} if flat_sidecar else {MAIN}
+    bound = [order[name] for name in mine if name not in free]
+    if bound != sorted(bound):
+        return containers
+    return sorted(containers, key=lambda each: order[each.get("name")])
+
+
+def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
+    """Main with the mounts of its v1beta1 author, where v1alpha1 says the same; else with their options where a mount is still known."""
+    kept = named(remembered, MAIN)
+    entries = items(left, "volumeMounts")
+    over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
+    if kept is None:
+        return _without_cache(main, entries, over)
+    live, theirs = items(main, "volumeMounts"), items(kept, "volumeMounts")
+    if over or not live:
+        return main
+    cache = cache_of(entries)
+    if flat_list(cache, theirs) == flat_list(cache, live):
+        chosen = theirs
+    else:
+        flat = {flat_place(entry) for entry in entries}
+        live = (
+            live if not cache or cache_place(cache) in map(place, theirs) else [each for each in live if place(each) != cache_place(cache)]
+        )
+        chosen = [_optioned(mount, theirs, flat) for mount in live]
+    return _with_mounts(main, chosen)
+
+
+def _without_cache(main: Fields, entries: list[Fields], over: list[Fields]) -> Fields:
+    cache = cache_place(cache_of(entries))
+    if cache is None or over:
+        return main
+    return _with_mounts(main, [mount for mount in items(main, "volumeMounts") if place(mount) != cache])
+
+
+def _with_mounts(main: Fields, mounts: list[Fields]) -> Fields:
+    out = {name: value for name, value in main.items() if name != "volumeMounts"}
+    if mounts:
+        out["volumeMounts"] = mounts
+    return out
+
+
+def _optioned(mount: Fields, theirs: list[Fields], flat: set[Place]) -> Fields:
+    if place(mount) not in flat:
+        return mount
+    counterpart = counterpart_of(mount, theirs)
+    return mount if counterpart is None else {**counterpart, **mount}
+
+
+def counterpart_of(mount: Fields, others: list[Fields]) -> Fields | None:
+    """The mount of the same place, else the only one of the same volume."""
+    for other in others:
+        if place(other) == place(mount):
+            return other
+    alike = [other for other in others if other.get("name") == mount.get("name")]
+    return alike[0] if len(alike) == 1 else None

@@ -1,0 +1,104 @@
+"""What a pod template says beyond the flat fields made of it: the sparse template that is saved, in the Go operator's own form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conversion.pod_template import resources
+from conversion.pod_template.compose import compose
+from conversion.pod_template.content import MAIN, content, fields, items, metadata_content, named, names, pod_content
+from conversion.pod_template.mounts import place
+from conversion.pod_template.recall import counterpart_of
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from conversion.pod_template.decompose import Pieces
+
+
+def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> Fields | None:
+    """The sparse template to save, None for nothing; `reference` is the frontend sidecar's name where that is being saved too."""
+    live = _comparable(items(fields(fields(right, "podTemplate"), "spec"), "containers"))
+    rebuilt = compose(left)
+    made = [] if rebuilt is None else items(fields(rebuilt, "spec"), "containers")
+    metadata = metadata_content(pieces.metadata)
+    absent = rebuilt is not None and pieces.main is None
+    empty = rebuilt is None and not live and not pod_content(pieces.pod) and not pieces.metadata
+    named_too = reference is not None and named(live, str(reference)) is not None
+    if not (metadata or absent or empty or named_too or live != made):
+        return None
+    entries = _entries(live, made, reference, ordered=rebuilt is None or _same_order(live, made))
+    if not (metadata or absent or empty or entries):
+        return None
+    template: Fields = {}
+    if metadata:
+        template["metadata"] = metadata
+    if entries:
+        template["spec"] = {"containers": entries}
+    return template
+
+
+def _comparable(containers: list[Fields]) -> list[Fields]:
+    """Containers with main's resources settled and its zero values away, as the composition makes it."""
+    out: list[Fields] = []
+    for container in containers:
+        if container.get("name") != MAIN or named(out, MAIN) is not None:
+            out.append(container)
+            continue
+        main = {"name": MAIN, **content(container)}
+        if "resources" in main:
+            main["resources"] = resources.settled(fields(main, "resources"))
+            if not main["resources"]:
+                del main["resources"]
+        out.append(main)
+    return out
+
+
+def _same_order(live: list[Fields], made: list[Fields]) -> bool:
+    mine, theirs = names(live), names(made)
+    return mine == (theirs if MAIN in mine else [name for name in theirs if name != MAIN])
+
+
+def _entries(live: list[Fields], made: list[Fields], reference: object, *, ordered: bool) -> list[Fields]:
+    out: list[Fields] = []
+    for container in live:
+        other = named(made, str(container.get("name")))
+        entry = _entry(container, other)
+        if not ordered or container.get("name") == reference or len(entry) > 1 or _matters(container, other, entry):
+            out.append(entry)
+    return out
+
+
+def _entry(container: Fields, other: Fields | None) -> Fields:
+    """What is saved of one container; `other` is its namesake in the rebuilt template."""
+    entry: Fields = {"name": container.get("name")} if container.get("name") is not None else {}
+    if other is None:
+        return {**entry, **content(container)}
+    if container.get("name") == MAIN:
+        theirs = items(other, "volumeMounts")
+        if mounts := [_mount_entry(mount, theirs) for mount in items(container, "volumeMounts")]:
+            entry["volumeMounts"] = mounts
+        return entry
+    if content(container) == content(other):
+        return entry
+    said = {name: value for name, value in content(container).items() if name not in ("image", "args", "env")}
+    if said.get("envFrom") == content(other).get("envFrom"):
+        said.pop("envFrom", None)
+    return {**entry, **said}
+
+
+def _mount_entry(mount: Fields, theirs: list[Fields]) -> Fields:
+    if counterpart_of(mount, theirs) == mount:
+        return {name: mount[name] for name in ("name", "mountPath") if mount.get(name) is not None}
+    return mount
+
+
+def _matters(container: Fields, other: Fields | None, entry: Fields) -> bool:
+    """Whether a main that has nothing to say must still be named: it is bare, or lacks a mount that the flat fields would give it."""
+    if container.get("name") != MAIN:
+        return False
+    if other is None:
+        return not content(container)
+    if not content(container):
+        return True
+    mine = [place(mount) for mount in items(entry, "volumeMounts")]
+    return any(place(mount) not in mine for mount in items(other, "volumeMounts"))

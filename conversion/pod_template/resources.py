@@ -1,0 +1,113 @@
+"""Resources: the flat form of v1alpha1 (`cpu`, `memory`, `gpu`, `custom`) and the native one of a container, in canonical quantities.
+
+Spellings are made canonical on both ways, so that the two versions agree on what is the same; the text that was written returns from
+what was kept aside.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from api.quantity import canonical
+from conversion.pod_template.content import fields
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+GPU: Final = "nvidia.com/gpu"
+AMOUNTS: Final = ("limits", "requests")
+_TO_FLAT: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
+_REMEMBERED: Final = 32  # characters, as for quantities themselves
+
+
+@lru_cache(maxsize=4096)
+def _short(text: str) -> str | None:
+    try:
+        return canonical(text)
+    except ValueError:
+        return None
+
+
+def _spelled(value: Any) -> str | None:
+    """The canonical text of a quantity, None for what is none."""
+    text = value if type(value) is str else repr(value) if type(value) in (int, float) else ""
+    if len(text) <= _REMEMBERED:
+        return _short(text)
+    return _short.__wrapped__(text)
+
+
+def _canonical(amounts: Fields) -> Fields:
+    return {name: text for name, value in amounts.items() if (text := _spelled(value)) is not None}
+
+
+def native(resources: Fields) -> Fields:
+    """The native form of flat resources; unreadable values are left out, empty parts are absent."""
+    out: Fields = {}
+    for part in AMOUNTS:
+        flat = resources.get(part)
+        if type(flat) is dict and (amounts := _native_amounts(flat)):
+            out[part] = amounts
+    if resources.get("claims"):
+        out["claims"] = resources["claims"]
+    return out
+
+
+def _native_amounts(flat: Fields) -> Fields:
+    kind = flat.get("gpuType")
+    written = {name: flat[name] for name in ("cpu", "memory") if flat.get(name) is not None}
+    if flat.get("gpu") is not None:
+        written[kind if type(kind) is str and kind else GPU] = flat["gpu"]
+    written.update(fields(flat, "custom"))
+    return _canonical({name: value for name, value in written.items() if type(value) is str and value == value.strip()})
+
+
+def settled(resources: Fields) -> Fields:
+    """Native resources as Kubernetes would print them."""
+    out: Fields = {}
+    for part in AMOUNTS:
+        if amounts := _canonical(fields(resources, part)):
+            out[part] = amounts
+    if resources.get("claims"):
+        out["claims"] = resources["claims"]
+    return out
+
+
+def overlaid(base: Fields, overlay: Fields) -> Fields:
+    """Native resources with those of an overlay put over them, key by key; both settled."""
+    out = dict(base)
+    for part in AMOUNTS:
+        if part in overlay:
+            out[part] = {**base.get(part, {}), **overlay[part]}
+    if "claims" in overlay:
+        out["claims"] = overlay["claims"]
+    return out
+
+
+def flat(resources: Fields) -> Fields:
+    """The flat form of settled native resources."""
+    out: Fields = {}
+    for part in AMOUNTS:
+        if part in resources:
+            out[part] = _flat_amounts(resources[part])
+    if "claims" in resources:
+        out["claims"] = resources["claims"]
+    return out
+
+
+def _flat_amounts(amounts: Fields) -> Fields:
+    out: Fields = {}
+    custom: Fields = {}
+    for name, value in amounts.items():
+        if name in _TO_FLAT:
+            out[_TO_FLAT[name]] = value
+        else:
+            custom[name] = value
+    if custom:
+        out["custom"] = custom
+    return out
+
+
+def reproducible(resources: Fields) -> bool:
+    """Whether flat resources come back from their native form as they are."""
+    return flat(native(resources)) == resources

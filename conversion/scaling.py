@@ -1,0 +1,22 @@
+"""DynamoGraphDeploymentScalingAdapter: the declaration of its spec and status."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from conversion.coverage import covered
+from conversion.kind import Kind
+from conversion.lens.simple import Rename, same
+from conversion.lens.struct import Struct
+
+NAME: Final = "DynamoGraphDeploymentScalingAdapter"
+
+TARGET: Final = Struct(*same("name"), Rename("serviceName", "componentName"))
+SPEC: Final = Struct(*same("replicas"), Rename("dgdRef", "dgdRef", TARGET))
+STATUS: Final = Struct(*same("replicas", "selector", "lastScaleTime"))
+
+covered(SPEC, NAME, "spec", "spec")
+covered(TARGET, NAME, "spec.dgdRef", "spec.dgdRef")
+covered(STATUS, NAME, "status", "status")
+
+SCALING: Final = Kind(NAME, "dgdsa", SPEC, STATUS)

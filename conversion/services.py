@@ -1,0 +1,177 @@
+"""The lenses between maps and lists: services of v1alpha1 keyed by name and components of v1beta1 in an order; their statuses, both keyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from api.paths import Key
+from conversion.lens.protocol import Context, ConversionError, Fields, Row
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.struct import Struct
+
+
+def _fields(value: Any) -> Fields:
+    return value if type(value) is dict else {}
+
+
+def _listed(struct: Fields, name: str) -> list[Fields]:
+    found = struct.get(name)
+    return [item for item in found if type(item) is dict] if type(found) is list else []
+
+
+def _by_name(components: list[Fields]) -> dict[str, Fields]:
+    return {name: component for component in components if type(name := component.get("name")) is str}
+
+
+class Services:
+    """A map on the left, a list on the right, whose elements carry the key as their name."""
+
+    def __init__(self, left: str, right: str, each: Struct) -> None:
+        """`each` converts one service; `name` and the key are this lens's."""
+        self.left, self.right = (left,), (right,)
+        self._map, self._list, self._each = left, right, each
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Lists the services by name, or in the order that their v1beta1 author gave them."""
+        services = left.get(self._map)
+        if type(services) is not dict:
+            return
+        remembered = _by_name(_listed(kept, self._list))
+        components, saved = [], {}
+        for name in _order(services, list(remembered)):
+            service = services[name]
+            if type(service) is not dict:
+                if service is None:
+                    saved[name] = None
+                continue
+            below: Fields = {}
+            component = self._each.forward(service, remembered.get(name, {}), below, context)
+            component["name"] = name
+            components.append(component)
+            if below or (not context.travelled and "podTemplate" in component):
+                saved[name] = below  # with nothing in it: a mark that the template was composed, and is nobody's own
+        if components:
+            right[self._list] = components
+        if saved:
+            save[self._map] = saved
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Keys the components by name; the order is saved where it isn't that of the names.
+
+        Raises: ConversionError for a name that occurs twice, which a map can't hold.
+        """
+        remembered = _fields(kept.get(self._map))
+        services: Fields = {name: None for name, service in remembered.items() if service is None}
+        components = right.get(self._list)
+        named: list[tuple[str, Fields, bool]] = []
+        for index, component in enumerate(components if type(components) is list else []):
+            if type(component) is not dict:
+                continue
+            name = component.get("name") if component.get("name") is not None else ""
+            if type(name) is not str or services.get(name) is not None:
+                raise ConversionError(("spec", self._list, index, "name"), "must be a name that no other component has")
+            below: Fields = {}
+            services[name] = self._each.backward(component, _fields(remembered.get(name)), below, context)
+            named.append((name, below, bool(below) or (not context.travelled and type(component.get("podTemplate")) is dict)))
+        if services:
+            left[self._map] = services
+        order = [name for name, _, _ in named]
+        everyone = order != sorted(order)
+        if entries := [{"name": name, **below} for name, below, said in named if said or everyone]:
+            save[self._list] = entries
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """An element's place is its key."""
+        if len(path) == 1:
+            return (self._map,)
+        components, step = right.get(self._list), path[1]
+        component: Any = None
+        if type(components) is list:
+            component = (
+                components[step]
+                if type(step) is int and 0 <= step < len(components)
+                else _by_name(_listed(right, self._list)).get(str(step))
+            )
+        if type(component) is not dict:
+            return (self._map,)
+        rest = () if path[2:] == ("name",) else self._each.to_left(path[2:], component)
+        return (self._map, Key(component.get("name") or ""), *(rest or ()))
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """A key is the name of an element; see `translate` for making it an index."""
+        if len(path) == 1:
+            return (self._list,)
+        service = _fields(_fields(left.get(self._map)).get(str(path[1])))
+        return (self._list, Key(path[1]), *(self._each.to_right(path[2:], service) or ()))
+
+    def rows(self) -> Iterator[Row]:
+        """The map itself, then what is in it."""
+        yield Row(f"{self._map}{{}}", f"{self._list}[]", "the key is the name; the order is kept aside")
+        for row in self._each.rows():
+            yield Row(f"{self._map}{{}}.{row.left}" if row.left else "", f"{self._list}[].{row.right}" if row.right else "", row.rule)
+
+
+def _order(services: Fields, remembered: list[str]) -> list[str]:
+    """The names in ascending order, but for those that a remembered list had otherwise: they lead, as it had them."""
+    if remembered == sorted(remembered):
+        return sorted(services)
+    known = [name for name in remembered if name in services]
+    return [*known, *sorted(services.keys() - set(known))]
+
+
+class Entries:
+    """A map on both sides, whose values convert."""
+
+    def __init__(self, left: str, right: str, each: Struct) -> None:
+        """`each` converts one value; what has no live entry any more is forgotten."""
+        self.left, self.right = (left,), (right,)
+        self._each = each
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Entry by entry."""
+        self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], kept, save, context, rightward=True)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """The mirror image."""
+        self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], kept, save, context, rightward=False)
+
+    def _convert(
+        self, live: Any, target: Fields, to: str, name: str, kept: Fields, save: Fields, context: Context, *, rightward: bool
+    ) -> None:
+        if type(live) is not dict:
+            return
+        run = self._each.forward if rightward else self._each.backward
+        remembered, out, saved = _fields(kept.get(to)), {}, {}
+        for key, value in live.items():
+            if type(value) is dict:
+                below: Fields = {}
+                out[key] = run(value, _fields(remembered.get(key)), below, context)
+                if below:
+                    saved[key] = below
+        if out:
+            target[to] = out
+        if saved:
+            save[name] = saved
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """Renames the map, translates below the key."""
+        return self._translated(path, right, self.right[0], self.left[0], rightward=False)
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The mirror image."""
+        return self._translated(path, left, self.left[0], self.right[0], rightward=True)
+
+    def _translated(self, path: Path, struct: Fields, name: str, to: str, *, rightward: bool) -> Path:
+        value = _fields(_fields(struct.get(name)).get(str(path[1]))) if len(path) > 1 else {}
+        rest = (self._each.to_right if rightward else self._each.to_left)(path[2:], value)
+        return (to, *path[1:2], *(rest or ()))
+
+    def rows(self) -> Iterator[Row]:
+        """The map itself, then what is in it."""
+        left, right = self.left[0], self.right[0]
+        yield Row(f"{left}{{}}", f"{right}{{}}", "renamed" if left != right else "copied")
+        for row in self._each.rows():
+            yield Row(f"{left}{{}}.{row.left}" if row.left else "", f"{right}{{}}.{row.right}" if row.right else "", row.rule)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from api.paths import render
+from api.paths import Path, render
 from policies.finding import Finding, Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
@@ -18,9 +18,13 @@ WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB 
 REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
 
 
-def sentence(finding: Finding) -> str:
+# paths in the words of the author's version, where that isn't the one that the rules read; others are printed as they are
+Translation: TypeAlias = Mapping[Path, str]
+
+
+def sentence(finding: Finding, translate: Translation | None = None) -> str:
     """One finding as one line: path, what must be, what was seen, and the rule's name in brackets."""
-    path = _short(render(finding.path), _PATH_LENGTH)
+    path = _short(_field(finding, translate), _PATH_LENGTH)
     text = _text(finding, MESSAGE_LENGTH - len(path) - 2)
     return f"{path}: {text}" if path else text
 
@@ -30,25 +34,26 @@ def refuses(findings: Iterable[Finding]) -> bool:
     return any(finding.level in REFUSING for finding in findings)
 
 
-def warnings(findings: Iterable[Finding]) -> list[str]:
+def warnings(findings: Iterable[Finding], translate: Translation | None = None) -> list[str]:
     """The texts of the warnings, each of at most 120 characters; the last one of very many counts those that are left out."""
     found = [finding for finding in findings if finding.level is Level.WARNING]
     shown = found if len(found) <= WARNINGS else found[: WARNINGS - 1]
-    texts = [_short(sentence(finding), WARNING_LENGTH) for finding in shown]
+    texts = [_warning(finding, translate) for finding in shown]
     return texts if len(found) <= WARNINGS else [*texts, f"and {len(found) - len(shown)} more warnings"]
 
 
-def status(
-    kind: str, group: str, name: str, findings: list[Finding], translate: Mapping[tuple[str | int, ...], str] | None = None
-) -> dict[str, Any]:
-    """The `metav1.Status` of a denial: 422 Invalid with one cause a finding, or 500 when nothing but our own faults refuse.
+def _warning(finding: Finding, translate: Translation | None) -> str:
+    """One warning; where it is too long, the rule's name is the first to go."""
+    whole = sentence(finding, translate)
+    return whole if len(whole) <= WARNING_LENGTH else _short(whole.removesuffix(f" [{finding.rule.name}]"), WARNING_LENGTH)
 
-    `translate` gives other texts for paths (the author's version); absent paths are printed as they are.
-    """
+
+def status(kind: str, group: str, name: str, findings: list[Finding], translate: Translation | None = None) -> dict[str, Any]:
+    """The `metav1.Status` of a denial: 422 Invalid with one cause a finding, or 500 when nothing but our own faults refuse."""
     refusing = [finding for finding in findings if finding.level in REFUSING]
     faults = all(finding.level is Level.FAULT for finding in refusing)
     shown = refusing[:CAUSES]
-    lines = [sentence(finding) for finding in shown]
+    lines = [sentence(finding, translate) for finding in shown]
     if len(refusing) > CAUSES:
         lines.append(f"and {len(refusing) - CAUSES} more")
     what = f'{kind}.{group} "{_short(name, 253)}"'
@@ -61,13 +66,16 @@ def status(
     }
 
 
-def _cause(finding: Finding, translate: Mapping[tuple[str | int, ...], str] | None) -> dict[str, str]:
-    field = (translate or {}).get(finding.path) or render(finding.path)
+def _cause(finding: Finding, translate: Translation | None) -> dict[str, str]:
     return {
         "reason": finding.cause.value,
         "message": _text(finding, MESSAGE_LENGTH),
-        "field": _short(field, 1_000),
+        "field": _short(_field(finding, translate), 1_000),
     }
+
+
+def _field(finding: Finding, translate: Translation | None) -> str:
+    return (translate or {}).get(finding.path) or render(finding.path)
 
 
 def _text(finding: Finding, limit: int) -> str:

@@ -52,8 +52,12 @@ def _stored(at: At) -> str | None:
     return None if found is None else str(found)
 
 
-mut_dgd_origin_version_in_1_2 = mut_dgd_origin_version.same_in_1_2(
+@mut_dgd_origin_version.in_1_2(
     "Q-24",
     because="an update that dropped the annotation silently turned on the treatment of graphs without any; the stored one is put back",
     on=(CREATE,),
 )
+def mut_dgd_origin_version_in_1_2(at: At) -> Iterator[Edit]:
+    """Stamped on creation only, and not where the key is there with a null."""
+    if ORIGIN_VERSION not in at.review.annotations:
+        yield from mut_dgd_origin_version.check(at)

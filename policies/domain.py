@@ -13,6 +13,7 @@ GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
 DISCOVERY_MODE: Final = "nvidia.com/dynamo-kube-discovery-mode"
 VLLM_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
 ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"
+LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 EXECUTORS: Final = ("mp", "ray")
 INTRA_POD: Final = "intraPod"
 INTER_POD: Final = "interPod"

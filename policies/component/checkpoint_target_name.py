@@ -1,7 +1,7 @@
 """DYN403: a checkpoint of a container that can't exist."""
 
 from policies.at import At
-from policies.domain import is_label
+from policies.domain import LABEL_WANTED, is_label
 from policies.order import Stage
 from policies.rule import COMPONENT, Hits, rule
 
@@ -37,5 +37,5 @@ def checkpoint_target_name(at: At) -> Hits:
     """
     name = at.value["checkpoint"].get("targetContainerName")
     if name and not is_label(name):
-        text = f'must be a container name of at most 63 lower-case letters, digits and inner dashes, got "{name}"'
+        text = f'{LABEL_WANTED}, got "{name}"'
         yield at.invalid("checkpoint.targetContainerName", name, text)

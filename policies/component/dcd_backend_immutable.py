@@ -4,6 +4,7 @@ from policies.at import At
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import DCD, Hits, rule
+from policies.unchanged import stays
 
 
 @rule("DYN710", where={DCD: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -31,9 +32,4 @@ def dcd_backend_immutable(at: At) -> Hits:
         spec: {backendFramework: vllm, replicas: 2}
         ```
     """
-    if at.old is None:
-        return
-    now, before = at.get("spec.backendFramework") or "", (at.old.get("spec") or {}).get("backendFramework") or ""
-    if now != before:
-        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
-        yield at.immutable("spec.backendFramework", f"must stay {wanted} once the component exists, got {seen}", value=now)
+    yield from stays(at, "spec.backendFramework", "component")

@@ -1,7 +1,7 @@
 """DYN303: a client of the GPU memory service whose name no container can have."""
 
 from policies.at import At
-from policies.domain import is_label
+from policies.domain import LABEL_WANTED, is_label
 from policies.order import Stage
 from policies.rule import COMPONENT, Hits, rule
 
@@ -37,5 +37,5 @@ def gms_extra_client_name(at: At) -> Hits:
     """
     for index, name in enumerate(at.value["gpuMemoryService"].get("extraClientContainers") or ()):
         if not is_label(name or ""):
-            text = f'must be a container name of at most 63 lower-case letters, digits and inner dashes, got "{name or ""}"'
+            text = f'{LABEL_WANTED}, got "{name or ""}"'
             yield at.invalid(("gpuMemoryService", "extraClientContainers", index), name, text)

@@ -5,6 +5,7 @@ from policies.finding import Level
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import DCD, DGD, Hits, rule
+from policies.unchanged import now_and_before
 
 
 @rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
@@ -33,7 +34,5 @@ def warn_backend_framework_change(at: At) -> Hits:
         spec: {backendFramework: vllm}
         ```
     """
-    if at.old is None:
-        return
-    if (at.get("spec.backendFramework") or "") != ((at.old.get("spec") or {}).get("backendFramework") or ""):
+    if now_and_before(at, "spec.backendFramework"):
         yield at.warning("spec.backendFramework", "a change of backend is risky: images and commands must fit it")

@@ -4,6 +4,7 @@ from policies.at import At
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import GRAPH_OBJECT, Hits, rule
+from policies.unchanged import stays
 
 
 @rule("DYN701", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -33,9 +34,4 @@ def dgd_backend_immutable(at: At) -> Hits:
         spec: {backendFramework: vllm}
         ```
     """
-    if at.old is None:
-        return
-    now, before = at.get("spec.backendFramework") or "", (at.old.get("spec") or {}).get("backendFramework") or ""
-    if now != before:
-        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
-        yield at.immutable("spec.backendFramework", f"must stay {wanted} once the graph exists, got {seen}", value=now)
+    yield from stays(at, "spec.backendFramework", "graph")

@@ -4,6 +4,7 @@ from policies.at import At
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import MODEL_KIND, Hits, rule
+from policies.unchanged import stays
 
 
 @rule("DYN712", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -31,9 +32,4 @@ def model_type_immutable(at: At) -> Hits:
         spec: {modelType: base, modelName: two}
         ```
     """
-    if at.old is None:
-        return
-    now, before = at.get("spec.modelType") or "", (at.old.get("spec") or {}).get("modelType") or ""
-    if now != before:
-        seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
-        yield at.immutable("spec.modelType", f"must stay {wanted} once the model exists, got {seen}", value=now)
+    yield from stays(at, "spec.modelType", "model")

@@ -5,6 +5,7 @@ from policies.finding import Level
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import MODEL_KIND, Hits, rule
+from policies.unchanged import now_and_before
 
 
 @rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
@@ -32,7 +33,5 @@ def warn_base_model_change(at: At) -> Hits:
         spec: {baseModelName: one}
         ```
     """
-    if at.old is None:
-        return
-    if (at.get("spec.baseModelName") or "") != ((at.old.get("spec") or {}).get("baseModelName") or ""):
+    if now_and_before(at, "spec.baseModelName"):
         yield at.warning("spec.baseModelName", "a change of the base model breaks the discovery of endpoints")

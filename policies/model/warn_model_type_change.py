@@ -5,6 +5,7 @@ from policies.finding import Level
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import MODEL_KIND, Hits, rule
+from policies.unchanged import now_and_before
 
 
 @rule("DYN904", where={MODEL_KIND: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)
@@ -32,7 +33,5 @@ def warn_model_type_change(at: At) -> Hits:
         spec: {modelType: base}
         ```
     """
-    if at.old is None:
-        return
-    if (at.get("spec.modelType") or "") != ((at.old.get("spec") or {}).get("modelType") or ""):
+    if now_and_before(at, "spec.modelType"):
         yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays behind")

@@ -30,8 +30,9 @@ class At:
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
     """
 
-    __slots__ = ("_last", "_steps", "review", "rule", "value")
+    __slots__ = ("_last", "_old", "_steps", "review", "rule", "value")
 
+    _old: Any
     rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
 
     def __init__(self, review: Review, steps: Path, last: str | int | None, value: Any) -> None:
@@ -55,14 +56,26 @@ class At:
     @property
     def old(self) -> Any:
         """The value at the same place in the old object; None when there is no old object, or nothing there."""
+        try:
+            return self._old
+        except AttributeError:  # nobody asked yet; on updates half a dozen rules ask of the same place
+            self._old = self._stored()
+            return self._old
+
+    def _stored(self) -> Any:
         if self.review.old is None:
             return None
-        found = lookup(self.review.old, self.path)
+        found = lookup(self.review.old, self._steps if self._last is None else (*self._steps, self._last))
         return None if found is MISSING else found
 
     def get(self, rel: str | Path) -> Any:
         """What lies below this place; None when it is absent or null."""
         found = lookup(self.value, _steps(rel) if isinstance(rel, str) else rel)
+        return None if found is MISSING else found
+
+    def was(self, rel: str) -> Any:
+        """What lay below this place in the old object; None when it was absent or null, or there is no old object."""
+        found = lookup(self.old, _steps(rel))
         return None if found is MISSING else found
 
     def fact(self, name: str) -> Any:

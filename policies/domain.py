@@ -67,13 +67,13 @@ def multinode(component: Fields) -> bool:
 def interpod_gms(component: Fields) -> bool:
     """Whether a component runs the GPU memory service in pods of its own."""
     gms = component.get("gpuMemoryService")
-    return enabled(gms) and gms.get("mode") == INTER_POD
+    return gms is not None and enabled(gms) and gms.get("mode") == INTER_POD
 
 
 def interpod_failover(component: Fields) -> bool:
     """Whether a component's standby engines live in pods of their own."""
     failover = component.get("failover")
-    return enabled(failover) and failover.get("mode") == INTER_POD
+    return failover is not None and enabled(failover) and failover.get("mode") == INTER_POD
 
 
 def opted_out_of_grove(review: Review) -> bool:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.paths import lookup
-
 if TYPE_CHECKING:
     from policies.at import At, Hits
 
 
 def now_and_before(at: At, field: str) -> tuple[str, str] | None:
     """The text of a field below this place and in the stored object; None when they are the same. Absent, null and "" are."""
-    if at.review.old is None:
-        return None
-    stored = lookup(at.review.old, (*at.path, *field.split(".")))
-    now, before = at.get(field) or "", stored if isinstance(stored, str) else ""
-    return None if now == before else (now, before)
+    now, before = at.get(field) or "", at.was(field) or ""
+    return None if now == before or at.old is None else (now, before)
 
 
 def stays(at: At, field: str, thing: str) -> Hits:

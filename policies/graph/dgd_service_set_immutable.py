@@ -34,7 +34,7 @@ def dgd_service_set_immutable(at: At) -> Hits:
     if at.old is None:
         return
     # names count, whatever lies under them: a null service is the business of another rule
-    now, before = set(at.get("spec.services") or ()), set((at.old.get("spec") or {}).get("services") or ())
+    now, before = (at.get("spec.services") or {}).keys(), (at.was("spec.services") or {}).keys()
     if not now or now == before:  # no services at all: the rule dgd-services-required speaks
         return
     changes = [f"{word} {', '.join(sorted(names))}" for word, names in (("added", now - before), ("removed", before - now)) if names]

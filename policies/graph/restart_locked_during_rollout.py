@@ -37,11 +37,10 @@ def restart_locked_during_rollout(at: At) -> Hits:
         spec: {restart: {id: tuesday}}
         ```
     """
-    old = at.old
-    phase = ((old.get("status") or {}).get("rollingUpdate") or {}).get("phase") if old else None
+    phase = at.was("status.rollingUpdate.phase")
     if phase not in _ROLLING:
         return
-    now, before = at.get("spec.restart.id") or "", ((old.get("spec") or {}).get("restart") or {}).get("id") or ""
+    now, before = at.get("spec.restart.id") or "", at.was("spec.restart.id") or ""
     if now != before:
         seen, wanted = (f'"{value}"' if value else "unset" for value in (now, before))
         text = f'must stay {wanted} while a rolling update goes on (status.rollingUpdate.phase is "{phase}"), got {seen}'

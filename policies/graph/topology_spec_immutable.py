@@ -44,7 +44,7 @@ def topology_spec_immutable(at: At) -> Hits:
     """
     if at.old is None:
         return
-    now, before = at.get("spec.topologyConstraint"), (at.old.get("spec") or {}).get("topologyConstraint")
+    now, before = at.get("spec.topologyConstraint"), at.was("spec.topologyConstraint")
     if now is not None and before is not None:
         if _values(now) != _values(before):
             yield at.immutable("spec.topologyConstraint", f"must stay {_shown(before)}, got {_shown(now)}")

@@ -11,44 +11,59 @@ DEPTH: Final = 200  # deeper values are replaced as a whole: the recursion stays
 
 
 def differences(have: Any, want: Any) -> list[Entry]:
-    """What makes `want` of `have`, in a stable order."""
+    """What makes `want` of `have`, in an order that does not depend on that of keys.
+
+    Values are compared by identity first: a conversion shares what it only copies, so most of an object is never looked into.
+    """
     found: list[Entry] = []
-    _compare(have, want, [], found)
+    _compare(have, want, (), found)
+    if len(found) > 1:
+        found.sort(key=_order)
     return found
 
 
-def _compare(have: Any, want: Any, path: list[Step], found: list[Entry]) -> None:
-    if type(have) is type(want) and have == want and not _hides_types(want):
-        return
-    if type(have) is dict and type(want) is dict and len(path) < DEPTH:
-        for key in sorted(have.keys() | want.keys()):
-            if key not in want:
-                found.append([[*path, key]])
-            elif key not in have:
-                found.append([[*path, key], want[key]])
-            else:
-                _compare(have[key], want[key], [*path, key], found)
-    elif type(have) is list and type(want) is list and len(have) == len(want) and len(path) < DEPTH:
-        for index, (mine, theirs) in enumerate(zip(have, want, strict=True)):
-            _compare(mine, theirs, [*path, index], found)
-    elif not identical(have, want):
-        found.append([path, want])
+def _order(entry: Entry) -> list[tuple[bool, int, str]]:
+    return [(type(step) is int, step, "") if type(step) is int else (False, 0, str(step)) for step in entry[0]]
 
 
-def _hides_types(value: Any) -> bool:
-    # 1 == 1.0 == True in Python, so equal containers may still differ as JSON
-    return type(value) in (dict, list)
+def _compare(have: Any, want: Any, path: tuple[Step, ...], found: list[Entry]) -> None:
+    """Compares two values that are not the same object."""
+    kind = type(want)
+    if type(have) is kind and len(path) < DEPTH:
+        if kind is dict:
+            for key, theirs in want.items():
+                mine = have.get(key, _ABSENT)
+                if mine is _ABSENT:
+                    found.append([[*path, key], theirs])
+                elif mine is not theirs:
+                    _compare(mine, theirs, (*path, key), found)
+            if len(have) != len(want) or have.keys() != want.keys():
+                found.extend([[*path, key]] for key in have if key not in want)
+            return
+        if kind is list and len(have) == len(want):
+            for index, theirs in enumerate(want):
+                if have[index] is not theirs:
+                    _compare(have[index], theirs, (*path, index), found)
+            return
+    if not identical(have, want):
+        found.append([[*path], want])
+
+
+_ABSENT: Final = object()
 
 
 def identical(one: Any, other: Any) -> bool:
     """Whether two values are the same JSON, telling 1 from 1.0 and from true."""
-    if type(one) is not type(other) or one != other:
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
         return False
-    if type(one) is dict:
-        return all(identical(value, other[key]) for key, value in one.items())
-    if type(one) is list:
-        return all(identical(mine, theirs) for mine, theirs in zip(one, other, strict=True))
-    return True
+    if kind is dict:
+        return len(one) == len(other) and all(key in other and identical(value, other[key]) for key, value in one.items())
+    if kind is list:
+        return len(one) == len(other) and all(identical(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+    return bool(one == other)
 
 
 def applied(value: Any, entries: list[Entry]) -> Any:

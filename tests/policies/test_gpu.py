@@ -106,3 +106,20 @@ def test_gpus_are_counted_where_reconciliation_finds_them(component: str, number
 )
 def test_profile_1_2_counts_plain_digits_in_two_places(component: str, number: int | None) -> None:
     assert gpu_count_1_2(yaml.safe_load(component)).number == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0" * 5_000 + "8", 8),
+        ("+" + "0" * 5_000, 0),
+        ("-" + "0" * 30 + "1", -1),
+        ("9223372036854775807", 2**63 - 1),
+        ("9223372036854775808", None),
+        ("-9223372036854775808", -(2**63)),
+        ("9" * 1_000_000, None),
+    ],
+    ids=["zeros", "signed zero", "minus one", "largest", "too large", "smallest", "absurd"],
+)
+def test_plain_digits_of_any_length_are_read_as_the_go_operator_does(text: str, number: int | None) -> None:
+    assert gpu_count_1_2({"resources": {"limits": {"gpu": text}}}).number == number

@@ -10,14 +10,18 @@ import orjson
 
 from api.decode import decoder
 from api.kinds import GROUP
+from api.paths import render
+from conversion.lens.protocol import ConversionError
 from policies.answer import REFUSING, status, warnings
 from policies.edit import patch
 from policies.evaluate import deleting, edits, evaluate
 from policies.facts import Facts
-from policies.finding import Level
+from policies.finding import Cause, Level
 from policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
 from webhooks import convert
+from webhooks.across import Across
 from webhooks.envelope import (
+    MESSAGE_LENGTH,
     OPERATIONS,
     Answer,
     Call,
@@ -34,12 +38,12 @@ from webhooks.routes import Purpose, Route
 
 if TYPE_CHECKING:
     from api.walk.errors import FieldError
+    from policies.edit import Edit, PatchOperation
     from policies.finding import Finding
 
 _LOG: Final = logging.getLogger("webhooks.admission")
 LISTED_ERRORS: Final = 5  # places that the message of an undecodable object names; its causes list all
 LISTED_RULES: Final = 20  # in one log line
-LISTED_WARNINGS: Final = 100  # in one answer
 
 
 class Settings(NamedTuple):
@@ -78,7 +82,7 @@ def _judge(route: Route, call: Call, settings: Settings) -> Answer:
     mutating = route.purpose is Purpose.MUTATE
     if (mutating and operation == DELETE) or (not mutating and operation == "CONNECT"):
         return allowed(call, [], verdict_of(call, "allowed", 200))
-    for field in _needed(operation, mutating):
+    for field in _needed(call, settings.profile, mutating=mutating):
         wrong = _undecodable(route, call, field)
         if wrong is not None:
             return wrong
@@ -88,15 +92,23 @@ def _judge(route: Route, call: Call, settings: Settings) -> Answer:
     if (not mutating or settings.profile == CURRENT) and review.metadata.get("namespace") in settings.excluded:
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="excluded"))
     if route.converts:
-        return _unconverted(route, call, review)
-    return _mutate(call, review) if mutating else _validate(route, call, review)
+        return _across(route, call, review, mutating=mutating)
+    if mutating:
+        found = edits(review)
+        return _patched(call, found, patch(review.object, found))
+    return _told(route, call, review, evaluate(review))
 
 
-def _needed(operation: str, mutating: bool) -> tuple[str, ...]:
-    """The fields of the request that must hold an object, in the order in which they are decoded."""
-    if operation == DELETE:
+def _needed(call: Call, profile: str, *, mutating: bool) -> tuple[str, ...]:
+    """The fields of the request that must hold an object, in the order in which they are decoded.
+
+    Defaults of profile current read the stored object where there is one; 1.2 never looked at it.
+    """
+    if call.operation == DELETE:
         return ("oldObject",)
-    return ("object", "oldObject") if operation == UPDATE and not mutating else ("object",)
+    if call.operation == UPDATE and (not mutating or (profile == CURRENT and call.old is not None)):
+        return ("object", "oldObject")
+    return ("object",)
 
 
 def _undecodable(route: Route, call: Call, field: str) -> Answer | None:
@@ -125,21 +137,38 @@ def _bad(call: Call, message: str, causes: list[dict[str, str]] | None = None) -
     return refused(call, failure(400, message, **more), [], verdict_of(call, "refused", 400))
 
 
-def _unconverted(route: Route, call: Call, review: Review) -> Answer:
-    """Answers where the policies read another version than the object's: conversion is not served yet."""
-    if deleting(review):
+def _across(route: Route, call: Call, review: Review, *, mutating: bool) -> Answer:
+    """Judges an object whose version the policies don't read: converts it, and answers in the author's version."""
+    if not mutating and deleting(review):
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting"))
-    message = f"{route.kind} {GROUP}/{route.version} can't be judged here yet: conversion to {route.read} is not implemented"
-    return refused(call, failure(501, message), [], verdict_of(call, "refused", 501))
+    across = Across(route.kind, route.version, route.read)
+    old = None if review.old is None or (mutating and review.profile != CURRENT) else review.old
+    try:
+        obj, stored = across.judged(review.object), None if old is None else across.judged(old)
+    except ConversionError as error:
+        return _inconvertible(route, call, error)
+    kind = f"{route.kind}/{route.read}"
+    judged = Review(kind, review.operation, obj, stored, user=review.user, facts=review.facts, profile=review.profile)
+    if mutating:
+        found = edits(judged)
+        return _patched(call, found, across.patch(obj, found) if found else [])
+    return _told(route, call, review, across.findings(evaluate(judged), obj, review.object))
 
 
-def _validate(route: Route, call: Call, review: Review) -> Answer:
-    findings = evaluate(review)
+def _inconvertible(route: Route, call: Call, error: ConversionError) -> Answer:
+    """Refuses what the other version can't say, so that it could be neither stored nor judged."""
+    field = render(error.path)
+    cause = {"reason": Cause.INVALID.value, "message": shortened(error.reason, 300), "field": shortened(field, 300)}
+    message = f"{field}: {error.reason}, or the object can't be converted to {GROUP}/{route.read}"
+    why = {"status": "Failure", "code": 422, "reason": "Invalid", "message": shortened(message, MESSAGE_LENGTH)}
+    details = {"group": GROUP, "kind": route.kind, "causes": [cause]}
+    return refused(call, {**why, "details": details}, [], verdict_of(call, "refused", 422))
+
+
+def _told(route: Route, call: Call, review: Review, findings: list[Finding]) -> Answer:
     if not findings:
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting" if deleting(review) else ""))
     told = warnings(findings)
-    if len(told) > LISTED_WARNINGS:
-        told[LISTED_WARNINGS - 1 :] = [f"and {len(told) - LISTED_WARNINGS + 1} more warnings"]
     if not any(finding.level in REFUSING for finding in findings):
         return allowed(call, told, verdict_of(call, "allowed", 200, _rules(findings)))
     name = review.metadata.get("name") or call.request.get("name")
@@ -154,11 +183,9 @@ def _rules(findings: list[Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
 
 
-def _mutate(call: Call, review: Review) -> Answer:
-    found = edits(review)
-    if not found:
+def _patched(call: Call, found: list[Edit], operations: list[PatchOperation]) -> Answer:
+    if not operations:
         return allowed(call, [], verdict_of(call, "allowed", 200))
-    operations = patch(review.object, found)
     names = tuple(dict.fromkeys(edit.rule.name for edit in found))
     encoded = b2a_base64(orjson.dumps(operations), newline=False)
     return allowed(call, [], verdict_of(call, "allowed", 200, names, patched=len(operations)), encoded)

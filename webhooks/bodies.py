@@ -23,34 +23,37 @@ class Bodies:
         self._limits = limits
         self._places = asyncio.Semaphore(limits.large_bodies)
 
-    async def read(self, request: BaseRequest, start: bytes) -> bytes:
-        """Reads what is still missing of a body of which `start` has arrived.
+    async def read(self, request: BaseRequest, start: bytes, *, conversion: bool = False) -> bytes:
+        """Reads what is still missing of a body of which `start` has arrived; a conversion's may be longer, if its length is declared.
 
         Raises: RejectedError 413 for one that is too long, 408 for one that is too slow; ConnectionError when the client is gone.
         """
         declared = request.content_length
-        if declared is not None and declared > self._limits.body:
-            raise self._too_long()
+        most, seconds = self._limits.body, self._limits.body_seconds
+        if conversion:
+            most, seconds = self._limits.conversion_body if declared is not None else most, self._limits.conversion_seconds
+        if declared is not None and declared > most:
+            raise self._too_long(most)
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
-            async with asyncio.timeout(self._limits.body_seconds):
+            async with asyncio.timeout(seconds):
                 if declared is not None and declared <= self._limits.small_body:
-                    return await self._rest(request, start)
+                    return await self._rest(request, start, most)
                 async with self._places:
-                    return await self._rest(request, start)
+                    return await self._rest(request, start, most)
         except TimeoutError:
-            raise RejectedError(408, f"the body must arrive within {self._limits.body_seconds:g} seconds") from None
+            raise RejectedError(408, f"the body must arrive within {seconds:g} seconds") from None
 
-    async def _rest(self, request: BaseRequest, start: bytes) -> bytes:
+    async def _rest(self, request: BaseRequest, start: bytes, most: int) -> bytes:
         content, parts, size = request.content, [start], len(start)
         while not content.at_eof():
             part = await content.readany()
             size += len(part)
-            if size > self._limits.body:
-                raise self._too_long()
+            if size > most:
+                raise self._too_long(most)
             parts.append(part)
         return b"".join(parts)
 
-    def _too_long(self) -> RejectedError:
-        return RejectedError(413, f"the body must be at most {self._limits.body} bytes")
+    def _too_long(self, most: int) -> RejectedError:
+        return RejectedError(413, f"the body must be at most {most} bytes")

@@ -1,25 +1,168 @@
-"""What a ConversionReview is answered. Conversion is not served yet: every well-formed review is answered with a failure that says so."""
+"""What a ConversionReview is answered: bytes in, bytes out, in slices, so that a long review leaves the loop to others in between.
+
+What an object becomes, the room `conversion` says. No facts, no cluster: the answer depends on the request alone.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from webhooks.envelope import NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
+from api.paths import render
+from conversion.lens.protocol import ConversionError
+from conversion.objects import convert_object, target
+from conversion.remainder import text_of
+from webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection, shortened
+from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from conversion.engine import Converted
+
+_LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
-NOT_SERVED: Final = "conversion is not served by this version of dynamo-webhooks"
+SLICE_SECONDS: Final = 0.004  # of work between two looks at what else has arrived
+LISTED: Final = 20  # failing objects that a message names, and damaged annotations that one review logs
+_START: Final = {version: b'{"apiVersion":"' + version.encode() + b'","kind":"ConversionReview","response":{"uid":' for version in VERSIONS}
+_SUCCESS: Final = b',"result":{"status":"Success"},"convertedObjects":['
+_END: Final = b"]}}"
 
 
 def answer(body: bytes) -> Answer:
-    """Answers one request body; a review's failure carries its uid, so that the API server reports the sentence as it is."""
+    """Answers one request body at one go; never raises."""
+    slices = steps(body)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            found: Answer = end.value
+            return found
+
+
+def steps(body: bytes) -> Generator[None, None, Answer]:
+    """Answers one request body; yields after every few milliseconds of work, returns the answer, never raises.
+
+    A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
+    """
     try:
-        _, _, version, uid = load(body, "ConversionReview", VERSIONS)
+        _, request, version, uid = load(body, "ConversionReview", VERSIONS)
     except RejectedError as error:
         return rejection(error.status, error.sentence)
+    del body
+    objects, desired = request.get("objects"), request.get("desiredAPIVersion")
+    if objects is not None and type(objects) is not list:
+        return _failed(version, uid, 400, ["request.objects must be a list"], "", Tally())
+    if type(desired) is not str or not desired:
+        return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", Tally())
+    work = _Work(desired)
+    return (yield from work.through(objects or [], version, uid))
+
+
+class _Work:
+    """One review on its way."""
+
+    def __init__(self, desired: str) -> None:
+        self.target = target(desired)
+        self.tally = Tally()
+        self.parts: list[bytes] = []
+        self.failures: list[str] = []
+        self.failed = 0
+        self.faults = 0
+
+    def through(self, objects: list[Any], version: str, uid: str) -> Generator[None, None, Answer]:
+        """Converts all objects in their order, and lets go of each when it is done: a long list must not lie in memory twice."""
+        now = time.perf_counter()
+        pause = now + SLICE_SECONDS
+        for index, obj in enumerate(objects):
+            objects[index] = None
+            outcome = self._one(obj, index)
+            before, now = now, time.perf_counter()
+            self.tally.add(obj.get("kind") if type(obj) is dict else None, self.target.version, outcome, now - before)
+            if now > pause:
+                yield
+                now = time.perf_counter()
+                pause = now + SLICE_SECONDS
+        self._tell_damaged(uid)
+        if self.failed:
+            code = 500 if self.faults else 422
+            return _failed(version, uid, code, self._sentences(len(objects)), "fault" if self.faults else "", self.tally)
+        verdict = Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally)
+        return Answer(200, b"".join((_START[version], orjson.dumps(uid), _SUCCESS, b",".join(self.parts), _END)), verdict)
+
+    def _one(self, obj: object, index: int) -> str:
+        try:
+            done = convert_object(obj, self.target)
+            if not self.failed:
+                self.parts.append(_dumped(done))
+        except ConversionError as error:
+            field = render(error.path)
+            self._fail(obj, index, f"{field}: {error.reason}" if field else error.reason)
+            return REFUSED
+        except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
+            _LOG.exception("an object could not be converted")
+            self.faults += 1
+            self._fail(obj, index, f"conversion failed with {type(error).__name__}; this is a bug of ours")
+            return FAULT
+        if done.damaged:
+            self._damaged(done)
+        return SAME if done.object is obj else CONVERTED
+
+    def _fail(self, obj: object, index: int, reason: str) -> None:
+        self.failed += 1
+        self.parts.clear()
+        if self.failed <= LISTED:
+            self.failures.append(f"{shortened(_called(obj, index), 600)}: {shortened(reason, 500)}")
+
+    def _damaged(self, done: Converted) -> None:
+        for key in done.damaged:
+            self.tally.damaged += 1
+            if self.tally.damaged <= LISTED:
+                _LOG.warning("the annotation %s of %s could not be used and is set aside", key, _called(done.object, 0))
+
+    def _tell_damaged(self, uid: str) -> None:
+        if self.tally.damaged > LISTED:
+            _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
+
+    def _sentences(self, objects: int) -> list[str]:
+        more = [f"and {self.failed - LISTED} more"] if self.failed > LISTED else []
+        head = f"{self.failed} of {objects} objects can't be converted to {shortened(self.target.api_version, 80)}"
+        return [f"{head}: {self.failures[0]}", *self.failures[1:], *more]
+
+
+def _dumped(done: Converted) -> bytes:
+    try:
+        return orjson.dumps(done.object)
+    except TypeError:  # nested deeper than the encoder goes
+        return text_of(done.object).encode()
+
+
+def _called(obj: object, index: int) -> str:
+    """The names by which people find an object: kind, namespace/name; its place in the review where it has none."""
+    if type(obj) is not dict:
+        return f"object {index}"
+    metadata = obj.get("metadata")
+    metadata = metadata if type(metadata) is dict else {}
+    kind, namespace, name = (
+        value[:NAME_LENGTH] if type(value) is str else "" for value in (obj.get("kind"), metadata.get("namespace"), metadata.get("name"))
+    )
+    return f"{kind or 'object'} {namespace}/{name}" if namespace and name else f"{kind or 'object'} {name or index}"
+
+
+def _failed(version: str, uid: str, code: int, sentences: list[str], outcome: str, tally: Tally) -> Answer:
+    reason = {400: "BadRequest", 422: "Invalid", 500: "InternalError"}[code]
+    message = shortened("; ".join(sentences), LISTED * MESSAGE_LENGTH)
     # the API server reads the list even of a failure
-    result = {"status": "Failure", "code": 501, "reason": "NotImplemented", "message": NOT_SERVED}
-    response = {"uid": uid, "convertedObjects": [], "result": result}
+    response = {"uid": uid, "result": {"status": "Failure", "code": code, "reason": reason, "message": message}, "convertedObjects": []}
     out = orjson.dumps({"apiVersion": version, "kind": "ConversionReview", "response": response})
-    return Answer(200, out, Verdict("refused", 501, uid[:NAME_LENGTH], "CONVERT"))
+    return Answer(200, out, Verdict(outcome or "refused", code, uid[:NAME_LENGTH], "CONVERT", tally=tally))
+
+
+def example(uid: str = "ready") -> bytes:
+    """A small review of one object, which is what readiness asks of the server itself."""
+    obj = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "ready"}}
+    request = {"uid": uid, "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [obj]}
+    return orjson.dumps({"apiVersion": VERSIONS[0], "kind": "ConversionReview", "request": request})

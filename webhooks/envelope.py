@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
+
+if TYPE_CHECKING:
+    from webhooks.tally import Tally
 
 # The JSON decoder refuses what is nested deeper than 1,024 levels; rules that walk free-form parts must be able to follow it to there.
 DEEPEST: Final = 1_024
@@ -32,7 +35,7 @@ _END: Final = b"}}"
 class Verdict(NamedTuple):
     """What logs and metrics may know of an answer: names, codes and rule names, never a value of the object."""
 
-    outcome: str  # allowed, denied, refused (undecodable and the like), fault, rejected (no review could be answered)
+    outcome: str  # allowed, denied, converted, refused (undecodable and the like), fault, rejected (no review could be answered)
     code: int  # of the review's status, or of HTTP where no review could be answered
     uid: str = ""
     operation: str = ""
@@ -41,6 +44,7 @@ class Verdict(NamedTuple):
     rules: tuple[str, ...] = ()
     skipped: str = ""  # why no rule was asked: deleting, excluded
     patched: int = 0  # operations in the patch
+    tally: Tally | None = None  # of a conversion's objects
 
 
 class Answer(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 if TYPE_CHECKING:
     from webhooks.envelope import Verdict
     from webhooks.routes import Route
+    from webhooks.tally import Tally, TallyKey
 
 BUCKETS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -20,7 +21,7 @@ Snapshot: TypeAlias = dict[str, Any]
 class Meter:
     """The counters of one process; they only grow, but for `reading`."""
 
-    __slots__ = ("counts", "denials", "reading", "requests", "spoke")
+    __slots__ = ("conversions", "counts", "denials", "reading", "requests", "spoke")
 
     def __init__(self) -> None:
         """Everything is zero."""
@@ -29,6 +30,7 @@ class Meter:
         self.requests: dict[RequestKey, list[float]] = {}  # seconds in all, bytes in all, then a count for each bucket and beyond
         self.denials: dict[RuleKey, int] = {}  # by the first rule that refused
         self.spoke: dict[RuleKey, int] = {}  # every rule or default that had something to say
+        self.conversions: dict[TallyKey, list[float]] = {}  # objects, and seconds in all
         self.counts: dict[str, float] = {}  # everything that has a name and nothing else
 
     def answered(self, route: Route | None, verdict: Verdict, seconds: float, size: int) -> None:
@@ -48,6 +50,16 @@ class Meter:
             if verdict.outcome == "denied":
                 first = (path, verdict.operation, verdict.rules[0])
                 self.denials[first] = self.denials.get(first, 0) + 1
+        if verdict.tally is not None:
+            self._converted(verdict.tally)
+
+    def _converted(self, tally: Tally) -> None:
+        for key, (objects, seconds) in tally.counts.items():
+            series = self.conversions.setdefault(key, [0.0, 0.0])
+            series[0] += objects
+            series[1] += seconds
+        if tally.damaged:
+            self.count("conversion_damaged_annotations", tally.damaged)
 
     def count(self, name: str, by: float = 1) -> None:
         """Adds to a named counter."""
@@ -60,6 +72,7 @@ class Meter:
             "requests": [[*key, *values] for key, values in self.requests.items()],
             "denials": [[*key, value] for key, value in self.denials.items()],
             "spoke": [[*key, value] for key, value in self.spoke.items()],
+            "conversions": [[*key, *values] for key, values in self.conversions.items()],
             "counts": dict(self.counts),
         }
 
@@ -73,5 +86,8 @@ class Meter:
         for name, table in (("denials", self.denials), ("spoke", self.spoke)):
             for path, operation, rule, value in snapshot[name]:
                 table[path, operation, rule] = table.get((path, operation, rule), 0) + value
+        for kind, version, outcome, objects, seconds in snapshot["conversions"]:
+            total = self.conversions.setdefault((kind, version, outcome), [0.0, 0.0])
+            total[:] = [total[0] + objects, total[1] + seconds]
         for name, value in snapshot["counts"].items():
             self.counts[name] = self.counts.get(name, 0) + value

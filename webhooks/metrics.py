@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from webhooks.meters import BUCKETS, Meter
 from webhooks.routes import ROUTES, Purpose
+from webhooks.tally import FAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ _COUNTS: Final = {
     "log_lines_dropped": "Log lines dropped because nobody read them",
     "certificate_reloads": "Certificate pairs taken into use",
     "certificate_refusals": "Certificate pairs refused; the last good one is still served",
+    "conversion_damaged_annotations": "Preservation annotations whose text could not be used; they were set aside",
     "workers_replaced": "Workers that ended unexpectedly and were replaced",
 }
 
@@ -40,6 +42,7 @@ class _Export(Collector):
         yield from _reference(self._meter)
         yield from _framework(self._meter)
         yield from _ours(self._meter)
+        yield from _conversions(self._meter)
         for name, (text, value) in self._gauges.items():
             yield GaugeMetricFamily(f"dynamo_webhooks_{name}", text, value=value)
 
@@ -124,7 +127,8 @@ def _framework(meter: Meter) -> Iterator[Metric]:
         flight.add_metric((path,), meter.reading.get(path, 0))
     yield flight
     yield CounterMetricFamily(f"{prefix}_panics", "Requests that ended in a fault of ours", value=faults)
-    yield CounterMetricFamily("controller_runtime_conversion_webhook_panics", "Conversions that ended in a fault of ours", value=0)
+    broken = sum(objects for (_, _, outcome), (objects, _) in meter.conversions.items() if outcome == FAULT)
+    yield CounterMetricFamily("controller_runtime_conversion_webhook_panics", "Conversions that ended in a fault of ours", value=broken)
 
 
 def _ours(meter: Meter) -> Iterator[Metric]:
@@ -147,3 +151,16 @@ def _ours(meter: Meter) -> Iterator[Metric]:
     yield rules
     for name, text in _COUNTS.items():
         yield CounterMetricFamily(f"dynamo_webhooks_{name}", text, value=meter.counts.get(name, 0))
+
+
+def _conversions(meter: Meter) -> Iterator[Metric]:
+    labels = ("kind", "version", "outcome")
+    objects = CounterMetricFamily(
+        "dynamo_webhooks_converted_objects", "Objects of conversion reviews, by the version asked for", labels=labels
+    )
+    seconds = CounterMetricFamily("dynamo_webhooks_conversion_seconds", "Time that the conversion of objects took", labels=labels)
+    for key, (count, duration) in meter.conversions.items():
+        objects.add_metric(key, count)
+        seconds.add_metric(key, duration)
+    yield objects
+    yield seconds

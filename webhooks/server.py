@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 from aiohttp.web import BaseRequest, Server, StreamResponse
 
 from certs.context import Change
+from webhooks import convert
+from webhooks.access import Access
 from webhooks.admission import Settings, answer, example
 from webhooks.bodies import Bodies
 from webhooks.connection import Connection
 from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.limits import Limits
-from webhooks.logs import Lines, Stamp
+from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.reply import JSON, Dates, Reply
 from webhooks.routes import ROUTES, Purpose, Route
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Generator, Iterator
 
     from certs.context import ReloadingContext
 
@@ -45,13 +49,14 @@ class Webhooks:
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits)
         self._http = Server(cast("Any", self._handle))
-        self._reading: set[object] = set()  # connections whose request has begun to arrive
+        self._reading: set[object] = set()  # connections whose request has begun to arrive, or is being converted
+        self._huge = asyncio.Semaphore(1)  # reviews beyond admission's bound: one at a time lies decoded in memory
         self._sockets: list[socket.socket] = []
         self._listeners: list[asyncio.AbstractServer] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
         self._failed = "the server has not judged a request of its own yet"
-        self._dates, self._stamp = Dates(), Stamp()
+        self._dates, self._access = Dates(), Access()
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
@@ -157,20 +162,58 @@ class Webhooks:
         size = 0
         found = _unfit(route, request)
         if found is None and route is not None:
-            body = request.content.read_nowait()
-            if not request.content.at_eof():
-                got = await self._read(route, request, body)
-                if isinstance(got, Answer):
-                    found, body = got, b""
-                else:
-                    started, body = time.perf_counter(), got
-            size = len(body)
-            found = found or answer(route, body, self._settings)
+            if route.purpose is Purpose.CONVERT:
+                found, size, started = await self._convert(route, request)
+            else:
+                body = request.content.read_nowait()
+                if not request.content.at_eof():
+                    got = await self._read(route, request, body)
+                    if isinstance(got, Answer):
+                        found, body = got, b""
+                    else:
+                        started, body = time.perf_counter(), got
+                size = len(body)
+                found = found or answer(route, body, self._settings)
         assert found is not None  # noqa: S101 - a path without a route is unfit
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
-        self._log(route, found, seconds)
+        self._lines.add(self._access.line(route, found.verdict, seconds))
         return self._reply(request, found)
+
+    async def _convert(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
+        """Answers a conversion, however long; returns the size of its body too, and when that had arrived."""
+        if (request.content_length or 0) <= self._limits.body:
+            return await self._in_slices(route, request)
+        with self._held(request):
+            async with self._huge:
+                return await self._in_slices(route, request)
+
+    async def _in_slices(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
+        body: bytes | Answer = request.content.read_nowait()
+        if not request.content.at_eof():
+            body = await self._read(route, request, cast("bytes", body))
+        started = time.perf_counter()
+        if isinstance(body, Answer):
+            return body, 0, started
+        size, slices = len(body), convert.steps(body)
+        del body  # the text is not needed once it is decoded, and may be large
+        found = _finished(slices)
+        if found is None:
+            with self._held(request):
+                while found is None:
+                    await asyncio.sleep(0)
+                    found = _finished(slices)
+        return found, size, started
+
+    @contextmanager
+    def _held(self, request: BaseRequest) -> Iterator[None]:
+        """Keeps a drain from closing a connection whose request is being worked on."""
+        connection = request.protocol
+        self._reading.add(connection)
+        try:
+            yield
+        finally:
+            self._reading.discard(connection)
 
     async def _read(self, route: Route, request: BaseRequest, start: bytes) -> bytes | Answer:
         """Waits for the rest of a body; the answer to a client that sends too much or too slowly."""
@@ -178,7 +221,7 @@ class Webhooks:
         self._reading.add(connection)
         self.meter.reading[route.path] = self.meter.reading.get(route.path, 0) + 1
         try:
-            return await self._bodies.read(request, start)
+            return await self._bodies.read(request, start, conversion=route.purpose is Purpose.CONVERT)
         except RejectedError as error:
             return rejection(error.status, error.sentence)
         except Exception:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
@@ -196,30 +239,14 @@ class Webhooks:
         head = JSON + self._dates.line()
         return cast("StreamResponse", Reply(found.status, head, found.body, self._limits, keep_alive=keep_alive, extra=extra, bare=bare))
 
-    def _log(self, route: Route | None, found: Answer, seconds: float) -> None:
-        verdict = found.verdict
-        line: dict[str, Any] = {
-            "ts": self._stamp.text(time.time()),
-            "level": "error" if verdict.outcome == "fault" else "info",
-            "logger": "access",
-            "msg": verdict.outcome,
-            "path": route.path if route is not None else "",
-            "uid": verdict.uid,
-            "kind": route.kind if route is not None else "",
-            "version": route.version if route is not None else "",
-            "namespace": verdict.namespace,
-            "name": verdict.name,
-            "operation": verdict.operation,
-            "allowed": verdict.outcome == "allowed",
-            "code": verdict.code,
-            "rules": verdict.rules,
-            "duration_ms": int(seconds * 1e6) / 1000,
-        }
-        if verdict.skipped:
-            line["skipped"] = verdict.skipped
-        if verdict.patched:
-            line["patched"] = verdict.patched
-        self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+def _finished(slices: Generator[None, None, Answer]) -> Answer | None:
+    """Does one slice of a conversion; its answer when that was the last."""
+    try:
+        next(slices)
+    except StopIteration as end:
+        return cast("Answer", end.value)
+    return None
 
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
@@ -237,9 +264,9 @@ def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
 def self_check(settings: Settings) -> str:
     """Answers a small request on every path, which also loads everything that answers need; says what failed, or nothing."""
     for route in ROUTES.values():
-        if route.purpose is Purpose.CONVERT:
-            continue
-        found = answer(route, example(route), settings)
-        if found.status != 200 or found.verdict.outcome == "fault" or orjson.loads(found.body)["response"]["uid"] != "ready":
+        converting = route.purpose is Purpose.CONVERT
+        found = answer(route, convert.example() if converting else example(route), settings)
+        bad = found.verdict.outcome != "converted" if converting else found.verdict.outcome == "fault"
+        if found.status != 200 or bad or orjson.loads(found.body)["response"]["uid"] != "ready":
             return f"a request of the server's own at {route.path} could not be judged"
     return ""

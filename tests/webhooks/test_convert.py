@@ -1,32 +1,297 @@
-"""What `/convert` answers until conversion is served: a failure that the API server can show."""
+"""The protocol of `/convert`: uid, order, kinds mixed, what fails and how it is named, damaged annotations. No server here."""
 
 from __future__ import annotations
 
+import copy
+import logging
 from typing import Any
 
 import orjson
 import pytest
 
 from policies.facts import Facts
+from tests.webhooks.requests import PRIVATE, graph
+from webhooks import convert
 from webhooks.admission import Settings, answer
+from webhooks.envelope import Answer
+from webhooks.meters import Meter
+from webhooks.metrics import export
 from webhooks.routes import CONVERT
 
+ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 
-def ask(review: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    found = answer(CONVERT, orjson.dumps(review), Settings(Facts()))
-    return found.status, orjson.loads(found.body)
+
+def review(objects: Any, desired: Any = BETA, **more: Any) -> bytes:
+    request = {"uid": "c-1", "desiredAPIVersion": desired, "objects": objects}
+    return orjson.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request, **more})
+
+
+def ask(body: bytes) -> tuple[Answer, dict[str, Any]]:
+    found = answer(CONVERT, body, Settings(Facts()))
+    return found, orjson.loads(found.body)
+
+
+def converted(objects: Any, desired: Any = BETA) -> list[Any]:
+    """The objects of a review that must succeed."""
+    found, told = ask(review(objects, desired))
+    assert (found.status, found.verdict.outcome, found.verdict.code) == (200, "converted", 200)
+    assert told["response"]["uid"] == "c-1"
+    assert told["response"]["result"] == {"status": "Success"}
+    objects = told["response"]["convertedObjects"]
+    assert isinstance(objects, list)
+    return objects
+
+
+def refusal(objects: Any, desired: Any = BETA) -> str:
+    """The message of a review that must fail, and hand out nothing."""
+    found, told = ask(review(objects, desired))
+    result = told["response"]["result"]
+    assert (found.status, told["response"]["uid"], told["response"]["convertedObjects"]) == (200, "c-1", [])
+    assert (result["status"], result["code"]) == ("Failure", found.verdict.code)
+    message: str = result["message"]
+    return message
+
+
+def of_kind(kind: str, version: str = "v1alpha1", name: str = "x", **more: Any) -> dict[str, Any]:
+    return {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": name, "namespace": "llm"}, **more}
+
+
+MIXED = [
+    of_kind("DynamoGraphDeploymentRequest", name="r", spec={"model": "m"}),
+    of_kind("DynamoGraphDeploymentScalingAdapter", name="a", spec={"replicas": 2, "dgdRef": {"name": "g", "serviceName": "w"}}),
+    of_kind("DynamoComponentDeployment", name="c", spec={"componentType": "worker"}),
+    of_kind("DynamoGraphDeployment", name="g", spec={"services": {"w": {"replicas": 2}}}),
+    of_kind("DynamoGraphDeploymentRequest", name="r2", spec={"model": "n"}),
+]
 
 
 @pytest.mark.parametrize("version", ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"])
-def test_the_failure_is_said_with_the_uid(version: str) -> None:
-    request = {"uid": "c-1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [{}]}
-    status, review = ask({"apiVersion": version, "kind": "ConversionReview", "request": request})
-    assert (status, review["apiVersion"], review["kind"]) == (200, version, "ConversionReview")
-    assert (review["response"]["uid"], review["response"]["convertedObjects"]) == ("c-1", [])
-    assert review["response"]["result"]["status"] == "Failure"
-    assert "conversion is not served" in review["response"]["result"]["message"]
+def test_the_version_of_the_review_is_echoed(version: str) -> None:
+    _, told = ask(review([graph()], apiVersion=version))
+    assert (told["apiVersion"], told["kind"]) == (version, "ConversionReview")
+
+
+def test_kinds_are_mixed_and_keep_their_order() -> None:
+    there = converted(MIXED)
+    assert [(obj["kind"], obj["metadata"]["name"], obj["apiVersion"]) for obj in there] == [
+        (obj["kind"], obj["metadata"]["name"], BETA) for obj in MIXED
+    ]
+    assert converted(there, ALPHA) == MIXED
+
+
+def test_an_object_converts_alone_as_it_does_in_a_list() -> None:
+    assert converted(MIXED) == [one for obj in MIXED for one in converted([obj])]
+
+
+def test_a_graph_comes_home() -> None:
+    assert converted(converted([graph()]), ALPHA) == [graph()]
+
+
+@pytest.mark.parametrize("objects", [[], None])
+def test_an_empty_list_is_answered_with_an_empty_list(objects: Any) -> None:
+    assert converted(objects) == []
+
+
+@pytest.mark.parametrize("obj", MIXED, ids=lambda obj: obj["kind"])
+def test_the_version_that_it_has_is_given_back(obj: dict[str, Any]) -> None:
+    assert converted([obj], ALPHA) == [obj]
+    assert converted([of_kind("DynamoModel")], ALPHA) == [of_kind("DynamoModel")]
+
+
+@pytest.mark.parametrize("kind", sorted({obj["kind"] for obj in MIXED}))
+@pytest.mark.parametrize("desired", [ALPHA, BETA])
+@pytest.mark.parametrize("part", [{}, {"metadata": None}, {"metadata": {}}, {"spec": None}, {"spec": {}}, {"status": {}}])
+def test_partial_objects_convert_and_metadata_is_present(kind: str, desired: str, part: dict[str, Any]) -> None:
+    """Server-side apply converts what one manager owns: a field, metadata alone, or nothing."""
+    source = "v1beta1" if desired == ALPHA else "v1alpha1"
+    obj = {"apiVersion": f"nvidia.com/{source}", "kind": kind, **part}
+    [there] = converted([obj], desired)
+    assert isinstance(there["metadata"], dict)
+    assert ("spec" in there) == ("spec" in obj)
+    assert ("status" in there) == ("status" in obj)
+
+
+BAD: list[tuple[Any, str]] = [
+    (None, "object 1: must be an object, got nothing"),
+    ([], "object 1: must be an object, got a list"),
+    ({}, "object 1: apiVersion: must be text"),
+    ({"apiVersion": ALPHA}, "kind: must be text"),
+    ({"apiVersion": 5, "kind": "DynamoModel"}, "DynamoModel 1: apiVersion: must be text"),
+    (of_kind("DynamoNothing"), 'DynamoNothing llm/x: kind: must be a kind of nvidia.com, got "DynamoNothing"'),
+    ({**of_kind("Pod"), "apiVersion": "v1"}, "Pod llm/x: kind: must be a kind of nvidia.com"),
+    ({**graph(), "apiVersion": "other.example/v1alpha1"}, "kind: must be a kind of nvidia.com"),
+    (of_kind("DynamoGraphDeployment", "v2"), "apiVersion: must be nvidia.com/v1alpha1 or nvidia.com/v1beta1"),
+    (of_kind("DynamoModel"), "DynamoModel exists as nvidia.com/v1alpha1, not as"),
+    (of_kind("DynamoGraphDeploymentList", items=[]), "kind: must be one object, got DynamoGraphDeploymentList"),
+    ({**graph(), "metadata": 5}, "DynamoGraphDeployment 1: metadata: must be an object, got a number"),
+    ({**graph(), "metadata": {"annotations": "x"}}, "metadata.annotations: must be an object, got a text"),
+]
+
+
+@pytest.mark.parametrize(("obj", "words"), BAD, ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_convert_fails_the_review_and_is_named(obj: Any, words: str) -> None:
+    message = refusal([graph(), obj])
+    assert message.startswith("1 of 2 objects can't be converted to nvidia.com/v1beta1: ")
+    assert words in message
+    assert PRIVATE not in message
+
+
+def test_two_components_of_one_name_are_named_with_their_field() -> None:
+    twins = of_kind("DynamoGraphDeployment", "v1beta1", "twins", spec={"components": [{"name": "a"}, {"name": "a"}]})
+    assert "DynamoGraphDeployment llm/twins: spec.components[1].name: must be" in refusal([twins], ALPHA)
+
+
+def test_all_failing_objects_are_named_up_to_a_bound() -> None:
+    message = refusal([of_kind("DynamoNothing", name=f"n{index}") if index % 2 else graph() for index in range(100)])
+    assert message.startswith("50 of 100 objects can't be converted")
+    assert all(f"llm/n{index}:" in message for index in range(1, 2 * convert.LISTED, 2))
+    assert message.endswith("; and 30 more")
+
+
+def test_names_without_end_are_cut() -> None:
+    assert len(refusal([of_kind("DynamoNothing" * 50_000, name="n" * 500_000)])) < 2_000
+
+
+@pytest.mark.parametrize("desired", [None, "", 5, "nvidia.com/v2", "other.example/v1beta1", "v1beta1", "nvidia.com/"])
+def test_a_version_that_does_not_exist(desired: Any) -> None:
+    refusal([graph()], desired)
+
+
+@pytest.mark.parametrize("objects", [{}, "x", 5])
+def test_objects_must_be_a_list(objects: Any) -> None:
+    assert refusal(objects) == "request.objects must be a list"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b"{}", b'{"request":null}', b'{"kind":"AdmissionReview","request":{}}', b'{"request":{"uid":5}}']
+)
+def test_a_body_without_a_review_is_rejected(body: bytes) -> None:
+    found, told = ask(body)
+    assert (found.status, told["kind"], told["status"]) == (400, "Status", "Failure")
+
+
+WRONG_TYPES = [
+    {"spec": 5},
+    {"spec": []},
+    {"spec": {"services": []}},
+    {"spec": {"services": {"w": 5}}},
+    {"spec": {"services": {"w": {"resources": "x", "extraPodSpec": [1]}}}},
+    {"spec": {"services": {"w": {"extraPodSpec": {"mainContainer": {"env": {"a": 1}}}, "volumeMounts": {}, "envs": [None, 5]}}}},
+    {"spec": {"components": 5}},
+    {"spec": {"components": [None, 5, {"name": 7}, {"podTemplate": {"spec": {"containers": "x"}}}]}},
+    {"spec": {"profilingConfig": {"config": "x"}}},
+    {"status": 5},
+    {"status": {"services": [], "conditions": {}}},
+]
+
+
+@pytest.mark.parametrize("body", WRONG_TYPES, ids=lambda body: str(body)[:60])
+@pytest.mark.parametrize("kind", sorted({obj["kind"] for obj in MIXED}))
+@pytest.mark.parametrize("desired", [ALPHA, BETA])
+def test_wrong_types_never_end_in_a_fault(body: dict[str, Any], kind: str, desired: str) -> None:
+    """They convert, or the answer names the object and its field."""
+    source = "v1beta1" if desired == ALPHA else "v1alpha1"
+    found, told = ask(review([{**of_kind(kind, source), **copy.deepcopy(body)}], desired))
+    assert found.verdict.outcome in ("converted", "refused"), told["response"]["result"]
+    if found.verdict.outcome == "refused":
+        assert f"{kind} llm/x: " in told["response"]["result"]["message"]
+
+
+def test_a_fault_of_ours_is_answered_and_its_log_holds_no_value(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError(PRIVATE)
+
+    monkeypatch.setattr("conversion.objects.convert", fail)
+    with caplog.at_level(logging.ERROR):
+        found, told = ask(review([graph()]))
+    assert (found.verdict.outcome, told["response"]["result"]["code"]) == ("fault", 500)
+    assert "ValueError" in told["response"]["result"]["message"]
+    assert PRIVATE not in told["response"]["result"]["message"]
+
+
+def _damaged(name: str, text: str = PRIVATE) -> dict[str, Any]:
+    return {**graph(), "metadata": {"name": name, "namespace": "llm", "annotations": {"nvidia.com/dgd-spec": text}}}
+
+
+def test_a_damaged_annotation_is_kept_aside_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        found, told = ask(review([_damaged("hurt"), graph()]))
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line == "the annotation nvidia.com/dgd-spec of DynamoGraphDeployment llm/hurt could not be used and is set aside"
+    assert PRIVATE not in line
+    assert PRIVATE in told["response"]["convertedObjects"][0]["metadata"]["annotations"].values()
+    meter = Meter()
+    meter.answered(CONVERT, found.verdict, 0.1, 10)
+    total = Meter()
+    total.add(orjson.loads(orjson.dumps(meter.snapshot())))
+    text = export(total, {}).decode()
+    assert "dynamo_webhooks_conversion_damaged_annotations_total 1.0" in text
+    labels = 'kind="DynamoGraphDeployment",outcome="converted",version="v1beta1"'
+    assert any(line.startswith("dynamo_webhooks_converted_objects_total{") and line.endswith(" 2.0") for line in text.splitlines()), labels
+
+
+def test_many_damaged_annotations_cost_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        found, _ = ask(review([_damaged(f"g{index}") for index in range(200)]))
+    assert len(caplog.records) == convert.LISTED + 1
+    assert found.verdict.tally is not None
+    assert found.verdict.tally.damaged == 200
+
+
+@pytest.mark.parametrize("text", ["[]", "5", "{", '{"spec":5}', "[" * 5_000, "x" * 250_000])
+def test_hostile_annotations_convert_and_come_home(text: str) -> None:
+    obj = _damaged("g", text)
+    assert converted(converted([obj]), ALPHA) == [obj]
+
+
+@pytest.mark.parametrize("text", ["", "null", "{}", '{"spec":{"services":[]}}', '{"version":7,"spec":{}}'])
+def test_annotations_that_can_be_read_and_say_nothing_are_used_up(text: str) -> None:
+    there = converted([_damaged("g", text)])
+    [home] = converted(there, ALPHA)
+    assert home["spec"] == graph()["spec"]
+    assert converted([home]) == there
+
+
+def test_clients_cannot_make_labels() -> None:
+    found, _ = ask(review([of_kind("DynamoNothing"), 5, graph()], "nvidia.com/v77"))
+    assert found.verdict.tally is not None
+    assert set(found.verdict.tally.counts) == {("other", "other", "refused"), ("DynamoGraphDeployment", "other", "refused")}
+
+
+def test_a_long_review_is_done_in_slices_and_lets_go_of_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a pause after every object: as many slices as objects, and the same bytes as at one go."""
+    body = review(MIXED)
+    whole = convert.answer(body)
+    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
+    slices = convert.steps(body)
+    pauses = 0
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            found = end.value
+            break
+        pauses += 1
+    assert pauses == len(MIXED)
+    assert found.body == whole.body
+
+
+def test_what_is_nested_too_deeply_for_the_encoder_converts() -> None:
+    deep: Any = "x"
+    for _ in range(300):
+        deep = [deep]
+    obj = of_kind("DynamoGraphDeploymentRequest", spec={"model": "m", "profilingConfig": {"config": {"deep": deep}}})
+    body = b'{"request":{"uid":"c-1","desiredAPIVersion":"nvidia.com/v1beta1","objects":[' + _nested(obj) + b"]}}"
+    _, told = ask(body)
+    assert told["response"]["result"] == {"status": "Success"}
+
+
+def _nested(obj: Any) -> bytes:
+    import json
+
+    return json.dumps(obj).encode()
 
 
 def test_another_review_is_rejected() -> None:
-    status, review = ask({"kind": "AdmissionReview", "request": {"uid": "c-1"}})
-    assert (status, review["message"]) == (400, "kind must be ConversionReview")
+    found, told = ask(b'{"kind":"AdmissionReview","request":{"uid":"c-1"}}')
+    assert (found.status, told["message"]) == (400, "kind must be ConversionReview")

@@ -395,5 +395,5 @@ async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch
     assert "replicas-non-negative" in access[1]["rules"]
     [error] = [line for line in lines if line["logger"] == "webhooks.admission"]
     assert (error["level"], error["error"]) == ("error", "ValueError")
-    assert any("_validate" in frame for frame in error["at"])
+    assert any("_judge" in frame for frame in error["at"])
     assert logging.getLogger("aiohttp").level == logging.CRITICAL

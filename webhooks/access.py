@@ -1,0 +1,51 @@
+"""The access log: what one line says of an answer. It holds names, codes and rules, never a value of an object; writing lines: logs.py."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from webhooks.logs import Stamp
+
+if TYPE_CHECKING:
+    from webhooks.envelope import Verdict
+    from webhooks.routes import Route
+
+
+class Access:
+    """Makes the lines of one server."""
+
+    __slots__ = ("_stamp",)
+
+    def __init__(self) -> None:
+        """Has made none yet."""
+        self._stamp = Stamp()
+
+    def line(self, route: Route | None, verdict: Verdict, seconds: float) -> bytes:
+        """The line of one answer, with its newline."""
+        line: dict[str, Any] = {
+            "ts": self._stamp.text(time.time()),
+            "level": "error" if verdict.outcome == "fault" else "info",
+            "logger": "access",
+            "msg": verdict.outcome,
+            "path": route.path if route is not None else "",
+            "uid": verdict.uid,
+            "kind": route.kind if route is not None else "",
+            "version": route.version if route is not None else "",
+            "namespace": verdict.namespace,
+            "name": verdict.name,
+            "operation": verdict.operation,
+            "allowed": verdict.outcome in ("allowed", "converted"),
+            "code": verdict.code,
+            "rules": verdict.rules,
+            "duration_ms": int(seconds * 1e6) / 1000,
+        }
+        if verdict.skipped:
+            line["skipped"] = verdict.skipped
+        if verdict.patched:
+            line["patched"] = verdict.patched
+        if verdict.tally is not None:
+            line["objects"] = verdict.tally.objects
+        return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,93 @@
+"""Judging an object in the version that the policies read, and saying everything in the version that the author wrote.
+
+Used by the server and by `check`; what is right or wrong, the policies say, and how versions correspond, the conversion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.paths import MISSING, Key, lookup, render
+from conversion.engine import convert
+from conversion.kinds import KINDS
+from conversion.translate import translated
+from policies.edit import apply, pointer
+from webhooks.wording import elsewhere, reworded
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from policies.edit import Edit, PatchOperation
+    from policies.finding import Finding
+    from policies.review import Fields
+
+_GONE: Final = object()
+
+
+class Across:
+    """One kind between the author's version and the one that is read there."""
+
+    __slots__ = ("author", "kind", "read")
+
+    def __init__(self, kind: str, author: str, read: str) -> None:
+        """Versions are bare: `v1beta1`."""
+        self.kind = KINDS[kind]
+        self.author = author
+        self.read = read
+
+    def judged(self, obj: Fields) -> Fields:
+        """The object in the version that is read.
+
+        Raises: ConversionError where that version can't say it; its path is the author's.
+        """
+        return convert(self.kind, obj, self.read).object
+
+    def findings(self, findings: list[Finding], judged: Fields, written: Fields) -> list[Finding]:
+        """Findings about `judged` as findings about what the author wrote: paths and words."""
+        return [self._finding(finding, judged, written) for finding in findings]
+
+    def _finding(self, finding: Finding, judged: Fields, written: Fields) -> Finding:
+        place = translated(self.kind, finding.path, judged, self.author, written)
+        said = reworded(finding, self.kind.name, self.author)
+        if place.exact:
+            return said._replace(path=place.path)
+        text = elsewhere(finding.text, render(finding.path), self.read)
+        return said._replace(path=self._remembered(finding.path, judged, written) or place.path, text=text)
+
+    def _remembered(self, path: Path, judged: Fields, written: Fields) -> Path | None:
+        """The annotation that a value comes from which the author's version has no field for."""
+        annotations = (written.get("metadata") or {}).get("annotations") or {}
+        key = self.kind.spec_key
+        return ("metadata", "annotations", Key(key)) if key in annotations and lookup(judged, path) is not MISSING else None
+
+    def changed(self, judged: Fields, edits: list[Edit]) -> Fields:
+        """The author's object with edits of the judged one applied."""
+        return convert(self.kind, apply(judged, edits), self.author).object
+
+    def patch(self, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
+        """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other."""
+        return difference(convert(self.kind, judged, self.author).object, self.changed(judged, edits))
+
+
+def difference(before: Any, after: Any, path: Path = ()) -> list[PatchOperation]:
+    """The RFC 6902 operations that make one value of another; maps and lists of equal length are compared entry by entry."""
+    if type(before) is dict and type(after) is dict:
+        return _of_entries(before, after, path)
+    if type(before) is list and type(after) is list and len(before) == len(after):
+        return [step for index, pair in enumerate(zip(before, after, strict=True)) for step in difference(*pair, (*path, index))]
+    if before == after and type(before) is type(after):
+        return []
+    # adding to where null stands replaces it, and says better what happens
+    return [{"op": "add" if before is None else "replace", "path": pointer(path), "value": after}]
+
+
+def _of_entries(before: Fields, after: Fields, path: Path) -> list[PatchOperation]:
+    found: list[PatchOperation] = []
+    for key in [*before, *(key for key in after if key not in before)]:
+        old, new, here = before.get(key, _GONE), after.get(key, _GONE), (*path, key)
+        if new is _GONE:
+            found.append({"op": "remove", "path": pointer(here)})
+        elif old is _GONE:
+            found.append({"op": "add", "path": pointer(here), "value": new})
+        elif old is not new:
+            found += difference(old, new, here)
+    return found

@@ -1,0 +1,94 @@
+"""Sentences of rules in the words of the author's version. Rules speak v1alpha1 of graphs and components; paths: conversion/translate.py."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from api.kinds import BETA
+
+if TYPE_CHECKING:
+    from policies.finding import Finding, Scalar
+    from policies.rule import Rule
+
+_COMPONENTS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
+_MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
+# what v1alpha1 says -> what v1beta1 says; longer ones first, so that a phrase wins over the names in it
+_PHRASES: Final = {
+    " unless useAsCompilationCache is true": "",
+    ", or flag the mount with `useAsCompilationCache` if that is what it is": "",
+    " unless disabled is true": "",
+    ", set `disabled: true` for no volume at all": ", set it to 0 for no volume at all",
+    "without gpuMemoryService, which is": "without experimental.gpuMemoryService, which is",
+    "gpuMemoryService.mode": "experimental.gpuMemoryService.mode",
+    "gpuMemoryService": "experimental.gpuMemoryService",
+    "`failover`": "`experimental.failover`",
+    "checkpoint.mode": "experimental.checkpoint.mode",
+    "resources.limits.gpu": "resources.limits[nvidia.com/gpu] of the main container",
+    "`resources.limits.gpu`": "`resources.limits[nvidia.com/gpu]` of the main container",
+    "extraPodSpec.containers": "podTemplate.spec.containers",
+    "extraPodSpec": "podTemplate.spec",
+    "spec.services": "spec.components",
+    "sharedMemory.size": "sharedMemorySize",
+    "subComponentType": "type",
+    "componentType": "type",
+    "topologyProfile": "clusterTopologyName",
+    "useAsCompilationCache": "compilationCache",
+    "mountPoint": "mountPath",
+    **_MODES,
+}
+_QUOTED: Final = re.compile(r'("[^"]*")')
+_PHRASE: Final = re.compile(
+    "|".join(
+        (r"(?<![\w.])" if phrase[0].isalnum() else "") + re.escape(phrase) + (r"(?!\w)" if phrase[-1].isalnum() else "")
+        for phrase in sorted(_PHRASES, key=len, reverse=True)
+    )
+)
+_SERVICE: Final = re.compile(r"(?<!memory )\b([Ss])ervice(s?)\b")  # the GPU memory service keeps its name
+
+
+def reworded(finding: Finding, kind: str, version: str) -> Finding:
+    """The finding as an author of `version` would say it, where rules read another; path and level stay.
+
+    What stands in double quotes is the author's own text, and is left alone but for the two modes that both versions spell differently.
+    """
+    if version != BETA or kind not in _COMPONENTS:
+        return finding
+    rule = finding.rule
+    fix = in_words(finding.fix or rule.fix, rule, kind, version)
+    return finding._replace(text=in_words(finding.text, rule, kind, version), value=_value(finding.value, rule), fix=fix)
+
+
+def in_words(text: str, rule: Rule, kind: str, version: str) -> str:
+    """One sentence of a rule in the words of a version."""
+    if version != BETA or kind not in _COMPONENTS:
+        return text
+    pieces = _QUOTED.split(text)
+    return "".join(_seen(piece, rule) if index % 2 else _said(piece, rule) for index, piece in enumerate(pieces))
+
+
+def elsewhere(text: str, shown: str, version: str) -> str:
+    """A sentence about a field that the author's version doesn't have: it begins with the field's name in the version that has it."""
+    return f"{shown} of {version} {text}"
+
+
+def _said(piece: str, rule: Rule) -> str:
+    piece = _PHRASE.sub(lambda match: _PHRASES[match[0]], piece)
+    return _SERVICE.sub(_component, piece) if _of_graph(rule) else piece
+
+
+def _component(match: re.Match[str]) -> str:
+    return f"{'C' if match[1] == 'S' else 'c'}omponent{match[2]}"
+
+
+def _seen(quoted: str, rule: Rule) -> str:
+    # in a rule about a whole graph the quoted text may be the name of a component
+    return quoted if _of_graph(rule) else f'"{_MODES.get(quoted[1:-1], quoted[1:-1])}"'
+
+
+def _value(value: Scalar, rule: Rule) -> Scalar:
+    return _MODES.get(value, value) if isinstance(value, str) and not _of_graph(rule) else value
+
+
+def _of_graph(rule: Rule) -> bool:
+    return rule.module.startswith("policies.graph.")

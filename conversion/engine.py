@@ -86,6 +86,8 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, nam
     """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups."""
     said, _ = _run(kind, parts, Remainder(), not rightward, name)
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
+    # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
+    refused = set(decodes(parts))
     trials = [TRIALS]
 
     def attempt(current: Fields, entries: list[Entry]) -> Fields:
@@ -95,7 +97,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, nam
         candidate: Fields = applied(current, entries)
         if (
             candidate.keys() <= set(PARTS)
-            and decodes(candidate) == ()
+            and refused.issuperset(decodes(candidate))
             and identical(_run(kind, candidate, Remainder(), not rightward, name)[0], said)
         ):
             return candidate

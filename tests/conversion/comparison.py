@@ -15,14 +15,18 @@ MEANT: Final = {"scalingAdapter", "autoApply", "enableGpuDiscovery", "enabled", 
 ZERO: Final = (None, "", "0", 0, False, [], {})
 
 
-def plain(value: Any, name: str = "") -> Any:
+def plain(value: Any, *, status: bool = False) -> Any:
     """The value without the zero values that typed encoders write or leave out at will."""
     if type(value) is list:
-        return [plain(item) for item in value]
+        return [plain(item, status=status) for item in value]
     if type(value) is not dict:
         return value
-    below = {key: plain(item, key) for key, item in value.items() if item is not None}
-    return {key: item for key, item in below.items() if key in MEANT or not _is_zero(item)}
+    below = {key: plain(item, status=status or key == "status") for key, item in value.items() if item is not None}
+    return {key: item for key, item in below.items() if _is_meant(key, status=status) or not _is_zero(item)}
+
+
+def _is_meant(name: str, *, status: bool) -> bool:
+    return name in MEANT and not (status and name == "replicas")
 
 
 def _is_zero(value: Any) -> bool:

@@ -185,3 +185,17 @@ def test_output_has_no_order_of_its_own() -> None:
     one = _left(spec={"leftish": 1, "unknown": 2, "other": 3})
     two = _left(spec={"other": 3, "unknown": 2, "leftish": 1})
     assert json.dumps(_away(one)) == json.dumps(_away(two))
+
+
+def test_a_live_value_that_typed_readers_refuse_silences_nothing() -> None:
+    """The schema lets some texts pass that the Go types don't; the rest of such an object comes home all the same."""
+    obj = _left(spec={"replicas": "three", "unknown": 1})
+    assert different(_away(_away(obj)), obj) == ""
+
+
+def test_kept_entries_of_the_wrong_type_stay_silent() -> None:
+    """Typed clients must be able to read what was restored."""
+    kept = [[["spec", "dgdRef"], {"name": 3}], [["spec", "unknown"], 1]]
+    stash = json.dumps({"version": 1, "spec": {}, "kept": kept})
+    obj = _right(metadata={"annotations": {"nvidia.com/test-spec": stash}}, spec={"replicas": 1})
+    assert convert(KIND._replace(spec=Struct(*same("replicas"))), obj, LEFT).object["spec"] == {"replicas": 1, "unknown": 1}

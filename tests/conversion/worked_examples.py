@@ -59,8 +59,7 @@ def _compared(got: Object, wanted: Any, step: Object, before: dict[str, Object])
         yield from [found] if found else []
         return
     yield from unlike(_mute(plain(said(got)), wanted), plain(said(wanted)))
-    theirs = step["gives"].get("annotations", {}) if type(step["gives"]) is dict else {}
-    theirs = wanted.get("annotations", theirs)
+    theirs = wanted.get("annotations", {})
     ours = got["metadata"].get("annotations", {})
     for key, text in theirs.items():
         if not holds(payload(ours.get(key, "")), payload(text)):

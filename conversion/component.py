@@ -20,8 +20,8 @@ _PHASES: Final = ("prefill", "decode")
 class Roles:
     """`type` says role and phase in one word; a sub-role that it can't say belongs to the component type that it was written with."""
 
-    left = ("componentType", "subComponentType")
-    right = ("type",)
+    left: tuple[str, ...] = ("componentType", "subComponentType")
+    right: tuple[str, ...] = ("type",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Saves the pair where the type doesn't say it."""

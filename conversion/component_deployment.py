@@ -22,15 +22,15 @@ NAME: Final = "DynamoComponentDeployment"
 class Name:
     """The component's name; where v1alpha1 leaves it out it is the object's, unless its v1beta1 author had none."""
 
-    left = ("serviceName",)
-    right = ("name",)
+    left: tuple[str, ...] = ("serviceName",)
+    right: tuple[str, ...] = ("name",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Marks (with a record for null) a name that was only the object's."""
         name = left.get("serviceName")
         if name:
             right["name"] = name
-        elif context.name and (kept.get("name") or not context.travelled):
+        elif context.name and kept.get("name") != "":
             right["name"] = context.name
             save["serviceName"] = None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from conversion.lens.protocol import Context, Fields, Row
+from conversion.pod_template.content import present
 
 if TYPE_CHECKING:
     from api.paths import Path
@@ -18,8 +19,8 @@ _WITH_MODES: Final = ("gpuMemoryService", "failover")
 class Experimental:
     """A feature stands in v1beta1 while it is enabled; a disabled one waits in the remainder until the other side still lacks it."""
 
-    left = ("gpuMemoryService", "failover", "checkpoint")
-    right = ("experimental",)
+    left: tuple[str, ...] = ("gpuMemoryService", "failover", "checkpoint")
+    right: tuple[str, ...] = ("experimental",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Moves enabled features down, saves the others."""
@@ -31,7 +32,7 @@ class Experimental:
             if type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
             else:
-                save[name] = value
+                save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
         empty = kept.get("experimental")
         if block:
             right["experimental"] = block

@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from conversion.lens.simple import View, same
+from conversion.lens.protocol import Context, Fields, Row
+from conversion.lens.simple import same
 from conversion.lens.struct import Struct
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from api.paths import Path
 
 
-def _plural(left: Fields) -> Fields:
-    names, name = left.get("componentNames"), left.get("componentName")
-    if names:
-        return {"componentNames": names}
-    return {"componentNames": [name]} if name else {}
+class Names:
+    """The last of several names is the single one; a pair that says otherwise is remembered while it says the live names."""
+
+    left: tuple[str, ...] = ("componentName", "componentNames")
+    right: tuple[str, ...] = ("componentNames",)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Saves the pair where the names don't tell it, with the count that the Go operator always writes."""
+        names = _names_of(left)
+        if names:
+            right["componentNames"] = names
+        pair = {name: left[name] for name in self.left if left.get(name)}
+        if pair != _pair_of(names):
+            save.update(pair)
+            save["replicas"] = 0
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+        """Restores a remembered pair that says the live names."""
+        live = right.get("componentNames") or []
+        remembered = {name: kept[name] for name in self.left if kept.get(name)}
+        left.update(remembered if live and _names_of(remembered) == live else _pair_of(live))
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The plural exists on both sides."""
+        return path
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """Both stand in the plural."""
+        return self.right + path[1:] if path[0] == "componentNames" else self.right
+
+    def rows(self) -> Iterator[Row]:
+        """One row."""
+        yield Row("componentName, componentNames", "componentNames", "the last name is the single one")
 
 
-def _both(right: Fields) -> Fields:
-    names = right.get("componentNames")
+def _names_of(left: Fields) -> Any:
+    return left.get("componentNames") or ([left["componentName"]] if left.get("componentName") else [])
+
+
+def _pair_of(names: Any) -> Fields:
     if type(names) is not list or not names:
         return {}
     return {"componentNames": names, **({"componentName": names[-1]} if names[-1] else {})}
 
 
-REPLICAS: Final = Struct(
-    *same("componentKind", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"),
-    View(("componentName", "componentNames"), ("componentNames",), _plural, _both, "the last name is the singular one"),
-)
+REPLICAS: Final = Struct(*same("componentKind", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), Names())

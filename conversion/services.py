@@ -1,4 +1,4 @@
-"""The lenses between maps and lists: services of v1alpha1 keyed by name and components of v1beta1 in an order; their statuses, both keyed."""
+"""The lenses between maps and lists: services of v1alpha1 by name and components of v1beta1 in an order; their statuses by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Services:
 
     def __init__(self, left: str, right: str, each: Struct) -> None:
         """`each` converts one service; `name` and the key are this lens's."""
-        self.left, self.right = (left,), (right,)
+        self.left: tuple[str, ...] = (left,)
+        self.right: tuple[str, ...] = (right,)
         self._map, self._list, self._each = left, right, each
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
@@ -127,7 +128,8 @@ class Entries:
 
     def __init__(self, left: str, right: str, each: Struct) -> None:
         """`each` converts one value; what has no live entry any more is forgotten."""
-        self.left, self.right = (left,), (right,)
+        self.left: tuple[str, ...] = (left,)
+        self.right: tuple[str, ...] = (right,)
         self._each = each
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class PodTemplate:
     """Composes and decomposes; what one side can't say lies in the remainder, and speaks only while the other side says the same."""
 
-    left = (
+    left: tuple[str, ...] = (
         "resources",
         "envs",
         "envFromSecret",
@@ -32,7 +32,7 @@ class PodTemplate:
         "extraPodSpec",
         "frontendSidecar",
     )
-    right = ("podTemplate", "compilationCache", "frontendSidecar")
+    right: tuple[str, ...] = ("podTemplate", "compilationCache", "frontendSidecar")
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Composes the template, then recalls what an author of v1beta1 said beyond it."""
@@ -50,7 +50,7 @@ class PodTemplate:
             right["podTemplate"] = template
         if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
             _recall_reference(right, template, remembered if known else {}, reference)
-        origins.collect(left, save, travelled=context.travelled)
+        origins.collect(left, save, travelled=context.travelled, mains=mains)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""

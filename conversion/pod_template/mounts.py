@@ -88,7 +88,7 @@ def restored(
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
     if same_cache and mounts is None and all(flagged(entry) for entry in flat):
         return flat
-    if same_cache and mounts is not None and [flat_place(entry) for entry in flat] == [place(mount) for mount in mounts]:
+    if same_cache and mounts is not None and flat_list(cache, [native_mount(entry) for entry in flat]) == entries:
         return flat
     return _flags_added(entries, flat) if same_cache and cache is not None else None
 

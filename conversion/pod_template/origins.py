@@ -23,8 +23,12 @@ _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations",
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
 
-def collect(left: Fields, save: Fields, *, travelled: bool) -> None:
-    """Saves what the template won't tell; `travelled`: the object was written as v1beta1 first, so halves are saved only where they matter."""
+def collect(left: Fields, save: Fields, *, travelled: bool, mains: bool) -> None:
+    """Saves what the template won't tell.
+
+    `travelled`: the object was written as v1beta1 first, so halves are saved only where they matter; `mains`: the template keeps
+    further containers named main.
+    """
     before = len(save)
     if (secret := left.get("envFromSecret")) is not None:
         save["envFromSecret"] = secret
@@ -40,10 +44,10 @@ def collect(left: Fields, save: Fields, *, travelled: bool) -> None:
         save["frontendSidecar"] = sidecar
     extra = left.get("extraPodSpec")
     if type(extra) is dict:
-        _collect_extra(left, extra, save, eager=not travelled or len(save) > before or _says_more(left))
+        _collect_extra(left, extra, save, eager=not travelled or len(save) > before or _says_more(left), mains=mains)
 
 
-def _collect_extra(left: Fields, extra: Fields, save: Fields, *, eager: bool) -> None:
+def _collect_extra(left: Fields, extra: Fields, save: Fields, *, eager: bool, mains: bool) -> None:
     pod, main = pod_content(extra), extra.get("mainContainer")
     main = main if type(main) is dict else None
     said = content(main) if main is not None else {}
@@ -52,14 +56,17 @@ def _collect_extra(left: Fields, extra: Fields, save: Fields, *, eager: bool) ->
     if main is not None and (eager or main.get("name") or any(name in said for name in _SPLIT)):
         _collect_halves(left, main.get("name"), said, save)
     containers = items(pod, "containers")
-    if MAIN in names(containers) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
+    if (MAIN in names(containers) and not mains) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
         # names that the template gives a meaning of its own; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
 
 
 def _says_more(left: Fields) -> bool:
     """Whether members beside the pod's will be saved too."""
-    if any(left.get(name) is not None for name in _LEFT_ONLY) or len(fields(left, "sharedMemory")) > 1:
+    memory = left.get("sharedMemory")
+    if any(left.get(name) is not None for name in _LEFT_ONLY) or (
+        type(memory) is dict and (len(memory) != 1 or memory.get("disabled") is False)
+    ):
         return True
     sub = left.get("subComponentType")
     if sub and (left.get("componentType") != "worker" or sub not in ("prefill", "decode")):

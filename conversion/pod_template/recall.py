@@ -5,11 +5,11 @@ Nothing here shows in v1alpha1: order where v1alpha1 has none, options of flat m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conversion.pod_template import resources
 from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, metadata_content, named, names, pod_content
-from conversion.pod_template.mounts import Place, cache_of, cache_place, flat_list, flat_place, place
+from conversion.pod_template.mounts import Place, cache_of, cache_place, flagged, flat_list, flat_place, place
 from conversion.pod_template.overlay import merged, plain_secret
 
 if TYPE_CHECKING:
@@ -42,15 +42,26 @@ def _zero(kept: Fields) -> bool:
 def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields) -> list[Fields]:
     """Takes away a main that only the composition made: its author had none, and v1alpha1 says nothing of one."""
     main = named(containers, MAIN)
-    flat = left.get("resources")
-    if main is None or named(remembered, MAIN) is not None or (type(flat) is dict and not resources.reproducible(flat)):
+    if main is None or named(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
     cache = cache_place(cache_of(items(left, "volumeMounts")))
-    over = fields(fields(left, "extraPodSpec"), "mainContainer")
-    if not items(over, "volumeMounts") and all(place(mount) == cache for mount in items(said, "volumeMounts")):
+    if all(place(mount) == cache for mount in items(said, "volumeMounts")):
         said.pop("volumeMounts", None)
     return containers if said else [each for each in containers if each is not main]
+
+
+def _means_main(left: Fields) -> bool:
+    """Whether a flat field speaks of the main container although that stays bare."""
+    flat, metadata, extra = left.get("resources"), left.get("extraPodMetadata"), fields(left, "extraPodSpec")
+    return (
+        (type(flat) is dict and not resources.reproducible(flat))
+        or left.get("envFromSecret") is not None
+        or (type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")))
+        or not all(flagged(entry) for entry in items(left, "volumeMounts"))
+        or bool(content(fields(extra, "mainContainer")))
+        or MAIN in names(items(extra, "containers"))
+    )
 
 
 def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fields:
@@ -63,7 +74,7 @@ def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fi
     if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and plain_secret(mine) == _secret(theirs[0])):
         del extra["envFrom"]
     out: Fields = merged(container, extra)
-    return out
+    return {**{name: value for name, value in kept.items() if not value}, **out}
 
 
 def _secret(source: Fields) -> object:
@@ -72,15 +83,19 @@ def _secret(source: Fields) -> object:
 
 def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:
     """The order of v1beta1's author, as far as v1alpha1 has no order of its own: the place of main and of the generated sidecar."""
-    order = {name: index for index, name in reversed(list(enumerate(names(remembered))))}
+    order: dict[Any, list[int]] = {}
+    for index, name in enumerate(names(remembered)):
+        order.setdefault(name, []).append(index)
     mine = names(containers)
     if len(remembered) < 2 or len(mine) < 2 or any(name not in order for name in mine):
         return containers
+    # of containers that share a name the first takes the first place, and so on
+    places = [order[name].pop(0) if len(order[name]) > 1 else order[name][0] for name in mine]
     free = {MAIN, SIDECAR} if flat_sidecar else {MAIN}
-    bound = [order[name] for name in mine if name not in free]
+    bound = [where for index, (name, where) in enumerate(zip(mine, places, strict=True)) if name not in free or name in mine[:index]]
     if bound != sorted(bound):
         return containers
-    return sorted(containers, key=lambda each: order[each.get("name")])
+    return [container for _, container in sorted(zip(places, containers, strict=True), key=lambda pair: pair[0])]
 
 
 def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
@@ -123,7 +138,9 @@ def _optioned(mount: Fields, theirs: list[Fields], flat: set[Place]) -> Fields:
     if place(mount) not in flat:
         return mount
     counterpart = counterpart_of(mount, theirs)
-    return mount if counterpart is None else {**counterpart, **mount}
+    if counterpart is None:
+        return mount
+    return {**mount, **{name: value for name, value in counterpart.items() if name not in ("name", "mountPath")}}
 
 
 def counterpart_of(mount: Fields, others: list[Fields]) -> Fields | None:

@@ -63,7 +63,7 @@ def _entries(live: list[Fields], made: list[Fields], reference: object, *, order
     for container in live:
         other = named(made, str(container.get("name")))
         entry = _entry(container, other)
-        if not ordered or container.get("name") == reference or len(entry) > 1 or _matters(container, other, entry):
+        if not ordered or (container.get("name") or "") == (reference or "") or len(entry) > 1 or _matters(container, other, entry):
             out.append(entry)
     return out
 
@@ -78,10 +78,11 @@ def _entry(container: Fields, other: Fields | None) -> Fields:
         if mounts := [_mount_entry(mount, theirs) for mount in items(container, "volumeMounts")]:
             entry["volumeMounts"] = mounts
         return entry
-    if content(container) == content(other):
+    if container == other:
         return entry
-    said = {name: value for name, value in content(container).items() if name not in ("image", "args", "env")}
-    if said.get("envFrom") == content(other).get("envFrom"):
+    # what v1alpha1 says of a sidecar itself is left out, but for members that are there and say nothing
+    said = {name: value for name, value in container.items() if not (value and name in ("name", "image", "args", "env"))}
+    if said.get("envFrom") == other.get("envFrom"):
         said.pop("envFrom", None)
     return {**entry, **said}
 

@@ -110,4 +110,4 @@ def _flat_amounts(amounts: Fields) -> Fields:
 
 def reproducible(resources: Fields) -> bool:
     """Whether flat resources come back from their native form as they are."""
-    return flat(native(resources)) == resources
+    return bool(resources) and flat(native(resources)) == resources

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from api.paths import MISSING, Key, lookup, render
 from conversion.engine import convert
 from conversion.kinds import KINDS
+from conversion.remainder import keys
 from conversion.translate import translated
 from policies.edit import apply, pointer
 from webhooks.wording import elsewhere, reworded
@@ -54,18 +55,46 @@ class Across:
         return said._replace(path=self._remembered(finding.path, judged, written) or place.path, text=text)
 
     def _remembered(self, path: Path, judged: Fields, written: Fields) -> Path | None:
-        """The annotation that a value comes from which the author's version has no field for."""
-        annotations = (written.get("metadata") or {}).get("annotations") or {}
+        """The annotation that a block comes from which the author's version has no field for."""
         key = self.kind.spec_key
-        return ("metadata", "annotations", Key(key)) if key in annotations and lookup(judged, path) is not MISSING else None
+        if key not in ((written.get("metadata") or {}).get("annotations") or {}):
+            return None
+        for length in range(len(path), 1, -1):
+            block = path[:length]
+            if translated(self.kind, block, judged, self.author, written).exact:
+                return None
+            if lookup(judged, block) is not MISSING:
+                return ("metadata", "annotations", Key(key))
+        return None
 
     def changed(self, judged: Fields, edits: list[Edit]) -> Fields:
         """The author's object with edits of the judged one applied."""
         return convert(self.kind, apply(judged, edits), self.author).object
 
     def patch(self, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
-        """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other."""
-        return difference(convert(self.kind, judged, self.author).object, self.changed(judged, edits))
+        """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other.
+
+        What conversion keeps in annotations is patched only where the effect would not come about without it.
+        """
+        before, wanted = convert(self.kind, judged, self.author).object, apply(judged, edits)
+        after = convert(self.kind, wanted, self.author).object
+        lean = self._with_annotations_of(before, after)
+        said = convert(self.kind, lean, self.read).object
+        enough = all(said.get(part) == wanted.get(part) for part in ("spec", "status"))
+        return difference(before, lean if enough else after)
+
+    def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
+        """`after` with the reserved annotations that `before` has."""
+        reserved = (*keys(self.kind), *(self.kind.legacy.keys if self.kind.legacy else ()))
+        had = (before.get("metadata") or {}).get("annotations") or {}
+        has = (after.get("metadata") or {}).get("annotations") or {}
+        annotations = {key: value for key, value in has.items() if key not in reserved}
+        annotations |= {key: value for key, value in had.items() if key in reserved}
+        metadata = {name: value for name, value in after["metadata"].items() if name != "annotations"}
+        return {
+            **after,
+            "metadata": {**metadata, **({"annotations": annotations} if annotations or "annotations" in after["metadata"] else {})},
+        }
 
 
 def difference(before: Any, after: Any, path: Path = ()) -> list[PatchOperation]:

@@ -1,4 +1,4 @@
-"""Sentences of rules in the words of the author's version. Rules speak v1alpha1 of graphs and components; paths: conversion/translate.py."""
+"""Sentences of rules in the words of the author's version. Rules speak v1alpha1 of graphs; for paths see conversion/translate.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,272 @@
+"""Admission in the version that the policies don't read: the same verdict, in the author's fields and words, with the smallest patch."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import re
+from functools import cache
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from conversion.engine import convert
+from conversion.kinds import KINDS
+from policies.facts import Facts, facts_from
+from policies.review import CURRENT, V1_2
+from tests.golden.corpus import cases, corpus_file
+from tests.webhooks.requests import graph, review
+from tests.webhooks.test_admission import FACTS, SETTINGS, ask, refusal, response
+from webhooks.across import difference
+from webhooks.admission import Settings, answer
+from webhooks.envelope import Answer
+from webhooks.routes import ROUTES, Purpose, Route, path_of
+
+GRAPH, COMPONENT, REQUEST = "DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentRequest"
+
+
+def beta_graph(*components: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    meta = {"name": "g", "namespace": "llm"}
+    return {"apiVersion": "nvidia.com/v1beta1", "kind": GRAPH, "metadata": meta, "spec": {"components": list(components), **spec}}
+
+
+def causes(obj: dict[str, Any], kind: str = GRAPH, version: str = "v1beta1", **more: Any) -> list[tuple[str, str]]:
+    """Field and message of each cause of a refusal."""
+    status = refusal(ask(review(obj, **more), path_of(kind, version, Purpose.VALIDATE)), 422)
+    return [(cause["field"], cause["message"].rpartition(" [")[0]) for cause in status["details"]["causes"]]
+
+
+def patch(obj: dict[str, Any], kind: str, version: str, **more: Any) -> list[dict[str, Any]]:
+    told = response(ask(review(obj, **more), path_of(kind, version, Purpose.MUTATE)))
+    assert told["allowed"] is True
+    operations: list[dict[str, Any]] = orjson.loads(base64.b64decode(told.get("patch", "W10=")))
+    return operations
+
+
+WORKER = {"name": "w", "type": "worker", "podTemplate": {"spec": {"containers": [{"name": "main"}]}}}
+
+
+def test_a_good_graph_is_allowed_in_both_versions() -> None:
+    there = convert(KINDS[GRAPH], graph(), "v1beta1").object
+    assert response(ask(review(there), path_of(GRAPH, "v1beta1", Purpose.VALIDATE)))["allowed"] is True
+
+
+def test_paths_and_words_are_the_authors() -> None:
+    obj = beta_graph(
+        {"name": "z", "type": "frontend", "replicas": -1},
+        {**WORKER, "name": "a", "experimental": {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "IntraPod"}}},
+        backendFramework="sglang",
+    )
+    found = dict(causes(obj))
+    assert found["spec.components[0].replicas"] == "must be 0 or more, got -1"
+    assert found["spec.components[1].experimental.failover"].startswith("must")
+    text = " ".join(found.values())
+    assert '"InterPod"' in text
+    assert "intraPod" not in text
+    assert "interPod" not in text
+    assert "experimental.gpuMemoryService.mode" in text
+    assert "of the main container" in text
+
+
+def test_a_warning_is_translated_too() -> None:
+    told = response(ask(review(beta_graph({"name": "a", "type": "wrokr"})), path_of(GRAPH, "v1beta1", Purpose.VALIDATE)))
+    assert [warning.partition(":")[0] for warning in told["warnings"]] == ["spec.components[0].type"]
+
+
+def test_what_the_authors_version_cannot_say_is_named_with_its_version() -> None:
+    """The value lies in the annotation that conversion left there, so that is where the author must look."""
+    bad = graph()
+    bad["spec"]["pvcs"] = [{"name": "x", "create": True}]
+    there = convert(KINDS[GRAPH], bad, "v1beta1").object
+    for field, text in causes(there):
+        assert field == "metadata.annotations[nvidia.com/dgd-spec]"
+        assert re.match(r"spec\.pvcs\[0\]\.\w+ of v1alpha1 must be ", text)
+
+
+def test_requests_written_in_v1alpha1() -> None:
+    obj = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": REQUEST,
+        "metadata": {"name": "r", "namespace": "llm"},
+        "spec": {"model": "m", "profilingConfig": {"config": {"sla": {"ttft": 0}}}},
+    }
+    assert causes(obj, REQUEST, "v1alpha1") == [("spec.profilingConfig.config.sla.ttft", "must be greater than 0, got 0")]
+
+
+def test_an_update_is_compared_in_the_version_that_is_read() -> None:
+    old = beta_graph(WORKER, {"name": "gone", "replicas": -1}, backendFramework="vllm")
+    new = beta_graph(WORKER, {"name": "come", "replicas": -1}, backendFramework="vllm")
+    fields = dict(causes(new, operation="UPDATE", old=old))
+    assert "components that the graph was created with" in fields["spec.components"]
+    assert "spec.components[1].replicas" in fields
+    untouched = copy.deepcopy(old)
+    untouched["metadata"]["labels"] = {"a": "b"}
+    assert response(ask(review(untouched, "UPDATE", old), path_of(GRAPH, "v1beta1", Purpose.VALIDATE)))["allowed"] is True
+
+
+def test_an_object_that_the_other_version_cannot_say_is_refused_with_its_field() -> None:
+    twins = beta_graph({"name": "a"}, {"name": "a"})
+    [(field, text)] = [
+        (cause["field"], cause["message"])
+        for cause in refusal(ask(review(twins), path_of(GRAPH, "v1beta1", Purpose.VALIDATE)), 422)["details"]["causes"]
+    ]
+    assert field == "spec.components[1].name"
+    assert text.startswith("must be")
+
+
+def test_defaults_are_patched_into_the_authors_version() -> None:
+    stamp = "/metadata/annotations"
+    assert patch(beta_graph({"name": "a"}, {"name": "b", "replicas": 0}), GRAPH, "v1beta1") == [
+        {"op": "add", "path": stamp, "value": {"nvidia.com/dynamo-operator-origin-version": "1.2.0"}},
+        {"op": "add", "path": "/spec/components/0/replicas", "value": 1},
+    ]
+    meta = {"metadata": {"name": "c", "namespace": "llm"}}
+    component = {"apiVersion": "nvidia.com/v1alpha1", "kind": COMPONENT, **meta, "spec": {}}
+    assert patch(component, COMPONENT, "v1alpha1") == []  # converted, it has the object's name already
+    request = {"apiVersion": "nvidia.com/v1alpha1", "kind": REQUEST, **meta, "spec": {"model": "m"}}
+    [image] = patch(request, REQUEST, "v1alpha1")
+    assert image["path"] == "/spec/profilingConfig"
+    assert image["value"]["profilerImage"].endswith(":1.2.0")
+
+
+def test_defaults_that_are_there_patch_nothing() -> None:
+    obj = beta_graph({"name": "a", "replicas": 2})
+    obj["metadata"]["annotations"] = {"nvidia.com/dynamo-operator-origin-version": "1.1.0"}
+    assert patch(obj, GRAPH, "v1beta1") == []
+
+
+def test_the_stored_object_is_read_by_the_defaults_of_profile_current() -> None:
+    """It keeps the replicas that an adapter wrote; one that can't be decoded is refused, and 1.2 doesn't look at it."""
+    new = beta_graph({"name": "a", "scalingAdapter": {}})
+    old = beta_graph({"name": "a", "scalingAdapter": {}, "replicas": 7})
+    assert {"op": "add", "path": "/spec/components/0/replicas", "value": 7} in patch(new, GRAPH, "v1beta1", operation="UPDATE", old=old)
+    broken = {**old, "spec": 5}
+    for version, obj in (("v1beta1", new), ("v1alpha1", convert(KINDS[GRAPH], new, "v1alpha1").object)):
+        path = path_of(GRAPH, version, Purpose.MUTATE)
+        stored = {**broken, "apiVersion": f"nvidia.com/{version}"}
+        assert "request.oldObject" in refusal(ask(review(obj, "UPDATE", stored), path), 400)["message"]
+        assert response(ask(review(obj, "UPDATE", stored), path, Settings(FACTS, V1_2)))["allowed"] is True
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "operations"),
+    [
+        ({}, {}, []),
+        ({"a": {"b": [1, {"c": 2}]}}, {"a": {"b": [1, {"c": 3}]}}, [{"op": "replace", "path": "/a/b/1/c", "value": 3}]),
+        ({"a": [1]}, {"a": [1, 2]}, [{"op": "replace", "path": "/a", "value": [1, 2]}]),
+        ({"x/y": 1, "~": 2}, {"~": 3}, [{"op": "remove", "path": "/x~1y"}, {"op": "replace", "path": "/~0", "value": 3}]),
+        ({"a": None}, {"a": 1}, [{"op": "add", "path": "/a", "value": 1}]),
+        ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True}]),
+    ],
+)
+def test_the_smallest_patch(before: Any, after: Any, operations: Any) -> None:
+    assert difference(before, after) == operations
+
+
+@cache
+def _facts(context: str) -> Facts:
+    return facts_from(yaml.safe_load(corpus_file(f"context-{context}.yaml").read_text()))
+
+
+def _other(route: Route) -> Route:
+    version = "v1beta1" if route.version == "v1alpha1" else "v1alpha1"
+    return ROUTES[path_of(route.kind, version, route.purpose)]
+
+
+def _asked(route: Route, request: dict[str, Any], settings: Settings) -> Answer:
+    return answer(route, orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}), settings)
+
+
+def _converted(request: dict[str, Any], route: Route, version: str) -> dict[str, Any]:
+    """The request with its objects in another version."""
+    named = {"apiVersion": f"nvidia.com/{route.version}", "kind": route.kind}
+    objects = {
+        field: convert(KINDS[route.kind], {**request[field], **named}, version).object
+        for field in ("object", "oldObject")
+        if request.get(field)
+    }
+    return {**request, **objects}
+
+
+# names of v1alpha1 that v1beta1 doesn't have; a sentence may hold them only where it says of which version they are
+FOREIGN = re.compile(
+    r"\b(services|componentType|subComponentType|mountPoint|topologyProfile|extraPodSpec|sharedMemory|intraPod|interPod)\b"
+)
+
+
+def _foreign(cause: dict[str, str]) -> bool:
+    text = re.sub(
+        r'"[^"]*"', lambda seen: seen[0] if seen[0][1:-1] in ("intraPod", "interPod") else "", cause["message"].rpartition(" [")[0]
+    )
+    return bool(FOREIGN.search(f"{cause['field']} {text}")) and " of v1alpha1 " not in text
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("profile", [CURRENT, V1_2])
+@pytest.mark.parametrize("context", ["A", "B", "C"])
+def test_the_verdict_on_an_object_is_the_verdict_on_its_conversion(context: str, profile: str) -> None:
+    """Recorded requests of all converting kinds, asked in both versions: the same code, rules and number of causes."""
+    settings = Settings(_facts(context), profile)
+    compared = 0
+    for case in cases("golden.ndjson.gz", "admit"):
+        route = ROUTES[case["path"]]
+        if case["context"] != context or route.kind not in KINDS or case["request"]["operation"] not in ("CREATE", "UPDATE"):
+            continue
+        own = _asked(route, case["request"], settings)
+        if own.verdict.code == 400:
+            continue
+        other = _other(route)
+        found = _asked(other, _converted(case["request"], route, other.version), settings)
+        assert found.verdict[:2] == own.verdict[:2], case["id"]
+        assert sorted(found.verdict.rules) == sorted(own.verdict.rules), case["id"]
+        here, there = (orjson.loads(one.body)["response"].get("status", {}).get("details", {}).get("causes", []) for one in (own, found))
+        assert len(here) == len(there), case["id"]
+        if other.version == "v1beta1":
+            assert not [cause for cause in there if _foreign(cause)], case["id"]
+        compared += 1
+    assert compared > 1_000
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("profile", [CURRENT, V1_2])
+def test_patches_have_the_same_effect_in_both_versions(profile: str) -> None:
+    """The patched object, converted, is the patched object of the other version."""
+    settings, patched = Settings(_facts("A"), profile), 0
+    for case in cases("golden.ndjson.gz", "admit"):
+        route = ROUTES[case["path"]]
+        if case["context"] != "A" or route.purpose is not Purpose.MUTATE or route.kind not in KINDS:
+            continue
+        own = _asked(route, case["request"], settings)
+        if own.verdict.code == 400 or not own.verdict.patched:
+            continue
+        other = _other(route)
+        request = _converted(case["request"], route, other.version)
+        found = _asked(other, request, settings)
+        assert found.verdict.rules == own.verdict.rules, case["id"]
+        wanted = _patched(case["request"]["object"], own)
+        got = convert(KINDS[route.kind], {**_patched(request["object"], found), "kind": route.kind}, route.version).object
+        assert got.get("spec") == wanted.get("spec"), case["id"]
+        patched += 1
+    assert patched > 100
+
+
+def _patched(obj: Any, found: Answer) -> Any:
+    """Applies the patch of an answer; only what our patches hold."""
+    out = copy.deepcopy(obj)
+    for operation in orjson.loads(base64.b64decode(orjson.loads(found.body)["response"].get("patch", "W10="))):
+        *steps, last = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
+        place = out
+        for step in steps:
+            place = place[int(step) if isinstance(place, list) else step]
+        if operation["op"] == "remove":
+            del place[last]
+        else:
+            place[int(last) if isinstance(place, list) else last] = operation["value"]
+    return out
+
+
+def test_settings_of_the_tests_know_all_facts() -> None:
+    """So that no verdict here comes from a missing fact."""
+    assert SETTINGS.facts == FACTS

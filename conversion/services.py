@@ -41,7 +41,8 @@ class Services:
         if type(services) is not dict:
             return
         remembered = _by_name(_listed(kept, self._list))
-        components, saved = [], {}
+        components: list[Fields] = []
+        saved: Fields = {}
         for name in _order(services, list(remembered)):
             service = services[name]
             if type(service) is not dict:

@@ -74,15 +74,19 @@ def content(container: Fields) -> Fields:
 
 
 def pod_content(extra: Fields) -> Fields:
-    """The members of a pod spec, `mainContainer` apart; none at all when each of them is zero."""
+    """The members of a pod spec, `mainContainer` apart; containers where there are any, the others unless each of them is zero."""
     said = False
     out: Fields = {}
     for name, value in extra.items():
-        if value is None or name == "mainContainer":
+        if value is None or name in ("mainContainer", "containers"):
             continue
         out[name] = value
         said = said or bool(value) or name in _POD_POINTERS
-    return out if said else {}
+    if not said:
+        out = {}
+    if containers := extra.get("containers"):
+        out["containers"] = containers
+    return out
 
 
 def metadata_content(metadata: Fields) -> Fields:

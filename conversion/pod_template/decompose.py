@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
 from conversion.pod_template.compose import PROBES, compose_sidecar
-from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, pod_content
+from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, names, pod_content
 from conversion.pod_template.mounts import flat_list
 from conversion.pod_template.overlay import plain_secret
 
@@ -74,10 +74,10 @@ def _flatten(pieces: Pieces) -> None:
 def take_sidecar(pieces: Pieces, kept: Fields) -> None:
     """Makes the generated sidecar container the flat member that it came from; `kept` is that member as it was.
 
-    Without the container nothing is restored: its author removed it.
+    Without the container nothing is restored: its author removed it. Two of them are nobody's composition.
     """
     container = named(pieces.rest, SIDECAR)
-    if container is None:
+    if container is None or names(pieces.rest).count(SIDECAR) > 1:
         return
     sources = items(container, "envFrom")
     sidecar = {name: value for name, value in kept.items() if name not in ("image", "args", "envs", "envFromSecret")}

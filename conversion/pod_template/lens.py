@@ -40,8 +40,8 @@ class PodTemplate:
             right["compilationCache"] = cache
         if type(left.get("frontendSidecar")) is dict:
             right["frontendSidecar"] = SIDECAR
-        remembered = kept.get("podTemplate")
-        known = type(remembered) is dict
+        known = type(kept.get("podTemplate")) is dict
+        remembered = fields(kept, "podTemplate")
         mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
         template = compose(left, forced=known, mains=mains)
         if known and template is not None:
@@ -49,7 +49,7 @@ class PodTemplate:
         if template is not None:
             right["podTemplate"] = template
         if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
-            _recall_reference(right, template, remembered if known else {}, reference)
+            _recall_reference(right, template, remembered, reference)
         origins.collect(left, save, travelled=context.travelled, mains=mains)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:

@@ -104,11 +104,12 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     over = fields(extra, "mainContainer")
     said = content(over)
     _restore_mounts(pieces, kept, said)
-    if pieces.main is None:
+    if not pieces.present:
         return
+    main = pieces.main or {}  # a main that says nothing may as well be absent
     _restore_containers(pieces, items(extra, "containers"))
-    _restore_lists(pieces, pieces.main, kept, said)
-    _restore_probes(pieces, pieces.main, kept, said)
+    _restore_lists(pieces, main, kept, said)
+    _restore_probes(pieces, main, kept, said)
     if pieces.over and over.get("name"):
         pieces.over["name"] = over["name"]
     metadata = kept.get("extraPodMetadata")

@@ -25,14 +25,13 @@ def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
         containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
     containers = _ordered(containers, remembered, flat_sidecar=type(sidecar) is dict)
     containers = [_mounted(each, remembered, left) if each.get("name") == MAIN else each for each in containers]
-    out = {**template, "spec": {**template["spec"], "containers": containers}}
-    if not containers:
-        del out["spec"]["containers"]
-    if metadata := {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}:
-        out["metadata"] = metadata
-    if containers or out["spec"] or metadata or _zero(kept):
-        return out
-    return None
+    spec = {name: value for name, value in template["spec"].items() if name != "containers"}
+    if containers:
+        spec["containers"] = containers
+    metadata = {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}
+    if not (spec or metadata or _zero(kept)):
+        return None
+    return {**({"metadata": metadata} if metadata else {}), **({"spec": spec} if spec else {})}
 
 
 def _zero(kept: Fields) -> bool:
@@ -114,7 +113,9 @@ def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
     else:
         flat = {flat_place(entry) for entry in entries}
         live = (
-            live if not cache or cache_place(cache) in map(place, theirs) else [each for each in live if place(each) != cache_place(cache)]
+            live
+            if not cache or cache_place(cache) in [place(each) for each in theirs]
+            else [each for each in live if place(each) != cache_place(cache)]
         )
         chosen = [_optioned(mount, theirs, flat) for mount in live]
     return _with_mounts(main, chosen)

@@ -37,8 +37,7 @@ ENGINE: Final[Mapping[str, str]] = MappingProxyType(
 CHANGED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Q-01": "Engine difference `all-findings`: services are visited all, and findings are sorted.",
-        "Q-02": "Not yet: findings will name fields as the author's version does, translated by the conversion. "
-        "Until it is served, a request in the other version is answered 501 instead of with foreign names.",
+        "Q-02": "Findings name fields as the author's version does; a field that it does not have is named with the version that has it.",
         "Q-03": "Engine difference `typed-causes`; the metric of denials counts rule names.",
         "Q-19": "Engine difference `ratchet`: a graph with an endpoint picker stays editable when the InferencePool API vanishes.",
         "Q-20": "Engine difference `ratchet`: closing the gate of GPU memory service with snapshots freezes no existing object.",
@@ -55,8 +54,8 @@ CHANGED: Final[Mapping[str, str]] = MappingProxyType(
         "Q-44": "Engine difference `minimal-patch`: a v1alpha1 mode in a v1beta1 object reaches the schema as it was written.",
         "Q-46": "Engine difference `minimal-patch`: quantities stay as written, so an integer size is refused on creation as well.",
         "Q-47": "Wrong types are answered 400 with the field, in both versions. "
-        "Not yet: two components of one name will be a finding of the conversion instead of a fault.",
-        "Q-48": "Not yet: an unreadable annotation of an earlier conversion will be kept aside and logged, neither an error nor dropped.",
+        "Two components of one name are refused with the field of the second, not answered with a fault.",
+        "Q-48": "An unreadable annotation of an earlier conversion is kept aside and logged, neither an error nor dropped.",
         "Q-50": "The rule grove-name-length speaks of a shortened name only where the name was shortened.",
         "Q-51": "Engine difference `envelope`.",
     }

@@ -16,7 +16,7 @@ from cli.check import record
 from cli.check.fields import field_hint
 from cli.check.objects import Found, shortened
 from cli.check.record import NotEvaluated, Reported, own
-from cli.check.versions import unknown, unread
+from cli.check.versions import read_as, unknown
 from cli.facts import flag_for
 from policies.edit import apply
 from policies.evaluate import edits, evaluate
@@ -120,13 +120,28 @@ class _Run:
 
     def _defaulted(self, obj: Fields, kind: str, version: str) -> Fields:
         """Applies our defaults as the mutating webhook would, and the schema's once more to what they made."""
-        changes = edits(self._review(obj))
-        if not changes:
+        read = read_as(kind, version, self.settings.profile, defaults=True)
+        changed = self._edited(obj, kind, version, read) if read else obj
+        if changed is obj:
             return obj
-        changed = apply(obj, changes)
         if self.settings.schema:
             default(changed, load_schema(kind, version))
         return changed
+
+    def _edited(self, obj: Fields, kind: str, version: str, read: str) -> Fields:
+        if read == version:
+            changes = edits(self._review(obj, self.old, version))
+            return apply(obj, changes) if changes else obj
+        from conversion.lens.protocol import ConversionError
+        from webhooks.across import Across
+
+        across = Across(kind, version, read)
+        try:
+            judged = across.judged(obj)
+            changes = edits(self._review(judged, across.judged(self.old) if self.old is not None else None, read))
+        except ConversionError:
+            return obj  # the policies say so
+        return across.changed(judged, changes) if changes else obj
 
     def _schema(self, obj: Fields, kind: str, version: str) -> set[Path]:
         """Reports what the server's own validation refuses; returns the places, so that the decoder need not repeat them."""
@@ -145,18 +160,37 @@ class _Run:
             self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, _shown(error), error.message)
 
     def _policies(self, obj: Fields, kind: str, version: str) -> None:
-        reason = unread(kind, version, self.settings.profile)
-        if reason:
-            self._note("policies", "", reason, "")
+        read = read_as(kind, version, self.settings.profile)
+        if not read:
             return
         if _is_leased(obj, self.settings.facts):
             self._note("policies", "", "the namespace is excluded: another operator judges its objects", "")
             return
-        for finding in evaluate(self._review(obj)):
+        for finding in self._judged(obj, kind, version, read):
             if finding.level is Level.NOT_EVALUATED:
                 self._note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag_for(finding.fact))
             else:
                 self._policy(finding)
+
+    def _judged(self, obj: Fields, kind: str, version: str, read: str) -> list[Finding]:
+        """What the policies find, in the author's fields and words; an object of another version than they read is converted first."""
+        if read == version:
+            return evaluate(self._review(obj, self.old, version))
+        from conversion.lens.protocol import ConversionError
+        from webhooks.across import Across
+
+        across = Across(kind, version, read)
+        try:
+            judged = across.judged(obj)
+        except ConversionError as error:
+            self._own(record.UNCONVERTIBLE, record.ERROR, record.POLICIES, error.path, render(error.path), error.reason)
+            return []
+        try:
+            old = across.judged(self.old) if self.old is not None else None
+        except ConversionError as error:
+            self._note("policies", "", f"the old object can't be converted to {read}: {render(error.path)}: {error.reason}", "")
+            return []
+        return across.findings(evaluate(self._review(judged, old, read)), judged, obj)
 
     def _policy(self, finding: Finding) -> None:
         rule, document = finding.rule, self.found.document
@@ -175,11 +209,9 @@ class _Run:
             )
         )
 
-    def _review(self, obj: Fields) -> Review:
-        kind = f"{self.found.identity.kind}/{self.found.version}"
-        return Review(
-            kind, self.operation, obj, self.old, user=self.settings.user, facts=self.settings.facts, profile=self.settings.profile
-        )
+    def _review(self, obj: Fields, old: Fields | None, version: str) -> Review:
+        kind = f"{self.found.identity.kind}/{version}"
+        return Review(kind, self.operation, obj, old, user=self.settings.user, facts=self.settings.facts, profile=self.settings.profile)
 
     def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str) -> None:
         document = self.found.document

@@ -78,7 +78,23 @@ UNUSED_IGNORE: Final = OwnRule(
     "A comment that has outlived its cause would hide the next mistake at that place.",
     "Remove the comment",
 )
-OWN_RULES: Final = (UNKNOWN_KIND, WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE, CEL_RULE, IGNORE_WITHOUT_REASON, UNUSED_IGNORE)
+UNCONVERTIBLE: Final = OwnRule(
+    "unconvertible",
+    "DYN008",
+    "An object that the kind's other version cannot say.",
+    "The API server keeps objects in one version and converts the others, so such an object could be neither stored nor judged.",
+    "Write what the message asks for",
+)
+OWN_RULES: Final = (
+    UNKNOWN_KIND,
+    WRONG_TYPE,
+    UNKNOWN_FIELD,
+    SCHEMA_RULE,
+    CEL_RULE,
+    IGNORE_WITHOUT_REASON,
+    UNUSED_IGNORE,
+    UNCONVERTIBLE,
+)
 
 
 class Reported(NamedTuple):

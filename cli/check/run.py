@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from api.kinds import api_version
 from cli.check.choice import Choice
 from cli.check.objects import Found, Identity, objects
 from cli.check.pipeline import Outcome, Settings, check_object, prepared
@@ -49,15 +50,24 @@ class Old:
         name = new.document.source.name
         if old is None:
             return InputError(f"{new.identity} has no old object in --old", name, line, column)
-        if old.version != new.version:
-            text = f"{new.identity} is {new.version} here and {old.version} in --old; conversion is not available yet"
-            return InputError(text, name, line, column)
         data, errors = prepared(old.data, old.identity.kind, old.version)
         if errors:
             line, column, _ = old.document.value_position(errors[0].path)
             text = f"the old object can't be read: {errors[0].field}: {errors[0].message}"
             return InputError(text, old.document.source.name, line, column)
-        return data
+        return data if old.version == new.version else _in_version(data, old, new.version)
+
+
+def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
+    """The old object in the new one's version, as the server would hand it to the webhooks."""
+    from conversion.lens.protocol import ConversionError
+    from conversion.objects import convert_object, target
+
+    try:
+        return convert_object(data, target(api_version(version))).object
+    except ConversionError as error:
+        line, column, _ = old.document.value_position(error.path)
+        return InputError(f"the old object can't be converted to {version}: {error.reason}", old.document.source.name, line, column)
 
 
 def load_old(paths: Sequence[str]) -> Old:

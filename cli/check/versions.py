@@ -1,4 +1,4 @@
-"""What is known of a kind and version beside its schema: whether it exists, and whether the policies read it."""
+"""What is known of a kind and version beside its schema: whether it exists, and in which version the policies read it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ def unknown(kind: str, version: str) -> str:
 
 
 @cache
-def unread(kind: str, version: str, profile: str) -> str:
-    """Why the validating policies do not apply to a kind and version as it stands; empty where they do, or where a kind has none.
+def read_as(kind: str, version: str, profile: str, *, defaults: bool = False) -> str:
+    """The version in which policies (or defaults) read an object of a kind and version; empty where a kind has none.
 
-    Policies read one version; objects of the other must be converted first.
+    Where it is another than the object's, the object is converted first.
     """
-    read = {name for rule in rules(profile) if not rule.is_default for name in rule.kinds}
+    read = {name for rule in rules(profile) if rule.is_default is defaults for name in rule.kinds}
     if f"{kind}/{version}" in read:
-        return ""
-    others = sorted(name.partition("/")[2] for name in read if name.partition("/")[0] == kind)
-    return f"policies read {kind} as {others[0]}, and conversion from {version} is not available yet" if others else ""
+        return version
+    return min((name.partition("/")[2] for name in read if name.partition("/")[0] == kind), default="")

@@ -164,22 +164,55 @@ def test_a_delete_is_not_judged(command: Command, files: Files) -> None:
     assert command("check", "--op", "delete", "bad.yaml").code == 0
 
 
-def test_old_and_new_in_two_versions_are_not_compared_silently(command: Command, files: Files) -> None:
-    files(old=GOOD, new="apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: good, namespace: llm}\nspec: {}\n")
-    ran = command("check", "new.yaml", "--old", "old.yaml")
-    assert ran.code == 4
-    assert "is v1beta1 here and v1alpha1 in --old" in ran.err
+BETA_GRAPH = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: good, namespace: llm}
+spec:
+  components:
+    - name: worker
+      type: worker
+      replicas: 1
+      experimental:
+        failover: {mode: InterPod, numShadows: 2}
+"""
 
 
-def test_a_version_that_no_policy_reads_is_said(command: Command, files: Files) -> None:
-    text = (
-        "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: a}\nspec: {components: [{name: x, replicas: -1}]}\n"
+def test_old_and_new_in_two_versions_are_compared(command: Command, files: Files) -> None:
+    same = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: good, namespace: llm}\nspec:\n  components:\n"
+    files(
+        old=GOOD,
+        same=same + "    - {name: worker, type: worker, replicas: 2}\n",
+        new=same + "    - {name: other, type: worker, replicas: 2}\n",
     )
-    files(a=text)
-    report = command("check", "a.yaml", "-o", "json").json
-    assert {finding["stage"] for finding in report["findings"]} <= {"schema", "cel"}
-    (note,) = [note for note in report["notEvaluated"] if note["rule"] == "policies"]
-    assert note["reason"] == "policies read DynamoGraphDeployment as v1alpha1, and conversion from v1beta1 is not available yet"
+    assert command("check", "same.yaml", "--old", "old.yaml").code == 0
+    [finding] = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["path"], finding["line"]) == ("dgd-service-set-immutable", "spec.components", 5)
+    assert "components that the graph was created with" in finding["message"]
+
+
+def test_the_other_version_is_judged_in_its_own_fields_words_and_lines(command: Command, files: Files) -> None:
+    files(a=BETA_GRAPH)
+    findings = {one["rule"]: one for one in command("check", "a.yaml", "-o", "json").json["findings"]}
+    found = findings["failover-interpod-requires-gms"]
+    assert (found["path"], found["line"]) == ("spec.components[0].experimental.failover", 10)
+    assert found["message"] == "must not be enabled in mode InterPod without experimental.gpuMemoryService, which is absent"
+    assert "mode InterPod" in found["fix"]
+    assert findings["failover-interpod-requires-gpu"]["path"] == "spec.components[0]"
+
+
+def test_defaults_reach_the_other_version_before_its_schema(command: Command, files: Files) -> None:
+    """The replicas of profile current; and one that is not v1beta1's own is judged all the same."""
+    files(a=BETA_GRAPH.replace("      replicas: 1\n", "").replace("type: worker", "type: epp"))
+    rules = {one["rule"] for one in command("check", "a.yaml", "-o", "json").json["findings"]}
+    assert "epp-config-required" in rules
+    assert "epp-single-replica" not in rules
+
+
+def test_two_components_of_one_name_are_a_finding_of_the_schema_and_of_the_conversion(command: Command, files: Files) -> None:
+    files(a=BETA_GRAPH + "    - name: worker\n")
+    findings = {one["rule"]: one for one in command("check", "a.yaml", "-o", "json").json["findings"]}
+    assert (findings["unconvertible"]["path"], findings["unconvertible"]["line"]) == ("spec.components[1].name", 11)
 
 
 def test_facts_come_from_a_file_and_from_flags(command: Command, files: Files) -> None:

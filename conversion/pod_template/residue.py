@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> Fields | None:
     """The sparse template to save, None for nothing; `reference` is the frontend sidecar's name where that is being saved too."""
+    if reference is None and _told(right, left, pieces):
+        return None
     live = _comparable(items(fields(fields(right, "podTemplate"), "spec"), "containers"))
     rebuilt = compose(left)
     made = [] if rebuilt is None else items(fields(rebuilt, "spec"), "containers")
@@ -35,6 +37,19 @@ def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> F
     if entries:
         template["spec"] = {"containers": entries}
     return template
+
+
+def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
+    """Whether the flat fields plainly tell the whole template, as they mostly do; no full proof, so that it costs little."""
+    containers = fields(right["podTemplate"], "spec").get("containers")
+    if not pieces.main or pieces.cache is not None or "frontendSidecar" in left or not pieces.metadata.keys() <= {"labels", "annotations"}:
+        return False
+    if type(containers) is not list or containers[0] is None or containers[0].get("name") != MAIN or named(pieces.rest, MAIN) is not None:
+        return False
+    mounts = items(pieces.main, "volumeMounts")
+    return not mounts or (
+        all(mount.keys() == {"name", "mountPath"} for mount in mounts) and len({place(mount) for mount in mounts}) == len(mounts)
+    )
 
 
 def _comparable(containers: list[Fields]) -> list[Fields]:

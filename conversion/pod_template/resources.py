@@ -29,16 +29,30 @@ def _short(text: str) -> str | None:
         return None
 
 
+@lru_cache(maxsize=4096)
+def _short_unpadded(text: str) -> str | None:
+    return _short(text) if text == text.strip() else None
+
+
 def _spelled(value: Any) -> str | None:
-    """The canonical text of a quantity, None for what is none."""
+    """The canonical text of a native quantity, None for what is none."""
     text = value if type(value) is str else repr(value) if type(value) in (int, float) else ""
-    if len(text) <= _REMEMBERED:
-        return _short(text)
-    return _short.__wrapped__(text)
+    return _short(text) if len(text) <= _REMEMBERED else _short.__wrapped__(text)
+
+
+def _spelled_flat(value: Any) -> str | None:
+    """The canonical text of a flat quantity: a string, and without blanks around it."""
+    if type(value) is not str:
+        return None
+    return _short_unpadded(value) if len(value) <= _REMEMBERED else _short_unpadded.__wrapped__(value)
 
 
 def _canonical(amounts: Fields) -> Fields:
-    return {name: text for name, value in amounts.items() if (text := _spelled(value)) is not None}
+    out: Fields = {}
+    for name, value in amounts.items():
+        if (text := _spelled(value)) is not None:
+            out[name] = text
+    return out
 
 
 def native(resources: Fields) -> Fields:
@@ -54,12 +68,21 @@ def native(resources: Fields) -> Fields:
 
 
 def _native_amounts(flat: Fields) -> Fields:
-    kind = flat.get("gpuType")
-    written = {name: flat[name] for name in ("cpu", "memory") if flat.get(name) is not None}
-    if flat.get("gpu") is not None:
-        written[kind if type(kind) is str and kind else GPU] = flat["gpu"]
-    written.update(fields(flat, "custom"))
-    return _canonical({name: value for name, value in written.items() if type(value) is str and value == value.strip()})
+    """Custom names come last, so that they win over the fixed ones."""
+    out: Fields = {}
+    for name in ("cpu", "memory", "gpu"):
+        value = flat.get(name)
+        if value is not None and (text := _spelled_flat(value)) is not None:
+            out[name if name != "gpu" else _gpu(flat.get("gpuType"))] = text
+    if custom := fields(flat, "custom"):
+        for name, value in custom.items():
+            if (text := _spelled_flat(value)) is not None:
+                out[name] = text
+    return out
+
+
+def _gpu(kind: Any) -> str:
+    return kind if type(kind) is str and kind else GPU
 
 
 def settled(resources: Fields) -> Fields:

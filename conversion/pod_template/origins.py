@@ -30,7 +30,7 @@ def collect(left: Fields, save: Fields, *, travelled: bool, mains: bool) -> None
     further containers named main.
     """
     before = len(save)
-    if (secret := left.get("envFromSecret")) is not None:
+    if type(secret := left.get("envFromSecret")) is str:
         save["envFromSecret"] = secret
     flat = left.get("resources")
     if type(flat) is dict and not resources.reproducible(flat):
@@ -40,7 +40,7 @@ def collect(left: Fields, save: Fields, *, travelled: bool, mains: bool) -> None
     metadata = left.get("extraPodMetadata")
     if type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")):
         save["extraPodMetadata"] = metadata
-    if (sidecar := left.get("frontendSidecar")) is not None:
+    if type(sidecar := left.get("frontendSidecar")) is dict:
         save["frontendSidecar"] = sidecar
     extra = left.get("extraPodSpec")
     if type(extra) is dict:

@@ -44,7 +44,9 @@ def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
     containers = fields(right["podTemplate"], "spec").get("containers")
     if not pieces.main or pieces.cache is not None or "frontendSidecar" in left or not pieces.metadata.keys() <= {"labels", "annotations"}:
         return False
-    if type(containers) is not list or containers[0] is None or containers[0].get("name") != MAIN or named(pieces.rest, MAIN) is not None:
+    if type(containers) is not list or type(containers[0]) is not dict or containers[0].get("name") != MAIN:
+        return False
+    if named(pieces.rest, MAIN) is not None:
         return False
     mounts = items(pieces.main, "volumeMounts")
     return not mounts or (

@@ -1,0 +1,68 @@
+"""Objects of graphs and components for tests: made from a spec or a single component, converted, edited half-way."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from conversion.engine import convert
+from conversion.kind import LEFT, RIGHT
+from conversion.kinds import KINDS
+
+Object = dict[str, Any]
+GRAPH = "DynamoGraphDeployment"
+COMPONENT = "DynamoComponentDeployment"
+
+
+def made(kind: str, version: str, spec: Any, name: str = "x", **parts: Any) -> Object:
+    """An object without annotations."""
+    return {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec, **parts}
+
+
+def away(obj: Object) -> Object:
+    """The object in the other version."""
+    return convert(KINDS[obj["kind"]], obj, LEFT if obj["apiVersion"].endswith(RIGHT) else RIGHT).object
+
+
+def right_of(service: Object) -> Object:
+    """The component that a service becomes, in a graph that has nothing else."""
+    component: Object = away(made(GRAPH, LEFT, {"services": {"w": service}}))["spec"]["components"][0]
+    return {name: value for name, value in component.items() if name != "name"}
+
+
+def left_of(component: Object) -> Object:
+    """The service that a component becomes."""
+    service: Object = away(made(GRAPH, RIGHT, {"components": [{"name": "w", **component}]}))["spec"]["services"]["w"]
+    return service
+
+
+def edited_right(service: Object, **changes: Any) -> Object:
+    """A service after its component was edited: None takes a member away."""
+    graph = away(made(GRAPH, LEFT, {"services": {"w": service}}))
+    graph["spec"]["components"] = [_changed(graph["spec"]["components"][0], changes)]
+    home: Object = away(graph)["spec"]["services"]["w"]
+    return home
+
+
+def edited_left(component: Object, **changes: Any) -> Object:
+    """A component after its service was edited: None takes a member away."""
+    graph = away(made(GRAPH, RIGHT, {"components": [{"name": "w", **component}]}))
+    graph["spec"]["services"] = {"w": _changed(graph["spec"]["services"]["w"], changes)}
+    home: Object = away(graph)["spec"]["components"][0]
+    return {name: value for name, value in home.items() if name != "name"}
+
+
+def _changed(struct: Object, changes: Object) -> Object:
+    return {name: value for name, value in {**struct, **changes}.items() if value is not None}
+
+
+def saved(obj: Object) -> Any:
+    """The payload of the spec's remainder, None where none was written."""
+    short = "dgd" if obj["kind"] == GRAPH else "dcd"
+    text = (obj["metadata"].get("annotations") or {}).get(f"nvidia.com/{short}-spec")
+    return None if text is None else json.loads(text)["spec"]
+
+
+def template(*containers: Object, **spec: Any) -> Object:
+    """A pod template of these containers."""
+    return {"spec": {"containers": list(containers), **spec}}

@@ -1,0 +1,168 @@
+"""Graphs, single components and scaling adapters as wholes: order, names, null services, statuses, partial objects, paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.paths import Key, Path, render
+from conversion.graph import GRAPH as GRAPH_KIND
+from conversion.kind import LEFT, RIGHT
+from conversion.kinds import KINDS, kind_of
+from conversion.lens.protocol import ConversionError
+from tests.conversion.objects import COMPONENT, GRAPH, away, made, saved, template
+
+Fields = dict[str, Any]
+
+
+def test_services_are_listed_by_name() -> None:
+    graph = made(GRAPH, LEFT, {"services": {"b": {}, "B": {}, "a1": {}, "a-1": {}, "gone": None}})
+    there = away(graph)
+    assert [component["name"] for component in there["spec"]["components"]] == ["B", "a-1", "a1", "b"]
+    assert saved(there)["services"] == {"gone": None}
+    assert away(there) == graph
+
+
+def test_the_order_of_components_survives_an_edit_of_services() -> None:
+    graph = made(GRAPH, RIGHT, {"components": [{"name": "z"}, {"name": "m"}, {"name": "a"}]})
+    there = away(graph)
+    assert away(there) == graph
+    there["spec"]["services"] = {"a": {}, "k": {}, "z": {}}
+    assert [component["name"] for component in away(there)["spec"]["components"]] == ["z", "a", "k"]
+
+
+def test_a_repeated_component_name_is_said_where_it_stands() -> None:
+    with pytest.raises(ConversionError) as error:
+        away(made(GRAPH, RIGHT, {"components": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}))
+    assert error.value.path == ("spec", "components", 2, "name")
+    assert "name" in error.value.reason
+
+
+@pytest.mark.parametrize("name", ["", "w", "other"])
+def test_a_service_name_beside_the_key_comes_home(name: str) -> None:
+    graph = made(GRAPH, LEFT, {"services": {"w": {"serviceName": name}}})
+    assert away(graph)["spec"] == {"components": [{"name": "w"}]}
+    assert away(away(graph)) == graph
+
+
+def test_graph_members_are_renamed() -> None:
+    left = {"envs": [{"name": "G"}], "topologyConstraint": {"topologyProfile": "p", "packDomain": "rack"}, "pvcs": [{"name": "p"}]}
+    right = {"env": [{"name": "G"}], "topologyConstraint": {"clusterTopologyName": "p", "packDomain": "rack"}}
+    there = away(made(GRAPH, LEFT, left))
+    assert there["spec"] == right
+    assert away(there) == made(GRAPH, LEFT, left)
+
+
+@pytest.mark.parametrize("partial", [{}, {"spec": {}}, {"spec": {"services": {}}}, {"spec": {"services": None}}, {"status": {}}])
+def test_what_is_not_there_is_not_invented(partial: Fields) -> None:
+    graph = {"apiVersion": f"nvidia.com/{LEFT}", "kind": GRAPH, "metadata": {"name": "x"}, **partial}
+    there = away(graph)
+    assert there.keys() == graph.keys()
+    assert not there.get("spec")
+    assert away(there) == graph
+
+
+def test_replica_names_of_a_status() -> None:
+    services = {"a": {"componentName": "n1"}, "b": {"componentName": "new", "componentNames": ["old", "new"]}, "c": {"componentNames": []}}
+    graph = made(GRAPH, LEFT, {}, status={"services": services, "rollingUpdate": {"updatedServices": ["a"]}})
+    there = away(graph)
+    names = {name: entry.get("componentNames") for name, entry in there["status"]["components"].items()}
+    assert names == {"a": ["n1"], "b": ["old", "new"], "c": None}
+    assert there["status"]["rollingUpdate"] == {"updatedComponents": ["a"]}
+    assert away(there) == graph
+    there["status"]["components"]["a"] = {}
+    assert away(there)["status"]["services"]["a"] == {}
+
+
+def test_a_component_takes_the_objects_name_where_it_has_none() -> None:
+    nameless = made(COMPONENT, LEFT, {"componentType": "worker"}, name="dep")
+    there = away(nameless)
+    assert there["spec"] == {"name": "dep", "type": "worker"}
+    assert away(there) == nameless
+    assert away({**there, "spec": {"name": "live", "type": "worker"}})["spec"] == {"serviceName": "live", "componentType": "worker"}
+
+
+def test_a_component_without_a_name_stays_without() -> None:
+    nameless = made(COMPONENT, RIGHT, {"type": "worker"}, name="dep")
+    there = away(nameless)
+    assert there["spec"] == {"componentType": "worker"}
+    assert away(there) == nameless
+    named = away({**there, "spec": {"componentType": "worker", "serviceName": "dep"}})
+    assert named["spec"] == {"type": "worker", "name": "dep"}
+
+
+@pytest.mark.parametrize("kind", [GRAPH, COMPONENT])
+def test_templates_of_both_origins_leave_no_annotation_at_home(kind: str) -> None:
+    left: Fields = {"envs": [{"name": "A"}], "serviceName": "s"} if kind == COMPONENT else {"services": {"w": {"envs": [{"name": "A"}]}}}
+    right: Fields = {"name": "w", "podTemplate": template({"name": "main", "image": "i"})}
+    for obj in (made(kind, LEFT, left), made(kind, RIGHT, right if kind == COMPONENT else {"components": [right]})):
+        assert saved(away(obj)) is not None
+        assert away(away(obj)) == obj
+
+
+def test_a_scaling_adapter_needs_no_remainder() -> None:
+    kind = "DynamoGraphDeploymentScalingAdapter"
+    adapter = made(kind, LEFT, {"replicas": 0, "dgdRef": {"name": "g", "serviceName": "w"}}, status={"replicas": 0, "selector": "a=b"})
+    there = away(adapter)
+    assert there["spec"] == {"replicas": 0, "dgdRef": {"name": "g", "componentName": "w"}}
+    assert there["metadata"] == {"name": "x"}
+    assert away(there) == adapter
+
+
+SPEC: Fields = {
+    "services": {
+        "w": {
+            "resources": {"limits": {"gpu": "1", "custom": {"x.io/y": "1"}}},
+            "volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"name": "p", "mountPoint": "/p"}],
+            "extraPodSpec": {"mainContainer": {"image": "i"}, "containers": [{"name": "side"}]},
+        }
+    }
+}
+W: Path = ("services", Key("w"))
+V: Path = ("components", Key("w"))
+MAIN: Path = (*V, "podTemplate", "spec", "containers", Key("main"))
+PATHS: list[tuple[Path, Path]] = [
+    ((*W, "replicas"), (*V, "replicas")),
+    ((*W, "componentType"), (*V, "type")),
+    ((*W, "sharedMemory", "size"), (*V, "sharedMemorySize")),
+    ((*W, "gpuMemoryService", "mode"), (*V, "experimental", "gpuMemoryService", "mode")),
+    ((*W, "failover", "enabled"), (*V, "experimental", "failover")),
+    ((*W, "resources", "limits", "gpu"), (*MAIN, "resources", "limits", Key("nvidia.com/gpu"))),
+    ((*W, "resources", "limits", "custom", Key("x.io/y")), (*MAIN, "resources", "limits", Key("x.io/y"))),
+    ((*W, "envs", 0, "name"), (*MAIN, "env", 0, "name")),
+    ((*W, "volumeMounts", 0, "mountPoint"), (*V, "compilationCache", "mountPath")),
+    ((*W, "volumeMounts", 1, "mountPoint"), (*MAIN, "volumeMounts", 1, "mountPath")),
+    ((*W, "extraPodSpec", "mainContainer", "image"), (*MAIN, "image")),
+    ((*W, "extraPodSpec", "containers", 0, "env"), (*V, "podTemplate", "spec", "containers", Key("side"), "env")),
+    ((*W, "extraPodSpec", "tolerations", 0), (*V, "podTemplate", "spec", "tolerations", 0)),
+    ((*W, "extraPodMetadata", "labels"), (*V, "podTemplate", "metadata", "labels")),
+    (("topologyConstraint", "topologyProfile"), ("topologyConstraint", "clusterTopologyName")),
+    (("envs", 0), ("env", 0)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), PATHS, ids=render)
+def test_paths_go_right(left: Path, right: Path) -> None:
+    assert GRAPH_KIND.spec.to_right(left, SPEC) == right
+
+
+@pytest.mark.parametrize(("left", "right"), [pair for pair in PATHS if pair[0][-1] not in ("size", "enabled")], ids=render)
+def test_paths_go_left(left: Path, right: Path) -> None:
+    converted = away(made(GRAPH, LEFT, SPEC))["spec"]
+    assert GRAPH_KIND.spec.to_left(right, converted) == left
+
+
+def test_a_path_by_index_is_one_by_name() -> None:
+    converted = away(made(GRAPH, LEFT, SPEC))["spec"]
+    found = GRAPH_KIND.spec.to_left(("components", 0, "podTemplate", "spec", "containers", 1, "image"), converted)
+    assert found == (*W, "extraPodSpec", "containers", 0, "image")
+    assert GRAPH_KIND.spec.to_left(("components", 7), converted) == ("services",)
+
+
+def test_the_table_knows_the_converting_kinds() -> None:
+    assert len(KINDS) == 4
+    assert all(KINDS[name].name == name for name in KINDS if name in (GRAPH, COMPONENT))
+    assert "DynamoModel" not in KINDS
+    with pytest.raises(KeyError):
+        kind_of("DynamoModel")

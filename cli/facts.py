@@ -73,3 +73,29 @@ def flag_for(fact: str) -> str:
         "excludedNamespaces": "'[]'",
     }
     return f"--set-fact {fact}={examples.get(fact, 'true')}"
+
+
+def consequences(facts: Facts, profile: str) -> list[str]:
+    """One sentence for each unknown fact that rules or defaults of a profile ask for: which they are, and what they do without it."""
+    from policies.catalogue import rules
+    from policies.facts import UNKNOWN
+
+    asking = [rule for rule in rules(profile) if rule.needs]
+    told = []
+    for name in Facts._fields:
+        if getattr(facts, name) is not UNKNOWN:
+            continue
+        idle = [rule.name for rule in asking if name in rule.needs and rule.is_default]
+        refusing = [rule.name for rule in asking if name in rule.needs and not rule.is_default]
+        ends = []
+        if idle:
+            ends.append(f"{_listed(idle)} fill{'s' * (len(idle) == 1)} in nothing")
+        if refusing:
+            ends.append(f"{_listed(refusing)} refuse{'s' * (len(refusing) == 1)} what would have to be judged by it")
+        if ends:
+            told.append(f"{name} is not known: {', and '.join(ends)}")
+    return told
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -18,9 +18,10 @@ PROGRAM: Final = "dynamo-webhooks"
 COMMANDS: Final = {
     "serve": "run the webhook server",
     "check": "check files as the API server and the webhooks would, and list every finding",
+    "convert": "convert objects in files to another version; other documents stay byte for byte",
     "explain": "explain a rule, a kind, a field path or a pasted server message",
     "rules": "list the rules and defaults",
-    "review": "answer an AdmissionReview from a file as the server would",
+    "review": "answer an AdmissionReview or ConversionReview from a file as the server would",
     "version": "print versions as JSON",
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.check.record import OWN_RULES
+from cli.convert.fields import fields_page
 from policies.catalogue import declared, rules
 from policies.quirks import CHANGED, ENGINE, KEPT
 from policies.review import CURRENT, V1_2
@@ -90,7 +91,7 @@ def _row(rule: Rule) -> str:
 def main(arguments: list[str]) -> int:
     """Writes the pages, or with `--check` names the stale ones; returns the exit code."""
     stale = []
-    for name, text in {"rules.md": rules_page(), "differences.md": differences_page()}.items():
+    for name, text in {"rules.md": rules_page(), "differences.md": differences_page(), "fields.md": fields_page()}.items():
         file = DOCS / name
         if "--check" not in arguments:
             file.write_text(text)

@@ -1,4 +1,4 @@
-"""The command `review`: an AdmissionReview in, the server's own answer out, byte for byte."""
+"""The command `review`: an AdmissionReview or ConversionReview in, the server's own answer out, byte for byte."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from webhooks.routes import Route
 
-HELP = "answer an AdmissionReview from a file as the server would"
+HELP = "answer an AdmissionReview or ConversionReview from a file as the server would"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     from cli import facts
 
-    parser.add_argument("file", metavar="FILE", help="an AdmissionReview as JSON, or - for standard input")
+    parser.add_argument("file", metavar="FILE", help="a review as JSON, or - for standard input")
     parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
     parser.add_argument("--mutate", action="store_true", help="ask the mutating webhook instead of the validating one")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the response; 0 when it allows, 1 when it refuses, 4 when no review could be answered."""
+    """Prints the response; 0 when it allows or converts, 1 when it refuses, 4 when no review could be answered."""
     import orjson
 
     from cli.exits import OK, REFUSED, UNREADABLE, UsageError
@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     if answered.status != 200:
         say(f"{arguments.file}: the server would answer HTTP status {answered.status} without a review")
         return UNREADABLE
-    return OK if orjson.loads(answered.body)["response"].get("allowed") else REFUSED
+    response = orjson.loads(answered.body)["response"]
+    return OK if response.get("allowed") or response.get("result", {}).get("status") == "Success" else REFUSED
 
 
 def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
@@ -58,7 +59,7 @@ def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
     """
     from cli.exits import UsageError
     from cli.nearest import hint
-    from webhooks.routes import ROUTES, Purpose, path_of
+    from webhooks.routes import CONVERT, ROUTES, Purpose, path_of
 
     if path is not None:
         if path not in ROUTES:
@@ -66,6 +67,8 @@ def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
         return ROUTES[path]
     purpose = Purpose.MUTATE if mutate else Purpose.VALIDATE
     request = _request(body)
+    if request is not None and "desiredAPIVersion" in request:
+        return CONVERT
     if request is None:  # no path makes a review of it: the server's refusal is the same on all
         return next(route for route in ROUTES.values() if route.purpose is purpose)
     kind, version = _requested(request)

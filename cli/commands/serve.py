@@ -88,13 +88,16 @@ def _plan(args: argparse.Namespace, facts: Facts, directory: Path) -> Plan:
 
 
 def _facts(args: argparse.Namespace) -> Facts:
-    from cli.facts import load_facts
+    from cli.facts import consequences, load_facts
     from policies.facts import facts_from
 
     if not args.no_cluster:
         _say("facts come from the file alone: watching a cluster for them is not implemented yet")
     if args.facts is not None:
-        return load_facts(args.facts, [])
+        facts = load_facts(args.facts, [])
+        for line in consequences(facts, args.profile):
+            _say(line)
+        return facts
     _say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
     return facts_from(DEFAULT_FACTS)
 

@@ -110,3 +110,14 @@ def test_wrong_usage_is_one_sentence(command: Command, files: Files, words: list
     ran = command("review", *words)
     assert (ran.code, ran.out) == (code, "")
     assert ran.err.endswith(sentence)
+
+
+def test_a_conversion_review_is_answered_too(command: Command, files: Files) -> None:
+    request = {"uid": "u-1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [yaml.safe_load(GOOD)]}
+    body = json.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})
+    bad = json.dumps({"request": {**request, "desiredAPIVersion": "nvidia.com/v7"}})
+    files(raw_good=body, raw_bad=bad)
+    ran = command("review", "raw_good")
+    assert (ran.code, ran.json["response"]["convertedObjects"][0]["apiVersion"]) == (0, "nvidia.com/v1beta1")
+    ran = command("review", "raw_bad")
+    assert (ran.code, ran.json["response"]["result"]["status"]) == (1, "Failure")

@@ -1,0 +1,146 @@
+"""The command `convert`: versions of objects in files. Flags, output and exit codes here; the work is in cli/convert."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.convert.run import Outcome
+
+HELP = "convert objects in files to another version; other documents stay byte for byte"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
+    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="the version to convert to")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when some file would change")
+    parser.add_argument("--write", action="store_true", help="change the files instead of printing")
+    parser.add_argument("--verify", action="store_true", help="convert back too, and refuse what does not come home as it was")
+    parser.add_argument("--fields", metavar="KIND", help="print which field of a kind is which in the other version")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
+    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Converts and prints or writes; 0, 1 when something can't be converted or would change under --check, 3, 4.
+
+    Raises: UsageError for flags that don't go together.
+    """
+    from cli.exits import UsageError
+
+    if arguments.fields:
+        return _fields(arguments.fields)
+    if not arguments.to:
+        raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
+    if not arguments.paths:
+        raise UsageError("name at least one file, folder or glob, or - for standard input")
+    if arguments.check and arguments.write:
+        raise UsageError("--check writes nothing, --write writes: use one of them")
+    if arguments.output and (arguments.check or arguments.write):
+        raise UsageError("-o is for what is printed; --check and --write keep the format of each file")
+    if arguments.write and "-" in arguments.paths:
+        raise UsageError("--write can't change standard input")
+    return _convert(arguments)
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from cli.check.sources import find
+    from cli.convert.run import convert_text
+    from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
+    from cli.files import load_text
+    from cli.output import say
+    from cli.yaml.errors import InputError
+
+    codes, done, found = [OK], [], 0
+    for file in find(arguments.paths, arguments.exclude):
+        try:
+            if isinstance(file, InputError):
+                raise file
+            text = load_text(file)
+        except InputError as error:
+            say(str(error))
+            codes.append(UNREADABLE)
+            continue
+        outcome = convert_text(file, text, arguments.to, verify=arguments.verify)
+        found += outcome.objects
+        codes += [REFUSED] * bool(outcome.failures) + [UNREADABLE] * bool(outcome.unreadable)
+        _say(outcome, quiet=arguments.quiet)
+        if arguments.check and outcome.converted:
+            say(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
+            codes.append(REFUSED)
+        if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
+            _replace(file, outcome.text)
+        done.append(outcome)
+    if not found and not arguments.allow_empty:
+        say("no object of our kinds was found; --allow-empty makes that fine")
+        codes.append(NOTHING_FOUND)
+    if not arguments.check and not arguments.write:
+        _print(done, arguments.output)
+    return worst(codes)
+
+
+def _say(outcome: Outcome, *, quiet: bool) -> None:
+    from cli.output import say
+
+    for line in (*(str(error) for error in outcome.unreadable), *outcome.failures, *(() if quiet else outcome.notes)):
+        say(line)
+
+
+def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
+    """All files on stdout, one after the other, with a marker between YAML texts that lack one."""
+    from cli.convert.texts import json_text, yaml_text
+    from cli.output import write
+
+    if form == "json":
+        values = [value for outcome in outcomes for value in outcome.values]
+        write(json_text(values[0] if len(values) == 1 else {"apiVersion": "v1", "kind": "List", "items": values}))
+    elif form == "yaml":
+        write("---\n".join(yaml_text(value) for outcome in outcomes for value in outcome.values))
+    else:
+        texts = [outcome.text for outcome in outcomes]
+        for before, text in zip(["", *texts], texts, strict=False):
+            marked = not before or text.startswith("---")
+            write(("" if not before or before.endswith("\n") else "\n") + ("" if marked else "---\n") + text)
+
+
+def _replace(file: str, text: str) -> None:
+    """Writes a file in one step, so that nobody ever sees half of it; its mode stays."""
+    import os
+    import shutil
+    import tempfile
+    from pathlib import Path
+
+    target = Path(file).resolve()
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+        shutil.copymode(target, name)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _fields(word: str) -> int:
+    from cli.convert.fields import fields_of
+    from cli.exits import OK, UsageError
+    from cli.kinds import find_kind
+    from cli.nearest import hint
+    from cli.output import write
+    from conversion.kinds import KINDS
+
+    kind = find_kind(word)
+    if kind is None:
+        raise UsageError(f"--fields {word}: no such kind{hint(word, list(KINDS))}")
+    if kind not in KINDS:
+        raise UsageError(f"--fields {word}: {kind} has one version")
+    write(fields_of(kind))
+    return OK

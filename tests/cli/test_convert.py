@@ -1,0 +1,273 @@
+"""`convert`: documents of files in another version, the others byte for byte."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import sys
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cli.convert.fields import fields_of, fields_page
+from cli.convert.texts import pieces, yaml_text
+from cli.yaml.load import Source, load, read
+from conversion.kinds import KINDS
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import GOOD, MODEL, OTHER_KIND
+
+LOSSY = GOOD.replace("spec:\n", "spec:\n  pvcs: [{name: cache}]\n")
+
+
+def test_there_and_back_through_files(command: Command, files: Files) -> None:
+    folder = files(a=LOSSY)
+    ran = command("convert", "a.yaml", "--to", "v1beta1")
+    assert ran.code == 0
+    (there,) = load(ran.out)
+    assert (there.data["apiVersion"], there.data["spec"]["components"][0]["name"]) == ("nvidia.com/v1beta1", "worker")
+    (folder / "b.yaml").write_text(ran.out)
+    (back,) = load(command("convert", "b.yaml", "--to", "v1alpha1").out)
+    assert back.data == yaml.safe_load(LOSSY)
+
+
+def test_what_goes_into_the_remainder_is_said(command: Command, files: Files) -> None:
+    files(a=LOSSY, b=GOOD)
+    ran = command("convert", "a.yaml", "--to", "v1beta1")
+    note = "kept in the annotation nvidia.com/dgd-spec, to come back from v1beta1 as it was: spec.pvcs"
+    assert ran.err == f"a.yaml:1: DynamoGraphDeployment llm/good: {note}\n"
+    assert command("convert", "a.yaml", "--to", "v1beta1", "-q").err == ""
+    assert command("convert", "b.yaml", "--to", "v1beta1").err == ""
+
+
+ODD = "# first\r\n---   \napiVersion: v1\nkind:   ConfigMap  # odd\nmetadata: {name: x}\n\n\n--- # more\n"
+
+
+def test_other_documents_stay_byte_for_byte(command: Command, files: Files) -> None:
+    files(a=ODD + "# of the graph\n" + GOOD + "---\n" + MODEL + "---\n\n# the end")
+    out = command("convert", "a.yaml", "--to", "v1beta1").out
+    assert out.startswith(ODD + "# of the graph\napiVersion: nvidia.com/v1beta1\n")
+    assert out.endswith("---\n" + MODEL + "---\n\n# the end")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ODD,
+        ODD + GOOD,
+        "",
+        "\n",
+        "---\n---\n",
+        "%YAML 1.1\n---\n" + GOOD,
+        "--- {a: b}\n--- {c: d}",
+        "a: 1\n...\n---\nb: 2\n",
+        "\ufeff" + GOOD,
+    ],
+)
+def test_pieces_are_the_text(text: str) -> None:
+    found = list(pieces("x", text))
+    assert "".join(piece.text for piece in found) == text
+    assert all(piece.head + piece.marker + piece.body == piece.text for piece in found)
+
+
+@pytest.mark.parametrize("form", ["--- {graph}", "--- # more\n{graph}", "---\n{graph}\n...\n"])
+def test_converted_documents_stay_documents_of_their_own(command: Command, files: Files, form: str) -> None:
+    graph = json.dumps(yaml.safe_load(GOOD))
+    files(a=OTHER_KIND + form.replace("{graph}", graph) + "\n---\n" + OTHER_KIND)
+    out = command("convert", "a.yaml", "--to", "v1beta1").out
+    assert [found.data["apiVersion"] for found in load(out)] == ["v1", "nvidia.com/v1beta1", "v1"]
+
+
+def test_directives_stay_before_their_document(command: Command, files: Files) -> None:
+    files(a="%YAML 1.1\n---\n" + GOOD)
+    assert command("convert", "a.yaml", "--to", "v1beta1").out.startswith("%YAML 1.1\n---\napiVersion: nvidia.com/v1beta1\n")
+
+
+def test_json_stays_json_and_lists_are_converted_inside(command: Command, files: Files) -> None:
+    items = [yaml.safe_load(text) for text in (GOOD, OTHER_KIND, MODEL)]
+    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), b=json.dumps(items[0]) + "\n" + json.dumps(items[1]))
+    listed = command("convert", "a.yaml", "--to", "v1beta1").json
+    assert [item["apiVersion"] for item in listed["items"]] == ["nvidia.com/v1beta1", "v1", "nvidia.com/v1alpha1"]
+    stream = [found.data for found in load(command("convert", "b.yaml", "--to", "v1beta1").out)]
+    assert [one["apiVersion"] for one in stream] == ["nvidia.com/v1beta1", "v1"]
+
+
+def test_one_format_for_all(command: Command, files: Files) -> None:
+    files(a=GOOD, b=OTHER_KIND, c=json.dumps(yaml.safe_load(GOOD)))
+    listed = command("convert", "a.yaml", "b.yaml", "--to", "v1beta1", "-o", "json").json
+    assert [item["apiVersion"] for item in listed["items"]] == ["nvidia.com/v1beta1", "v1"]
+    assert command("convert", "a.yaml", "--to", "v1beta1", "-o", "json").json["kind"] == "DynamoGraphDeployment"
+    assert command("convert", "c.yaml", "--to", "v1beta1", "-o", "yaml").out == command("convert", "a.yaml", "--to", "v1beta1").out
+
+
+def test_standard_input(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode())))
+    assert "nvidia.com/v1beta1" in command("convert", "-", "--to", "v1beta1").out
+
+
+def test_several_files_are_documents_of_one_output(command: Command, files: Files) -> None:
+    files(a=GOOD.rstrip("\n"), b=OTHER_KIND)
+    assert [found.data["apiVersion"] for found in load(command("convert", ".", "--to", "v1beta1").out)] == ["nvidia.com/v1beta1", "v1"]
+
+
+def test_check_and_write(command: Command, files: Files) -> None:
+    folder = files(a=GOOD, b=OTHER_KIND)
+    (folder / "a.yaml").chmod(0o640)
+    ran = command("convert", ".", "--to", "v1beta1", "--check")
+    assert (ran.code, ran.out) == (1, "")
+    assert "a.yaml: 1 of 1 objects would change" in ran.err
+    assert (folder / "a.yaml").read_text() == GOOD
+    assert command("convert", ".", "--to", "v1beta1", "--write", "--verify").code == 0
+    assert "nvidia.com/v1beta1" in (folder / "a.yaml").read_text()
+    assert stat.S_IMODE((folder / "a.yaml").stat().st_mode) == 0o640
+    assert (folder / "b.yaml").read_text() == OTHER_KIND
+    assert sorted(file.name for file in folder.iterdir()) == ["a.yaml", "b.yaml"]
+    written = (folder / "a.yaml").stat().st_mtime_ns
+    assert command("convert", ".", "--to", "v1beta1", "--check").code == 0
+    assert command("convert", ".", "--to", "v1beta1", "--write").code == 0
+    assert (folder / "a.yaml").stat().st_mtime_ns == written
+
+
+def test_verify_refuses_what_does_not_come_home(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = files(a=GOOD)
+    assert command("convert", "a.yaml", "--to", "v1beta1", "--verify").code == 0
+    monkeypatch.setattr("cli.convert.run._same", lambda home, data: False)
+    ran = command("convert", "a.yaml", "--to", "v1beta1", "--verify", "--write")
+    assert ran.code == 1
+    assert "does not come back from v1beta1" in ran.err
+    assert (folder / "a.yaml").read_text() == GOOD
+
+
+TWINS = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: t}\nspec: {components: [{name: a}, {name: a}]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (OTHER_KIND, 3, "no object of our kinds was found"),
+        (MODEL, 0, ""),
+        (TWINS, 1, "a.yaml:1: DynamoGraphDeployment t: spec.components[1].name: must be"),
+        (TWINS.replace("v1beta1", "v7"), 1, "a.yaml:1: DynamoGraphDeployment t: apiVersion: must be nvidia.com/v1alpha1 or"),
+        (TWINS.replace("{components", "[components"), 4, "a.yaml:4:"),
+        (OTHER_KIND + "---\na: [\n---\n" + GOOD.replace("v1alpha1", "v1beta1").replace("services", "components"), 4, "a.yaml:"),
+    ],
+)
+def test_exit_codes(command: Command, files: Files, text: str, code: int, said: str) -> None:
+    """What can't be converted or read is printed as it was, beside a sentence that says where and why."""
+    files(a=text)
+    ran = command("convert", "a.yaml", "--to", "v1alpha1")
+    assert ran.code == code
+    assert said in ran.err
+    if code in (1, 3) or text is MODEL:
+        assert ran.out == text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.yaml"], "--to must name the version"),
+        (["--to", "v1beta1"], "name at least one file"),
+        (["a.yaml", "--to", "v2"], "invalid choice"),
+        (["a.yaml", "--to", "v1beta1", "--check", "--write"], "use one of them"),
+        (["-", "--to", "v1beta1", "--write"], "can't change standard input"),
+        (["a.yaml", "--to", "v1beta1", "--write", "-o", "json"], "keep the format"),
+        (["--fields", "dgdd"], "no such kind"),
+        (["--fields", "DynamoModel"], "has one version"),
+    ],
+)
+def test_wrong_usage(command: Command, files: Files, words: list[str], said: str) -> None:
+    files(a=GOOD)
+    ran = command("convert", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_missing_files_and_empty_input(command: Command, files: Files) -> None:
+    files(a=GOOD, b=OTHER_KIND)
+    ran = command("convert", "a.yaml", "none.yaml", "--to", "v1beta1")
+    assert ran.code == 4
+    assert "nvidia.com/v1beta1" in ran.out
+    assert command("convert", "b.yaml", "--to", "v1beta1", "--allow-empty").code == 0
+
+
+def test_comments_that_are_lost_are_said(command: Command, files: Files) -> None:
+    files(a="# stays\n" + GOOD.replace("spec:", "spec: # goes"))
+    ran = command("convert", "a.yaml", "--to", "v1beta1")
+    assert ran.out.startswith("# stays\n")
+    assert "a.yaml:1: comments inside the converted document are lost" in ran.err
+
+
+def test_line_ends_of_the_file_are_kept(command: Command, files: Files) -> None:
+    folder = files(a=GOOD.replace("\n", "\r\n"))
+    assert command("convert", "a.yaml", "--to", "v1beta1", "--write").code == 0
+    content = (folder / "a.yaml").read_bytes()
+    assert content.count(b"\r\n") == content.count(b"\n") > 5
+
+
+WORDS = [
+    "yes",
+    "1:30",
+    "1e3",
+    "0o17",
+    "0777",
+    "~",
+    "",
+    "null",
+    "2026-01-01",
+    "=",
+    "<<",
+    "- a",
+    "a: b",
+    " x ",
+    "a #b",
+    "'",
+    '"',
+    "a\nb",
+    "a\n",
+    "\n",
+    "a \nb",
+    "1_000",
+    ".inf",
+    "\u0085",
+    "\t",
+    "{{ .Values.x }}",
+    "%",
+    "@",
+    "!x",
+    "&a",
+    "*a",
+    "---",
+    "y" * 300,
+]
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.sampled_from([0.5, 1.25e30, -0.001])
+    | st.text(st.characters(exclude_categories=("Cs", "Cc")))
+    | st.sampled_from(WORDS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(json_values)
+@example(dict.fromkeys(WORDS, "x"))
+@example(WORDS)
+def test_written_yaml_reads_as_the_same_value(value: Any) -> None:
+    (found,) = read(Source("x", yaml_text({"value": value})))
+    assert getattr(found, "data", found) == {"value": value}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_map_of_fields(command: Command, kind: str) -> None:
+    ran = command("convert", "--fields", kind)
+    assert (ran.code, ran.out) == (0, fields_of(kind))
+    head, *rows = ran.out.splitlines()
+    assert head.split() == ["v1alpha1", "v1beta1"]
+    assert rows
+    assert f"## {kind}\n" in fields_page()

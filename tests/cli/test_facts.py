@@ -1,0 +1,26 @@
+"""What follows from facts that nobody knows, as `serve` says it at its start."""
+
+from __future__ import annotations
+
+from cli.facts import consequences
+from policies.facts import Facts
+from policies.review import CURRENT, V1_2
+from tests.webhooks.test_admission import FACTS
+
+
+def test_nothing_is_said_when_all_facts_are_known() -> None:
+    assert consequences(FACTS, CURRENT) == []
+
+
+def test_defaults_that_fill_in_nothing_are_named() -> None:
+    unknown = Facts()._replace(**{name: getattr(FACTS, name) for name in Facts._fields if name != "operatorVersion"})
+    for profile in (CURRENT, V1_2):
+        assert consequences(unknown, profile) == ["operatorVersion is not known: mut-dgd-origin-version and mut-dgdr-image fill in nothing"]
+
+
+def test_rules_that_refuse_are_named() -> None:
+    lines = consequences(Facts(), CURRENT)
+    assert len(lines) == len({line.partition(" ")[0] for line in lines}) > 5
+    [grove] = [line for line in lines if line.startswith("grove is not known: ")]
+    assert "priority-class-requires-grove" in grove
+    assert grove.endswith("what would have to be judged by it")

@@ -52,25 +52,29 @@ def _metadata(left: Fields) -> Fields:
 
 
 def _main(left: Fields, over: Fields) -> Fields:
-    """The main container: the flat fields with the overlay put over them."""
+    """The main container: the flat fields with the overlay put over them; the overlay's own members hold content, as `content` has it."""
     main: Fields = {"name": MAIN, **over}
-    if amounts := effective_resources(fields(left, "resources"), fields(over, "resources")):
-        main["resources"] = amounts
-    else:
-        main.pop("resources", None)
-    for name, value in (
-        ("env", merged_env(items(left, "envs"), items(over, "env"))),
-        ("envFrom", items(over, "envFrom") or secret_source(left.get("envFromSecret"))),
-        ("volumeMounts", items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")]),
-    ):
-        if value:
-            main[name] = value
-        else:
-            main.pop(name, None)
+    flat = left.get("resources")
+    if flat is not None or "resources" in over:
+        amounts = effective_resources(flat if type(flat) is dict else {}, fields(over, "resources"))
+        _put(main, "resources", amounts)
+    if left.get("envs") is not None or "env" in over:
+        _put(main, "env", merged_env(items(left, "envs"), items(over, "env")))
+    if left.get("envFromSecret") is not None or "envFrom" in over:
+        _put(main, "envFrom", items(over, "envFrom") or secret_source(left.get("envFromSecret")))
+    if left.get("volumeMounts") is not None or "volumeMounts" in over:
+        _put(main, "volumeMounts", items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")])
     for name in PROBES:
         if left.get(name) is not None:
             main[name] = merged(left[name], over.get(name))
     return main
+
+
+def _put(main: Fields, name: str, value: object) -> None:
+    if value:
+        main[name] = value
+    else:
+        main.pop(name, None)
 
 
 def effective_resources(flat: Fields, over: Fields) -> Fields:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")
 _TO_FLAT: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
+_FLAT: Final = ("cpu", "memory", "gpu")
 _REMEMBERED: Final = 32  # characters, as for quantities themselves
 
 
@@ -70,7 +71,7 @@ def native(resources: Fields) -> Fields:
 def _native_amounts(flat: Fields) -> Fields:
     """Custom names come last, so that they win over the fixed ones."""
     out: Fields = {}
-    for name in ("cpu", "memory", "gpu"):
+    for name in _FLAT:
         value = flat.get(name)
         if value is not None and (text := _spelled_flat(value)) is not None:
             out[name if name != "gpu" else _gpu(flat.get("gpuType"))] = text
@@ -132,5 +133,23 @@ def _flat_amounts(amounts: Fields) -> Fields:
 
 
 def reproducible(resources: Fields) -> bool:
-    """Whether flat resources come back from their native form as they are."""
-    return bool(resources) and flat(native(resources)) == resources
+    """Whether flat resources come back from their native form as they are: canonical, nothing empty, each name in its place."""
+    for part, value in resources.items():
+        if not value or part not in ("limits", "requests", "claims"):
+            return False
+        if part != "claims" and not (type(value) is dict and _canonical_flat(value)):
+            return False
+    return bool(resources)
+
+
+def _canonical_flat(amounts: Fields) -> bool:
+    for name, value in amounts.items():
+        if name == "custom":
+            if not value or type(value) is not dict:
+                return False
+            for key, text in value.items():
+                if key in _TO_FLAT or text is None or _spelled_flat(text) != text:
+                    return False
+        elif name not in _FLAT or value is None or _spelled_flat(value) != value:
+            return False
+    return True

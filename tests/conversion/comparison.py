@@ -12,7 +12,7 @@ from api.quantity import parse
 
 # Zero values that mean something where they stand, so they are compared.
 MEANT: Final = {"scalingAdapter", "autoApply", "enableGpuDiscovery", "enabled", "replicas", "runAsNonRoot", "emptyDir", "experimental"}
-ZERO: Final = (None, "", "0", 0, False, [], {})
+ZERO: Final[tuple[Any, ...]] = (None, "", "0", 0, False, [], {})
 
 
 def plain(value: Any, *, status: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""A model of how the Go operator reads preservation annotations: which text it can use, and what it then sees (spec/conversion.md 3.2 to 3.4).
+"""A model of how the Go operator reads preservation annotations: which text it can use and what it sees (spec/conversion.md 3.2-3.4).
 
 Only reading is modelled, not what it does with what it sees. Members are matched as its decoder does: an exact name is preferred, else
 another case of it; unknown members are skipped; one value of the wrong type makes the whole text unusable.
@@ -81,7 +81,9 @@ def _envelope(value: Fields) -> Fields:
 
 def _is_record(record: Any) -> bool:
     types = {"path": str, "raw": str, "nil": bool}
-    return type(record) is dict and all(_member(record, name) is None or type(_member(record, name)) is kind for name, kind in types.items())
+    return type(record) is dict and all(
+        _member(record, name) is None or type(_member(record, name)) is kind for name, kind in types.items()
+    )
 
 
 def _member(value: Fields, name: str) -> Any:

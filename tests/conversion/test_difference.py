@@ -91,7 +91,20 @@ def test_deep_values_are_told_apart() -> None:
 
 @pytest.mark.parametrize(
     "entries",
-    [None, {}, "x", [1], [[]], [["a", 1]], [[[], 3]], [[["a"], 1, 2]], [[[True], 1]], [[[None], 1]], [[[1.0], 1]], [[["a"] * (DEPTH + 1), 1]]],
+    [
+        None,
+        {},
+        "x",
+        [1],
+        [[]],
+        [["a", 1]],
+        [[[], 3]],
+        [[["a"], 1, 2]],
+        [[[True], 1]],
+        [[[None], 1]],
+        [[[1.0], 1]],
+        [[["a"] * (DEPTH + 1), 1]],
+    ],
 )
 def test_other_shapes_are_refused(entries: Any) -> None:
     assert not well_formed(entries)

@@ -1,4 +1,4 @@
-"""The engine on a small kind of its own: remembered values speak only while they change nothing live, and whatever would not come back is kept."""
+"""The engine on a small kind of its own: what is remembered never changes what is live, and whatever would not come back is kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ KIND = Kind(
     NAME,
     "test",
     Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), LeftOnly("leftish"), RightOnly("rightish", worth=bool)),
-    Struct(*same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")),
+    Struct(
+        *same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")
+    ),
 )
 
 

@@ -78,8 +78,8 @@ def test_the_written_examples_are_usable() -> None:
         if "convert" in step and type(step["gives"]) is dict and "annotations" in step["gives"]
     ]
     assert len(written) > 50
-    for kind, version, annotations in written:
-        obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"annotations": annotations}}
+    for kind, version, texts in written:
+        obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"annotations": texts}}
         assert faults(obj) == []
 
 

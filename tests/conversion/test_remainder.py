@@ -48,7 +48,18 @@ def test_usable_text(text: str, payload: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{oops", "3", "[]", '"text"', "true", '{"spec":{}} trailing', '{"spec":[1]}', '{"spec":"x"}', '{"spec":{"replicas":"two"}}', '{"replicas":1.5}'],
+    [
+        "{oops",
+        "3",
+        "[]",
+        '"text"',
+        "true",
+        '{"spec":{}} trailing',
+        '{"spec":[1]}',
+        '{"spec":"x"}',
+        '{"spec":{"replicas":"two"}}',
+        '{"replicas":1.5}',
+    ],
 )
 def test_damaged_text(text: str) -> None:
     found, damaged = _spec(text)
@@ -72,7 +83,9 @@ def test_the_record_of_an_absent_name() -> None:
     assert _spec('{"version":1,"spec":{"serviceName":"s"},"rawJSON":[{"path":"serviceName","nil":true}]}')[0].spec == {"serviceName": "s"}
     assert _spec('{"version":1,"spec":{},"rawJSON":[3,{"path":"other","raw":"e30="}]}')[0].spec == {}
     assert _spec('{"version":1,"spec":{},"rawJSON":"x"}')[0].spec == {}
-    assert write(KIND, Remainder(spec={"serviceName": None})) == {SPEC: '{"rawJSON":[{"nil":true,"path":"serviceName"}],"spec":{},"version":1}'}
+    assert write(KIND, Remainder(spec={"serviceName": None})) == {
+        SPEC: '{"rawJSON":[{"nil":true,"path":"serviceName"}],"spec":{},"version":1}'
+    }
 
 
 @pytest.mark.parametrize("kept", ["x", 3, [1], [[]], [[["a"], 1, 2]], {"a": 1}])

@@ -66,7 +66,11 @@ LEFTISH: Final[dict[str, tuple[Any, ...]]] = {
 RIGHTISH: Final[dict[str, tuple[Any, ...]]] = {
     "dgd": (
         {"components": [{"name": "z"}, {"name": "b"}, {"name": "a"}]},
-        {"components": [{"name": "a", "podTemplate": {"metadata": {"name": "t"}, "spec": {"containers": None}}, "frontendSidecar": "side"}]},
+        {
+            "components": [
+                {"name": "a", "podTemplate": {"metadata": {"name": "t"}, "spec": {"containers": None}}, "frontendSidecar": "side"}
+            ]
+        },
         {"components": [{"name": "a", "podTemplate": {"metadata": {}, "spec": {"containers": [{"name": "side"}, {"name": "main"}]}}}]},
         {"components": [{"name": "a", "experimental": {}}, {"name": "a"}, {"name": ""}]},
     ),

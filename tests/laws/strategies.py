@@ -149,12 +149,12 @@ class Maker:
         return self.one_of(tuple(text for text in pool if type(text) is str))
 
     def _size(self) -> int:
-        return self.one_of((0, 1, 1, 2, 2, 3, 4, 5)) if self._left > 0 else 0
+        return int(self.one_of((0, 1, 1, 2, 2, 3, 4, 5))) if self._left > 0 else 0
 
     def _members(self, favourites: int) -> int:
         if self._left <= 0:
             return 0
-        return self.one_of((0, 1, 2, 3, 3, 4, 5, 7) if favourites < 8 else (0, 3, 4, 5, 6, 7, 8, 9, 10))
+        return int(self.one_of((0, 1, 2, 3, 3, 4, 5, 7) if favourites < 8 else (0, 3, 4, 5, 6, 7, 8, 9, 10)))
 
 
 @cache
@@ -206,7 +206,7 @@ def objects(draw: Any, kind: str, version: str, *, odd: bool = False, hostile: b
 
 
 def edit(draw: Draw, converted: Object, *, odd: bool = False) -> Object:
-    """An edit of a converted object: members of a second object laid over it, others taken away; its annotations stay, stale as they are."""
+    """An edit of a converted object: members of a second one laid over it, others taken away; its annotations stay, stale as they are."""
     kind, version = converted["kind"], converted["apiVersion"].rpartition("/")[2]
     second, make = make_object(draw, kind, version, odd=odd), Maker(draw, odd=odd)
     out = dict(converted)

@@ -72,7 +72,6 @@ def test_order_of_conversions(kind: str, version: str) -> None:
     """A list converts as its elements do: what was converted before an object doesn't show in its conversion."""
 
     @lawful
-    @hypothesis.settings(max_examples=50)
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
         listed = [make_object(data.draw, kind, version, odd=True) for _ in range(3)]
@@ -100,7 +99,16 @@ def test_the_generators_reach_what_conversion_looks_at() -> None:
         kind, version = data.draw(st.sampled_from(PAIRS[:2]))
         obj = make_object(data.draw, kind, version, odd=data.draw(st.booleans()), hostile=data.draw(st.booleans()))
         text = repr(obj)
-        marks = ("mainContainer", "sidecar-frontend", "'1000m'", ": None", "unknownMember", "useAsCompilationCache", "podTemplate", "prefill")
+        marks = (
+            "mainContainer",
+            "sidecar-frontend",
+            "'1000m'",
+            ": None",
+            "unknownMember",
+            "useAsCompilationCache",
+            "podTemplate",
+            "prefill",
+        )
         seen.update(mark for mark in marks if mark in text)
         seen.update(["no spec"] if "spec" not in obj else [])
         seen.update(["hostile"] if reserved(obj) else [])

@@ -30,7 +30,7 @@ QUANTITIES: Final[tuple[Any, ...]] = (
     "12e2",
     "9223372036854775808",
 )
-# Below α's resources any text passes; these don't read as quantities.
+# Below v1alpha1's resources any text passes; these don't read as quantities.
 ODD_QUANTITIES: Final = ("", "bad", ".", " 1", "1 Gi", "1e", "Ki", "99999999999999999999999999Ei")
 TIMES: Final = ("2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00.123456Z", "0001-01-01T00:00:00Z")
 INTEGERS: Final = (0, 1, 2, 3, 80, 8080, -1, 2147483647, -2147483648)

@@ -81,7 +81,7 @@ def restored(
 
     `entries` is the list read from the live cache and main's `mounts` (None where there is no main).
     """
-    same_cache = cache_place(cache_of(flat)) == cache_place(cache)
+    same_cache = cache_of(flat) == cache
     if over:
         if mounts is None or [place(mount) for mount in mounts] != [place(mount) for mount in over]:
             return None

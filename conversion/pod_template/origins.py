@@ -104,9 +104,9 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     over = fields(extra, "mainContainer")
     said = content(over)
     _restore_mounts(pieces, kept, said)
-    if not pieces.present:
+    if pieces.main is None and (pieces.rest or not pieces.present):
         return
-    main = pieces.main or {}  # a main that says nothing may as well be absent
+    main = pieces.main or {}  # where there is no container at all, a main that says nothing may as well be absent
     _restore_containers(pieces, items(extra, "containers"))
     _restore_lists(pieces, main, kept, said)
     _restore_probes(pieces, main, kept, said)

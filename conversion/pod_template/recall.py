@@ -85,6 +85,7 @@ def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar
     order: dict[Any, list[int]] = {}
     for index, name in enumerate(names(remembered)):
         order.setdefault(name, []).append(index)
+    order.setdefault(MAIN, [-1])  # where composition begins, unless its author put it elsewhere
     mine = names(containers)
     if len(remembered) < 2 or len(mine) < 2 or any(name not in order for name in mine):
         return containers

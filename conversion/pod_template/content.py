@@ -106,6 +106,11 @@ def named(containers: list[Fields], name: str) -> Fields | None:
     return None
 
 
-def names(containers: list[Fields]) -> list[Any]:
+def names(containers: list[Fields]) -> list[str | None]:
     """The containers' names, in order."""
-    return [container.get("name") for container in containers]
+    return [None if (name := container.get("name")) is None else text(name) for container in containers]
+
+
+def text(value: Any) -> str:
+    """A name or a path as a key: itself, empty where absent; what no schema admits there, as Python writes it."""
+    return value if type(value) is str else repr(value) if value else ""

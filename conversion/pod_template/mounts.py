@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from conversion.pod_template.content import text
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 FLAG: Final = "useAsCompilationCache"
-Place: TypeAlias = tuple[Any, Any]
+Place: TypeAlias = tuple[str, str]
 
 
 def flat_place(entry: Fields) -> Place:
     """Volume and path of a flat entry."""
-    return entry.get("name") or "", entry.get("mountPoint") or ""
+    return text(entry.get("name")), text(entry.get("mountPoint"))
 
 
 def place(mount: Fields) -> Place:
     """Volume and path of a native mount."""
-    return mount.get("name") or "", mount.get("mountPath") or ""
+    return text(mount.get("name")), text(mount.get("mountPath"))
 
 
 def cache_place(cache: Fields | None) -> Place | None:
     """Volume and path of a compilation cache."""
-    return None if cache is None else (cache.get("pvcName") or "", cache.get("mountPath") or "")
+    return None if cache is None else (text(cache.get("pvcName")), text(cache.get("mountPath")))
 
 
 def flagged(entry: Fields) -> bool:

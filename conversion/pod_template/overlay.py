@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from conversion.pod_template.content import text
+
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
@@ -13,11 +15,12 @@ def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
     if not over:
         return flat
     out = list(flat)
-    place = {entry.get("name"): index for index, entry in enumerate(out)}
+    place = {text(entry.get("name")): index for index, entry in enumerate(out)}
     for entry in over:
-        index = place.get(entry.get("name"))
+        name = text(entry.get("name"))
+        index = place.get(name)
         if index is None:
-            place[entry.get("name")] = len(out)
+            place[name] = len(out)
             out.append(entry)
         else:
             out[index] = entry

@@ -5,7 +5,7 @@ Nothing here shows in v1alpha1: order where v1alpha1 has none, options of flat m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
 from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, metadata_content, named, names, pod_content
@@ -82,7 +82,7 @@ def _secret(source: Fields) -> object:
 
 def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:
     """The order of v1beta1's author, as far as v1alpha1 has no order of its own: the place of main and of the generated sidecar."""
-    order: dict[Any, list[int]] = {}
+    order: dict[str | None, list[int]] = {}
     for index, name in enumerate(names(remembered)):
         order.setdefault(name, []).append(index)
     order.setdefault(MAIN, [-1])  # where composition begins, unless its author put it elsewhere

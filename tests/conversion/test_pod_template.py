@@ -210,6 +210,9 @@ def test_wrong_types_read_as_absent() -> None:
     }
     assert container(right_of({**odd, "livenessProbe": {}})) == main(livenessProbe={})
     assert left_of({"podTemplate": "x", "compilationCache": []}) == {}
+    twisted = main(volumeMounts=[{"name": {}, "mountPath": ["/"]}], env=[{"name": ["A"]}])
+    assert left_of({"podTemplate": template(twisted, {"name": ["b"]})})["envs"] == [{"name": ["A"]}]
+    assert right_of({"envs": [{"name": {"a": 1}}], "extraPodSpec": {"mainContainer": {"env": [{"name": {"a": 1}}]}}})["podTemplate"]
     assert left_of({"podTemplate": {"metadata": 1, "spec": {"containers": ["x", main(image="i", resources=1)]}}}) == {
         "extraPodSpec": {"mainContainer": {"image": "i"}}
     }

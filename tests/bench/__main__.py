@@ -14,14 +14,17 @@ import yaml
 
 from certs.files import store_self_signed
 from tests.bench.load import Measured, bare, ours
-from tests.bench.requests import graph, review
+from tests.bench.requests import conversion, graph, review
 from tests.policies.examples import base
 
 ROUNDS, BLOCK = 9, 1_500  # interleaved blocks, so that both servers see the same neighbours
 ROUTES = {
     "validate": ("/validate-nvidia-com-v1alpha1-dynamographdeployment", review(graph()), 1.6),
     "mutate": ("/mutate-nvidia-com-v1alpha1-dynamographdeployment", review(graph(defaulted=False)), 1.9),
+    "convert": ("/convert", conversion(1), 2.4),
 }
+LISTS = {1: BLOCK, 100: 40, 1_000: 6, 10_000: 1}  # objects in a review -> reviews sent
+LARGE = 5_600  # objects in a review of 10 MB
 LONG = int(os.environ.get("BENCH_LONG", "100000"))
 
 
@@ -40,6 +43,28 @@ def _cost(server: Measured, path: str, body: bytes) -> float:
     before = server.cpu()
     server.send(path, body, BLOCK)
     return (server.cpu() - before) / BLOCK
+
+
+def lists(our: Measured, yardstick: Measured) -> None:
+    """CPU per object of ever longer conversion reviews, as a ratio to the bare answer to a review of one."""
+    one = conversion(1)
+    yardstick.send("/convert", one, 500)
+    theirs = statistics.median(_cost(yardstick, "/convert", one) for _ in range(3))
+    for objects, times in LISTS.items():
+        body = conversion(objects)
+        before = our.cpu()
+        our.send("/convert", body, times)
+        mine = (our.cpu() - before) / times / objects
+        goal = {100: "1.9", 10_000: "as 1,000"}.get(objects, "")
+        line = f"convert an object of {objects:,} ({len(body):,} bytes) | {mine * 1e6:.0f} us | {theirs * 1e6:.0f} us | {mine / theirs:.2f}"
+        print(f"| {line} | {goal} |", flush=True)
+
+
+def large(our: Measured) -> None:
+    """The highest resident memory of the server while it converts a review of 10 MB."""
+    body = conversion(LARGE)
+    our.send("/convert", body, 2)
+    print(f"| convert {len(body) / 1e6:.1f} MB, peak resident | {our.peak():.0f} MB | | | 300 MB |", flush=True)
 
 
 def memory(our: Measured) -> None:
@@ -79,6 +104,8 @@ def main() -> None:
         with Measured(ours(certificates, facts), authority) as our, Measured(bare(certificates), authority) as yardstick:
             speed(our, yardstick)
             memory(our)
+            large(our)
+            lists(our, yardstick)
         cold_start(folder)
 
 

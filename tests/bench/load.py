@@ -76,8 +76,15 @@ class Measured:
 
     def resident(self) -> float:
         """Megabytes resident, the pages shared with nobody and those shared alike."""
+        return self._memory("VmRSS:")
+
+    def peak(self) -> float:
+        """The most megabytes that were ever resident."""
+        return self._memory("VmHWM:")
+
+    def _memory(self, field: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))) / 1024
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
 
 
 def ours(folder: Path, facts: Path) -> list[str]:

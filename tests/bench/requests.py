@@ -51,6 +51,15 @@ def graph(*, defaulted: bool = True) -> dict[str, Any]:
     }
 
 
+def conversion(objects: int) -> bytes:
+    """The ConversionReview of a list of graphs, each with a name of its own."""
+    graphs = [graph() for _ in range(objects)]
+    for index, obj in enumerate(graphs):
+        obj["metadata"]["name"] = f"vllm-disagg-{index}"
+    request = {"uid": "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": graphs}
+    return orjson.dumps({"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request})
+
+
 def review(obj: dict[str, Any]) -> bytes:
     """The AdmissionReview of a create, as an API server sends it."""
     kind = {"group": "nvidia.com", "version": "v1alpha1", "kind": "DynamoGraphDeployment"}

@@ -1,0 +1,264 @@
+"""Both versions on a real API server, converted by our server: reads and writes, apply in two versions, scale, restarts and outages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pytest
+
+from api.kinds import ALPHA, BETA
+from tests.cluster.conversion import Converter, converting_plane, create_many, events, restart, without_server_fields
+from tests.cluster.objects import make, path_of
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane, Reply
+
+Node: TypeAlias = dict[str, Any]
+MERGE: Final = "application/merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+MANY: Final = 2_000  # 5,000 take a minute and a half on two cores, most of it for their creation
+
+GRAPH: Final[Node] = {
+    "backendFramework": "vllm",
+    "pvcs": [{"name": "cache", "create": False}],
+    "envs": [{"name": "A", "value": "1"}],
+    "services": {
+        "front": {"componentType": "frontend", "replicas": 1},
+        "work": {
+            "componentType": "worker",
+            "subComponentType": "decode",
+            "replicas": 2,
+            "resources": {"limits": {"gpu": "1", "memory": "64Gi"}},
+            "envs": [{"name": "B", "value": "2"}],
+            "volumeMounts": [{"name": "cache", "mountPoint": "/cache"}],
+            "extraPodSpec": {"mainContainer": {"image": "example", "args": ["x"]}},
+        },
+    },
+}
+POD: Final[Node] = {"spec": {"containers": [{"name": "main", "image": "example"}, {"name": "side", "image": "other"}]}}
+SPECS: Final[dict[tuple[str, str], Node]] = {
+    ("DGD", ALPHA): GRAPH,
+    ("DGD", BETA): {"components": [{"name": "z", "type": "frontend"}, {"name": "a", "type": "worker", "replicas": 3, "podTemplate": POD}]},
+    ("DCD", ALPHA): {"componentType": "worker", "dynamoNamespace": "old", "resources": {"limits": {"gpu": "2"}}},
+    ("DCD", BETA): {"name": "c", "type": "worker", "replicas": 3, "sharedMemorySize": "1536Mi", "podTemplate": POD},
+    ("DGDR", ALPHA): {
+        "model": "m",
+        "backend": "vllm",
+        "profilingConfig": {"profilerImage": "i", "config": {"sla": {"ttft": 200.5, "extra": 1}}},
+    },
+    ("DGDR", BETA): {"model": "m", "image": "i", "sla": {"ttft": 200.5}, "hardware": {"totalGpus": 8}},
+    ("DGDSA", ALPHA): {"replicas": 2, "dgdRef": {"name": "g", "serviceName": "w"}},
+    ("DGDSA", BETA): {"replicas": 2, "dgdRef": {"name": "g", "componentName": "w"}},
+}
+
+
+@pytest.fixture(scope="module")
+def both(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ControlPlane, Converter]]:
+    """The control plane and our server, for all tests of this file."""
+    with converting_plane(assets, tmp_path_factory.mktemp("both")) as found:
+        yield found
+
+
+@pytest.fixture
+def plane(both: tuple[ControlPlane, Converter]) -> ControlPlane:
+    return both[0]
+
+
+@pytest.fixture
+def converter(both: tuple[ControlPlane, Converter]) -> Converter:
+    return both[1]
+
+
+def _as(obj: Node, version: str) -> Node:
+    """The object's names in another version."""
+    return {**obj, "apiVersion": f"nvidia.com/{version}"}
+
+
+def _other(version: str) -> str:
+    return BETA if version == ALPHA else ALPHA
+
+
+def _ok(reply: Reply, status: int = 200) -> Node:
+    assert reply.status == status, reply.body
+    return reply.body
+
+
+def _stored(plane: ControlPlane, obj: Node) -> Node:
+    return _ok(plane.request("POST", path_of(obj), obj), 201)
+
+
+def _read(plane: ControlPlane, obj: Node, version: str) -> Node:
+    return _ok(plane.request("GET", path_of(_as(obj, version), named=True)))
+
+
+def _annotations(obj: Node, alias: str) -> Node:
+    """What is left of the annotations when those are taken away that hold the other version's schema defaults: only requests have such."""
+    found: Node = obj["metadata"].get("annotations", {})
+    return {key: value for key, value in found.items() if not (alias == "DGDR" and key.startswith("nvidia.com/dgdr-"))}
+
+
+@pytest.mark.parametrize(("alias", "version"), list(SPECS))
+def test_an_object_is_read_listed_patched_and_deleted_in_both_versions(plane: ControlPlane, alias: str, version: str) -> None:
+    """Written in one version and read in it, it is what was written; read in the other and written back, nothing changes."""
+    namespace, other = plane.namespace(), _other(version)
+    obj = make(alias, version, namespace, SPECS[alias, version], labels={"a": "b"}, annotations={"note": "x"})
+    stored = _stored(plane, obj)
+    assert _annotations(stored, alias) == {"note": "x"}
+    assert without_server_fields(_read(plane, obj, version)) == without_server_fields(stored)
+
+    there = _read(plane, obj, other)
+    assert there["metadata"]["labels"] == {"a": "b"}
+    listed = _ok(plane.request("GET", path_of(_as(obj, other))))
+    assert [one["spec"] for one in listed["items"]] == [there["spec"]]
+    put = _ok(plane.request("PUT", path_of(there, named=True), there))
+    assert _read(plane, obj, version)["spec"] == stored["spec"]
+    if (alias, version) != ("DGDR", BETA):  # the PUT sets a default of v1alpha1's schema, which is an edit to the API server
+        assert put["metadata"]["generation"] == stored["metadata"]["generation"]
+
+    patched = _ok(plane.request("PATCH", path_of(there, named=True), {"metadata": {"labels": {"c": "d"}}}, kind=MERGE))
+    assert patched["metadata"]["labels"] == {"a": "b", "c": "d"}
+    home = _read(plane, obj, version)
+    assert home["spec"] == stored["spec"]
+    assert _annotations(home, alias) == {"note": "x"}
+    assert plane.request("DELETE", path_of(there, named=True)).status == 200
+
+
+def test_an_edit_in_the_other_version_wins(plane: ControlPlane) -> None:
+    obj = make("DGD", ALPHA, plane.namespace(), GRAPH)
+    _stored(plane, obj)
+    there = _read(plane, obj, BETA)
+    components = {one["name"]: one for one in there["spec"]["components"]}
+    components["work"]["replicas"] = 7
+    components["work"]["podTemplate"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "4"
+    _ok(plane.request("PUT", path_of(there, named=True), there))
+    home = _read(plane, obj, ALPHA)["spec"]
+    assert home["services"]["work"]["replicas"] == 7
+    assert home["services"]["work"]["resources"]["limits"] == {"gpu": "4", "memory": "64Gi"}
+    assert home["pvcs"] == GRAPH["pvcs"]
+
+
+def test_a_watch_in_the_other_version_sees_every_change(plane: ControlPlane) -> None:
+    namespace = plane.namespace()
+    obj = make("DGD", ALPHA, namespace, GRAPH)
+    path = path_of(_as(obj, BETA))
+    start = _ok(plane.request("GET", path))["metadata"]["resourceVersion"]
+    _stored(plane, obj)
+    _ok(plane.request("PATCH", path_of(obj, named=True), {"spec": {"services": {"work": {"replicas": 5}}}}, kind=MERGE))
+    assert plane.request("DELETE", path_of(obj, named=True)).status == 200
+    seen = []
+    for event in events(plane, path, start):
+        seen.append((event["type"], [one.get("replicas") for one in event["object"]["spec"]["components"]]))
+        if event["type"] == "DELETED":
+            break
+    assert seen == [("ADDED", [1, 2]), ("MODIFIED", [1, 5]), ("DELETED", [1, 5])]
+
+
+@pytest.mark.parametrize(("alias", "version"), list(SPECS))
+@pytest.mark.parametrize("how", [["--server-side=false"], ["--server-side"]])
+def test_applying_twice_changes_nothing(plane: ControlPlane, alias: str, version: str, how: list[str]) -> None:
+    """The second may store a default of the stored version, which appears when it is read; from then on nothing is written at all."""
+    obj = make(alias, version, plane.namespace(), SPECS[alias, version])
+    seen = []
+    for _ in range(3):
+        done = plane.kubectl("apply", *how, "-f", "-", input=obj)
+        assert done.code == 0, done.stderr
+        seen.append(_read(plane, obj, version)["metadata"])
+        _read(plane, obj, _other(version))
+    assert [one["generation"] for one in seen] == [1, 1, 1]
+    assert seen[1]["resourceVersion"] == seen[2]["resourceVersion"]
+    assert seen[0]["resourceVersion"] == seen[1]["resourceVersion"] or (alias, version) == ("DGDR", ALPHA)
+
+
+def _apply(plane: ControlPlane, manager: str, obj: Node, *, force: bool = False) -> Reply:
+    path = f"{path_of(obj, named=True)}?fieldManager={manager}&force={json.dumps(force)}"
+    return plane.request("PATCH", path, obj, kind=APPLY)
+
+
+def test_two_managers_apply_in_two_versions(plane: ControlPlane) -> None:
+    """Each owns what it wrote, in its own version; a conflict is a conflict; what one gives up goes, and nothing else."""
+    namespace = plane.namespace()
+    left = make("DGD", ALPHA, namespace, {"services": {"w": {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}}}})
+    right = make("DGD", BETA, namespace, {"components": [{"name": "w", "replicas": 4}], "priorityClassName": "high"})
+    _ok(_apply(plane, "left", left), 201)
+    _ok(_apply(plane, "right", right))
+    home = _read(plane, left, ALPHA)["spec"]
+    assert home["services"]["w"] == {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "replicas": 4}
+    assert home["priorityClassName"] == "high"
+
+    greedy = make("DGD", ALPHA, namespace, {"services": {"w": {**left["spec"]["services"]["w"], "replicas": 9}}})
+    conflict = _apply(plane, "left", greedy)
+    assert conflict.status == 409, conflict.body
+    assert "right" in conflict.body["message"]
+    version = _read(plane, left, ALPHA)["metadata"]["resourceVersion"]
+    _ok(_apply(plane, "left", left))
+    _ok(_apply(plane, "right", right))
+    assert _read(plane, left, ALPHA)["metadata"]["resourceVersion"] == version
+
+    _ok(_apply(plane, "right", make("DGD", BETA, namespace, {"components": [{"name": "w", "replicas": 4}]})))
+    home = _read(plane, left, ALPHA)["spec"]
+    assert home == {"services": {"w": {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "replicas": 4}}}
+
+
+def test_an_adapter_scales_in_both_versions(plane: ControlPlane) -> None:
+    for version, name in ((ALPHA, "serviceName"), (BETA, "componentName")):
+        obj = make("DGDSA", version, plane.namespace(), {"replicas": 2, "dgdRef": {"name": "g", name: "w"}})
+        _stored(plane, obj)
+        for asked, replicas in ((ALPHA, 3), (BETA, 4)):
+            path = path_of(_as(obj, asked), named=True) + "/scale"
+            assert _ok(plane.request("GET", path))["spec"]["replicas"] == replicas - 1
+            _ok(plane.request("PATCH", path, {"spec": {"replicas": replicas}}, kind=MERGE))
+            assert _read(plane, obj, _other(asked))["spec"]["replicas"] == replicas
+
+
+def test_a_damaged_annotation_is_no_obstacle(plane: ControlPlane) -> None:
+    """The object is readable and writable in both versions, and the text is kept for whoever wants to mend it."""
+    obj = make("DGD", ALPHA, plane.namespace(), GRAPH, annotations={"nvidia.com/dgd-spec": "{broken", "nvidia.com/dgd-status": "[]"})
+    _stored(plane, obj)
+    there = _read(plane, obj, BETA)
+    assert "{broken" in there["metadata"]["annotations"].values()
+    _ok(plane.request("PUT", path_of(there, named=True), there))
+    assert _read(plane, obj, ALPHA)["metadata"]["annotations"] == obj["metadata"]["annotations"]
+
+
+def test_thousands_of_objects_are_listed_after_a_restart_of_the_api_server(plane: ControlPlane, converter: Converter) -> None:
+    """Its caches of the other version fill through us; each object is what it is when it is read alone."""
+    namespace = plane.namespace()
+    obj = make("DGD", ALPHA, namespace, GRAPH)
+    create_many(plane, path_of(obj), ({**obj, "metadata": {"name": f"g{index}"}} for index in range(MANY)))
+    restart(plane)
+    path = path_of(_as(obj, BETA))
+    listed = wait_until(lambda: found if (found := plane.request("GET", path)).status == 200 else None, "the list", plane.server)
+    items = listed.body["items"]
+    assert len(items) == MANY
+    assert all(item["apiVersion"] == f"nvidia.com/{BETA}" for item in items)
+    one = _ok(plane.request("GET", f"{path}/g{MANY // 2}"))
+    assert next(item for item in items if item["metadata"]["name"] == f"g{MANY // 2}") == one
+    assert plane.request("DELETE", path).status == 200
+    assert converter.process.ended() is None
+
+
+def test_a_crash_of_our_server_is_over_when_it_is_back(plane: ControlPlane, converter: Converter) -> None:
+    """While it is down the stored version is served and the other refused with a reason; afterwards nothing is missing."""
+    obj = make("DGD", ALPHA, plane.namespace(), GRAPH)
+    stored = _stored(plane, obj)
+    there = _read(plane, obj, BETA)
+    converter.kill()
+    try:
+        assert _read(plane, obj, ALPHA)["spec"] == stored["spec"]
+        edited = {**there, "spec": {**there["spec"], "priorityClassName": "high"}}
+        refused = plane.request("PUT", path_of(there, named=True), edited)
+        assert refused.status == 500
+        assert "conversion webhook" in refused.body["message"]
+    finally:
+        converter.start()
+    done = wait_until(
+        lambda: found if (found := plane.request("PUT", path_of(there, named=True), edited)).status == 200 else None, "the write"
+    )
+    assert done.body["spec"]["priorityClassName"] == "high"
+    assert _read(plane, obj, ALPHA)["spec"] == {**stored["spec"], "priorityClassName": "high"}
+    assert all(line["msg"] == "converted" for line in converter.lines())

@@ -1,0 +1,134 @@
+"""`/convert` on a real server: long reviews beside admission, sizes, drains, the log and the metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
+from tests.webhooks.serving import QUICK, Client, post, served, until
+from tests.webhooks.test_convert import MIXED, of_kind
+from tests.webhooks.test_convert import review as conversion
+from webhooks import convert
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_a_review_is_answered_over_tls(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        found = await client.post("/convert", conversion(MIXED))
+        assert (found.status, found.headers["content-type"]) == (200, "application/json")
+        assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [obj["metadata"]["name"] for obj in MIXED]
+        # the connection stays usable for the other webhooks
+        assert (await client.post(GRAPHS, review(graph()))).json["response"]["allowed"] is True
+        [line, _] = [line for line in server.log() if line["logger"] == "access"]
+    assert (line["msg"], line["allowed"], line["path"], line["objects"], line["code"]) == ("converted", True, "/convert", len(MIXED), 200)
+    assert (line["uid"], line["operation"]) == ("c-1", "CONVERT")
+
+
+@pytest.mark.parametrize(("kind", "status"), [("text/plain", 415), ("", 415), ("application/json; charset=utf-8", 200)])
+async def test_the_content_type_is_looked_at(tmp_path: Path, kind: str, status: int) -> None:
+    async with served(tmp_path) as server:
+        assert (await (await server.connect()).post("/convert", conversion([]), kind)).status == status
+
+
+async def test_a_failure_is_logged_without_values(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        await (await server.connect()).post("/convert", conversion([graph(), of_kind("DynamoNothing")]))
+        lines = server.log()
+    [line] = [line for line in lines if line["logger"] == "access"]
+    assert (line["msg"], line["allowed"], line["code"], line["objects"]) == ("refused", False, 422, 2)
+    assert PRIVATE not in str(lines)
+
+
+async def test_admission_is_answered_while_a_long_review_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a pause after every object an admission request that comes later is answered first."""
+    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
+    async with served(tmp_path) as server:
+        long, short = await server.connect(), await server.connect()
+        long.send(post("/convert", conversion([graph()] * 3_000)))
+        await until(lambda: server.server._reading)
+        order: list[str] = []
+
+        async def wait(client: Client, name: str) -> Any:
+            found = await client.answer()
+            order.append(name)
+            return found.json
+
+        waiting = asyncio.create_task(wait(long, "conversion"))
+        short.send(post(GRAPHS, review(graph())))
+        told = await wait(short, "admission")
+        converted = await waiting
+    assert order == ["admission", "conversion"]
+    assert told["response"]["allowed"] is True
+    assert len(converted["response"]["convertedObjects"]) == 3_000
+
+
+async def test_a_conversion_may_be_longer_than_an_admission_review(tmp_path: Path) -> None:
+    """As far as its length is declared; both bounds hold."""
+    body = conversion([graph()] * 500)
+    limits = QUICK._replace(body=len(body) // 2, small_body=100, conversion_body=len(body))
+    async with served(tmp_path, limits) as server:
+        client = await server.connect()
+        assert len((await client.post("/convert", body)).json["response"]["convertedObjects"]) == 500
+        assert (await client.post("/convert", body + b" ")).status == 413
+        assert (await (await server.connect()).post(GRAPHS, body)).status == 413
+        chunked = await server.connect()
+        chunked.send(b"POST /convert HTTP/1.1\r\nHost: server\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        chunked.send(f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n")
+        assert (await chunked.answer()).status == 413
+
+
+async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        client.send(post("/convert", conversion([graph()] * 1_000)))
+        await until(lambda: server.server._reading)
+        draining = asyncio.create_task(server.server.drain())
+        found = await client.answer()
+        assert len(found.json["response"]["convertedObjects"]) == 1_000
+        assert found.headers["connection"] == "close"
+        await draining
+
+
+async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        client.send(post("/convert", conversion([graph()] * 500)))
+        await until(lambda: server.server._reading)
+        client.writer.transport.abort()
+        await until(lambda: not server.server._reading)
+        other = await server.connect()
+        assert (await other.post("/convert", conversion([graph()]))).status == 200
+
+
+async def test_huge_reviews_are_converted_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that are longer than admission's bound never lie decoded in memory together."""
+    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
+    running: list[int] = []
+    most: list[int] = []
+    steps = convert.steps
+
+    def counted(body: bytes) -> Any:
+        running.append(1)
+        most.append(len(running))
+        found = yield from steps(body)
+        running.pop()
+        return found
+
+    monkeypatch.setattr(convert, "steps", counted)
+    body = conversion([graph()] * 50)
+    async with served(tmp_path, QUICK._replace(body=len(body) - 1)) as server:
+        clients = [await server.connect() for _ in range(4)]
+        for client in clients:
+            client.send(post("/convert", body))
+        answers = [await client.answer() for client in clients]
+    assert all(orjson.loads(found.body)["response"]["result"]["status"] == "Success" for found in answers)
+    assert max(most) == 1

@@ -42,7 +42,7 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     parts, saved = _run(kind, obj, remembered, rightward, name)
     kept = [entry for entry in remembered.kept if entry[0][0] in PARTS]
     if kept:
-        parts = _restored(kind, parts, kept, rightward, name)
+        parts = _restored(kind, parts, kept, saved, rightward, name)
     back, again = _run(kind, parts, _returning(saved), not rightward, name)
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
@@ -82,9 +82,13 @@ def _returning(saved: Remainder) -> Remainder:
     return Remainder(saved.spec, saved.status, [], bool(saved.spec) or saved.force)
 
 
-def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, name: str) -> Fields:
-    """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups."""
-    said, _ = _run(kind, parts, Remainder(), not rightward, name)
+def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str) -> Fields:
+    """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups.
+
+    Nothing may change in what the parts say alone, nor in what they say with the remainder that is being written beside them.
+    """
+    views = (Remainder(), _returning(saved))
+    said = [_run(kind, parts, view, not rightward, name)[0] for view in views]
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
     refused = set(decodes(parts))
@@ -98,7 +102,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], rightward: bool, nam
         if (
             candidate.keys() <= set(PARTS)
             and refused.issuperset(decodes(candidate))
-            and identical(_run(kind, candidate, Remainder(), not rightward, name)[0], said)
+            and all(identical(_run(kind, candidate, view, not rightward, name)[0], one) for view, one in zip(views, said, strict=True))
         ):
             return candidate
         if len(entries) == 1:

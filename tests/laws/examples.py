@@ -2,6 +2,57 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Final
 
-COUNTEREXAMPLES: Final[list[tuple[dict[str, Any], dict[str, Any] | None]]] = []
+from conversion.kind import LEFT, RIGHT
+from tests.laws.laws import away
+
+Object = dict[str, Any]
+
+
+def _object(kind: str, version: str, *, annotations: Any = None, **parts: Any) -> Object:
+    metadata: Object = {"name": "x", "namespace": "default"}
+    if annotations is not None:
+        metadata["annotations"] = annotations
+    return {"apiVersion": f"nvidia.com/{version}", "kind": f"Dynamo{kind}", "metadata": metadata, **parts}
+
+
+def _edited(obj: Object, **parts: Any) -> Object:
+    """The object's conversion, with spec or status replaced; its remainder stays."""
+    return {**copy.deepcopy(away(obj)), **parts}
+
+
+GRAPH, COMPONENT, REQUEST = "GraphDeployment", "ComponentDeployment", "GraphDeploymentRequest"
+_EVIL: Final = '{"version":1,"spec":{},"kept":[[["spec"]],[[],3],[["metadata","name"],"evil"],[["kind"],"Evil"]]}'
+_TWO_MAINS: Final = {"containers": [{"name": "main"}, {"name": "main", "image": "second"}]}
+_STALENESS: Final = {"config": {"saturationDetector": {"metricsStalenessThreshold": "no duration"}}}
+_BLOB: Final = {"sla": {"isl": 100.9, "osl": 3000000000, "extra": 9007199254740993}, "planner": {"z": [None, 1.0, True]}}
+
+OBJECTS: Final[list[Object]] = [
+    _object(COMPONENT, LEFT, annotations={}, spec={"annotations": {"a": "b"}}),
+    _object(COMPONENT, LEFT, annotations=None, spec={"annotations": {}, "checkpoint": {"enabled": False}, "eppConfig": _STALENESS}),
+    _object(COMPONENT, RIGHT, spec={"podTemplate": {"metadata": {}, "spec": _TWO_MAINS}, "eppConfig": {}}),
+    _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _TWO_MAINS}, "compilationCache": {"pvcName": "c"}}]}),
+    _object(GRAPH, LEFT, annotations={"nvidia.com/dgd-spec": _EVIL}, spec={"services": {"a": {"replicas": 1}}}),
+    _object(GRAPH, LEFT, spec={"services": {"a": None, "b": {"componentType": "prefill", "subComponentType": "custom"}, "c": {}}}),
+    _object(GRAPH, RIGHT, spec={"components": [{"name": "z", "type": "decode"}, {"name": "B"}, {"name": "a", "experimental": {}}]}),
+    _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {}}, status={"deployment": {"name": "main"}, "profilingResults": ""}),
+    _object(REQUEST, LEFT, spec={"profilingConfig": {"profilerImage": "i", "resources": {}, "config": {"sla": {"ttft": 5}}}}),
+    _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {"profilerImage": "i", "config": _BLOB}}),
+    _object(REQUEST, LEFT, status={"state": "Ready", "deployment": {"state": "successful", "name": "c", "created": True}}),
+    _object(REQUEST, RIGHT, status={"dgdName": "e"}),
+    _object(REQUEST, RIGHT, spec={"model": "m", "sla": {"optimizationType": "cost", "itl": -1.5}, "image": "j"}, status={}),
+]
+_NAMED: Final = _object(REQUEST, RIGHT, status={"dgdName": "e"})
+_TWICE: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"sharedMemory": {"disabled": True, "size": "1Gi"}}}})
+_NULLS: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"replicas": None, "labels": {}, "envs": []}}})
+_NULL_NAME: Final = _object(COMPONENT, RIGHT, spec={"name": "s", "frontendSidecar": None, "podTemplate": {"spec": {"containers": None}}})
+
+COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
+    *((obj, None) for obj in OBJECTS),
+    (_NAMED, _edited(_NAMED, status={"deployment": {"name": "e"}}, spec={"backend": "auto"})),
+    (_TWICE, _edited(_TWICE, spec={"components": [{"name": "a"}]})),
+    (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
+    (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
+]

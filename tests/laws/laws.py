@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from conversion.difference import identical
+from conversion.difference import differences, identical
 from conversion.engine import convert
 from conversion.kind import LEFT, RIGHT
 from conversion.kinds import KINDS
@@ -221,13 +221,50 @@ def edits_survive(origin: Object, edited: Object) -> Iterator[str]:
         yield found
 
 
+def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
+    """Where a stale remainder makes a difference to what an edited object says at home, it makes it say what the author wrote.
+
+    Pod templates apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit.
+    """
+    at_home, without = home(edited, origin), home(live(edited), origin)
+    for path, *value in differences(_said_by_name(away(live(without))), _said_by_name(away(live(at_home)))):
+        wrote = _at(_said_by_name(edited), path)
+        if "podTemplate" not in path and not identical(wrote, value) and not (_says_nothing(wrote) and _says_nothing(value)):
+            yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
+
+
+def _said_by_name(obj: Object) -> Object:
+    """What an object says, without the order of a graph's components, which the remainder alone remembers."""
+    named = by_name(obj) if obj["kind"] == "DynamoGraphDeployment" and type(obj.get("spec")) is dict else None
+    return said(obj) if named is None else {**said(obj), "spec": {**obj["spec"], "components": named}}
+
+
+def _says_nothing(value: Any) -> bool:
+    """Whether a value holds no more than empty members, or a main container without content, which may as well be absent."""
+    if type(value) is dict:
+        return all(_says_nothing(below) or (name, below) == ("name", "main") for name, below in value.items())
+    return all(map(_says_nothing, value)) if type(value) is list else value in (None, "")
+
+
+def _at(value: Any, path: list[str | int]) -> list[Any]:
+    """What is at a path, in a list of one; an empty list where there is nothing."""
+    for step in path:
+        if type(value) is dict and step in value:
+            value = value[step]
+        elif type(value) is list and type(step) is int and step < len(value):
+            value = value[step]
+        else:
+            return []
+    return [value]
+
+
 def violations(obj: Object, edited: Object | None = None) -> list[str]:
-    """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the law of edits."""
+    """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the laws of edits."""
     before = copy.deepcopy((obj, edited))
     made = trip(obj)
     found = [f"{law.__name__}: {text}" for law in ALONE for text in law(made)]
     if edited is not None:
-        found += [f"edits_survive: {text}" for text in edits_survive(obj, edited)]
+        found += [f"{law.__name__}: {text}" for law in (edits_survive, remainder_agrees) for text in law(obj, edited)]
     if changed := different([obj, edited], list(before)):
         found.append(f"inputs_unchanged: {changed}")
     return found

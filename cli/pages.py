@@ -8,6 +8,8 @@ from typing import Final
 
 from cli.check.record import OWN_RULES
 from cli.convert.fields import fields_page
+from conversion.quirks import HEALED, NUMBERS
+from conversion.quirks import KEPT as CONVERSION_KEPT
 from policies.catalogue import declared, rules
 from policies.quirks import CHANGED, ENGINE, KEPT
 from policies.review import CURRENT, V1_2
@@ -79,6 +81,17 @@ def differences_page() -> str:
         "| number | why |",
         "| --- | --- |",
         *(f"| {number} | {text} |" for number, text in sorted(KEPT.items())),
+        "",
+        "## Conversion",
+        "",
+        "Conversion has one behaviour, the lossless one. Numbers are those of the conversion's own list of oddities.",
+        "",
+        "| number | | what is different, or why not |",
+        "| --- | --- | --- |",
+        *(
+            f"| {number} | {'healed' if number in HEALED else 'kept'} | {(HEALED.get(number) or CONVERSION_KEPT[number])} |"
+            for number in NUMBERS
+        ),
     ]
     return "\n".join(lines) + "\n"
 

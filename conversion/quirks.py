@@ -14,7 +14,7 @@ NUMBERS: Final = tuple(f"Q{number}" for number in range(1, 31))
 
 HEALED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Q1": "Roles come home as they were written, sub-roles beside them; a remembered sub-role speaks only for the type that it belonged to.",
+        "Q1": "Roles come home as they were written; a remembered sub-role speaks only for the type that it belonged to.",
         "Q2": "A second container called main survives both ways.",
         "Q3": "Mounts keep their order, repeats and cache flags; where Go reorders them, the recorded answer is listed as different.",
         "Q4": "Whole mounts are compared, so that an edit of readOnly or subPath in the other version is not lost.",
@@ -28,7 +28,7 @@ HEALED: Final[Mapping[str, str]] = MappingProxyType(
         "Q12": "A remembered value speaks only while it converts to exactly the live one: an edit of the other version always wins.",
         "Q13": "A sidecar that the other version deleted stays deleted, and one whose reference changed stays changed.",
         "Q15": "A standalone component keeps the name that its author set.",
-        "Q16": "An annotation that can't be read is set aside under nvidia.com/dynamo-webhooks-aside.*, logged and counted; never an error.",
+        "Q16": "An annotation that can't be read is set aside (nvidia.com/dynamo-webhooks-aside.*), logged and counted; never an error.",
         "Q17": "Opaque members of the model cache are merged with the typed ones.",
         "Q18": "Fractions and numbers beyond 32 bits stay where they were; the other version does not see a rounded one.",
         "Q19": "An image that doubles as workers' image comes home in one place; removing it in v1beta1 removes it.",
@@ -42,7 +42,7 @@ HEALED: Final[Mapping[str, str]] = MappingProxyType(
 
 KEPT: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Q14": "What was remembered for a component that was renamed or deleted in the other version goes with it: nobody can tell a rename.",
+        "Q14": "What was remembered for a component that the other version renamed or deleted goes with it: nobody can tell a rename.",
         "Q21": "Members that only v1alpha1 has can be written by hand into the annotation; they are judged by the same rules on admission, "
         "and a finding points at the annotation.",
         "Q22": "An object whose remainder passes Kubernetes' limit of 256 KiB for annotations can't be read in the other version.",

@@ -31,7 +31,7 @@ class Bodies:
         declared = request.content_length
         most, seconds = self._limits.body, self._limits.body_seconds
         if conversion:
-            most, seconds = self._limits.conversion_body if declared is not None else most, self._limits.conversion_seconds
+            most, seconds = self.most(request), self._limits.conversion_seconds
         if declared is not None and declared > most:
             raise self._too_long(most)
         if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
@@ -44,6 +44,14 @@ class Bodies:
                     return await self._rest(request, start, most)
         except TimeoutError:
             raise RejectedError(408, f"the body must arrive within {seconds:g} seconds") from None
+
+    def most(self, request: BaseRequest) -> int:
+        """The longest body that a conversion may have."""
+        return self._limits.body if request.content_length is None else self._limits.conversion_body
+
+    def bound(self, request: BaseRequest) -> str:
+        """What is said of a conversion's body that is longer."""
+        return self._too_long(self.most(request)).sentence
 
     async def _rest(self, request: BaseRequest, start: bytes, most: int) -> bytes:
         content, parts, size = request.content, [start], len(start)

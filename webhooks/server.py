@@ -193,6 +193,8 @@ class Webhooks:
         if not request.content.at_eof():
             body = await self._read(route, request, cast("bytes", body))
         started = time.perf_counter()
+        if not isinstance(body, Answer) and len(body) > self._bodies.most(request):
+            body = rejection(413, self._bodies.bound(request))  # it had arrived before anybody looked at its length
         if isinstance(body, Answer):
             return body, 0, started
         size, slices = len(body), convert.steps(body)

@@ -1,0 +1,86 @@
+"""Laws of admission in two versions, on objects generated from the schemas: one verdict, whichever version asks; patches do the same."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import hypothesis
+import orjson
+import pytest
+from hypothesis import strategies as st
+
+from conversion.engine import convert
+from conversion.kinds import KINDS
+from policies.review import CURRENT, V1_2
+from tests.laws.conftest import SETTINGS as LAWS
+from tests.laws.strategies import PAIRS, edit, make_object
+from tests.webhooks.requests import review
+from tests.webhooks.test_admission import FACTS
+from webhooks.admission import Settings, answer
+from webhooks.envelope import Answer
+from webhooks.routes import ROUTES, Purpose, path_of
+
+# an adapter has no webhooks
+JUDGED = [(kind, version) for kind, version in PAIRS if path_of(kind, version, Purpose.VALIDATE) in ROUTES]
+
+
+def _asked(obj: Any, old: Any, kind: str, version: str, purpose: Purpose, profile: str) -> Answer:
+    body = review(obj, "CREATE" if old is None else "UPDATE", old)
+    return answer(ROUTES[path_of(kind, version, purpose)], body, Settings(FACTS, profile))
+
+
+def _other(version: str) -> str:
+    return "v1beta1" if version == "v1alpha1" else "v1alpha1"
+
+
+def _causes(found: Answer) -> int:
+    return len(orjson.loads(found.body)["response"].get("status", {}).get("details", {}).get("causes", []))
+
+
+@pytest.mark.parametrize("profile", [CURRENT, V1_2])
+@pytest.mark.parametrize(("kind", "version"), JUDGED)
+def test_one_verdict(kind: str, version: str, profile: str) -> None:
+    """Creations, and updates by an edit that somebody made in the other version."""
+    other = _other(version)
+
+    @hypothesis.settings(LAWS, max_examples=40)
+    @hypothesis.given(st.data())
+    def check(data: st.DataObject) -> None:
+        obj = make_object(data.draw, kind, version)
+        there = convert(KINDS[kind], obj, other).object
+        edited = edit(data.draw, there)
+        back = convert(KINDS[kind], edited, version).object
+        for (here, old), (yonder, stored) in (((obj, None), (there, None)), ((back, obj), (edited, there))):
+            for purpose in (Purpose.VALIDATE, Purpose.MUTATE):
+                one = _asked(here, old, kind, version, purpose, profile)
+                two = _asked(yonder, stored, kind, other, purpose, profile)
+                assert (one.verdict.code, sorted(one.verdict.rules)) == (two.verdict.code, sorted(two.verdict.rules))
+                assert one.verdict.outcome == two.verdict.outcome != "fault"
+                assert _causes(one) == _causes(two)
+
+    check()
+
+
+@pytest.mark.parametrize(("kind", "version"), JUDGED)
+def test_patches_hold_nothing_beside_what_the_defaults_want(kind: str, version: str) -> None:
+    """At most one operation for each field that a default sets, and one for a parent that is missing."""
+
+    @hypothesis.settings(LAWS, max_examples=40)
+    @hypothesis.given(st.data())
+    def check(data: st.DataObject) -> None:
+        obj = make_object(data.draw, kind, version)
+        there = convert(KINDS[kind], obj, _other(version)).object
+        one = _asked(obj, None, kind, version, Purpose.MUTATE, CURRENT)
+        two = _asked(there, None, kind, _other(version), Purpose.MUTATE, CURRENT)
+        for found, asked in ((one, obj), (two, there)):
+            told = orjson.loads(found.body)["response"]
+            if found.verdict.code == 400:
+                continue
+            for operation in orjson.loads(base64.b64decode(told.get("patch", "W10="))):
+                assert operation["op"] in ("add", "replace")
+                wanted = ("annotations", "replicas", "name", "serviceName", "image", "profilingConfig", "profilerImage", "spec", "services")
+                last = operation["path"].rpartition("/")[2]
+                assert last in wanted or "origin-version" in last, (operation, asked)
+
+    check()

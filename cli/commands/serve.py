@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from webhooks.sockets import Address
 
 HELP: Final = "run the webhook server"
-# what one machine is taken for when nobody says otherwise: a cluster-wide operator with everything switched on
+# what one machine is taken for when it shows itself (--self-signed) and nobody says otherwise: everything switched on, cluster-wide.
+# A server with somebody's certificates never guesses: what it isn't told is unknown to it
 DEFAULT_FACTS: Final[dict[str, Any]] = {
     "operatorScope": "cluster",
     "operatorVersion": "1.2.0",
@@ -93,13 +94,13 @@ def _facts(args: argparse.Namespace) -> Facts:
 
     if not args.no_cluster:
         _say("facts come from the file alone: watching a cluster for them is not implemented yet")
-    if args.facts is not None:
-        facts = load_facts(args.facts, [])
-        for line in consequences(facts, args.profile):
-            _say(line)
-        return facts
-    _say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
-    return facts_from(DEFAULT_FACTS)
+    if args.facts is None and args.self_signed:
+        _say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
+        return facts_from(DEFAULT_FACTS)
+    facts = load_facts(args.facts, [])
+    for line in consequences(facts, args.profile):
+        _say(line)
+    return facts
 
 
 def _certificates(args: argparse.Namespace, host: str) -> tuple[Path, Path | None]:

@@ -21,15 +21,15 @@ ROOT: Final = Path(__file__).parents[2]
 class Command:
     """`dynamo-webhooks serve` on free ports of loopback."""
 
-    def __init__(self, directory: Path, *flags: str, facts: dict[str, Any] | None = None) -> None:
-        """Starts it; `ready` waits for it."""
+    def __init__(self, directory: Path, *flags: str, facts: dict[str, Any] | None = None, own: bool = True) -> None:
+        """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair."""
         self.directory = directory / "certs"
         listen = [word for flag in ("--listen", "--probe-listen", "--metrics-listen") for word in (flag, "127.0.0.1:0")]
         given = []
         if facts is not None:
             (directory / "facts.yaml").write_text(json.dumps(facts))
             given = ["--facts", str(directory / "facts.yaml")]
-        certificates = ["--self-signed", "--cert-dir", str(self.directory)]
+        certificates = [*(["--self-signed"] if own else []), "--cert-dir", str(self.directory)]
         words = [sys.executable, "-m", "cli.main", "serve", *listen, "--no-cluster", *certificates, *given, *flags]
         self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)
         self.lines: list[str] = []

@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from certs.files import store_self_signed
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
@@ -155,6 +157,20 @@ def test_facts_and_profile_reach_the_rules(tmp_path: Path) -> None:
         assert (status["code"], status["details"]["causes"][0]["field"]) == (422, "spec.priorityClassName")
         connection.close()
         assert not any("no --facts" in line for line in command.lines)
+
+
+def test_a_server_with_certificates_of_its_own_takes_facts_for_granted_and_says_so(tmp_path: Path) -> None:
+    with Command(tmp_path, "--workers", "1") as command:
+        command.ready()
+        assert any("taken for granted: operatorScope=cluster" in line for line in command.lines)
+
+
+def test_a_server_with_other_certificates_guesses_nothing(tmp_path: Path) -> None:
+    store_self_signed(tmp_path / "certs", ("localhost", "127.0.0.1"), datetime.now(UTC))
+    with Command(tmp_path, "--workers", "1", own=False) as command:
+        command.ready()
+        assert not any("taken for granted" in line for line in command.lines)
+        assert any("operatorVersion is not known" in line for line in command.lines)
 
 
 def serve(*flags: str) -> tuple[int, str]:

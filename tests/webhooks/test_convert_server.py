@@ -101,12 +101,14 @@ async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
     async with served(tmp_path) as server:
         client = await server.connect()
-        client.send(post("/convert", conversion([graph()] * 500)))
+        client.send(post("/convert", conversion([graph()] * 5_000)))
         await until(lambda: server.server._reading)
         client.writer.transport.abort()
         await until(lambda: not server.server._reading)
         other = await server.connect()
         assert (await other.post("/convert", conversion([graph()]))).status == 200
+        left, answered = [line for line in server.log() if line["logger"] == "access"]
+    assert (left["msg"], left["code"], answered["msg"]) == ("rejected", 408, "converted")  # the rest was not converted for nobody
 
 
 async def test_huge_reviews_are_converted_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

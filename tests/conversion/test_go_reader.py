@@ -15,7 +15,7 @@ from tests.conversion.comparison import holds, plain, unlike
 from tests.conversion.go_reader import UnusableError, read_spec, read_status
 from tests.conversion.worked_examples import load_examples
 from tests.golden.corpus import cases
-from tests.laws.conftest import lawful
+from tests.laws.conftest import sampled
 from tests.laws.laws import away, reserved, version_of
 from tests.laws.strategies import PAIRS, make_object
 
@@ -49,7 +49,7 @@ def faults(obj: Object) -> list[str]:
 
 @pytest.mark.parametrize(("kind", "version"), PAIRS, ids=[f"{kind}-{version}" for kind, version in PAIRS])
 def test_what_we_write_is_usable(kind: str, version: str) -> None:
-    @lawful
+    @sampled
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
         obj = make_object(data.draw, kind, version)

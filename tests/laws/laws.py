@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from conversion.difference import differences, identical
-from conversion.engine import convert
+from conversion.engine import ANNOTATIONS, convert
 from conversion.kind import LEFT, RIGHT
 from conversion.kinds import KINDS
 from conversion.remainder import KEPT
@@ -156,7 +156,8 @@ def nothing_left_over(made: Trip) -> Iterator[str]:
         yield f"left over: {sorted(left)}"
     if identical(said(made.bare_back), said(made.obj)):
         for key, text in reserved(made.converted).items():
-            if key.endswith("-spec") and (kept := orjson.loads(text).get(KEPT)):
+            kept = [entry for entry in orjson.loads(text).get(KEPT) or [] if entry[0] != ANNOTATIONS] if key.endswith("-spec") else []
+            if kept:
                 yield f"{key} keeps what would come home anyway: {_short(kept)}"
 
 
@@ -251,10 +252,10 @@ def _at(value: Any, path: list[str | int]) -> list[Any]:
     for step in path:
         if type(value) is dict and step in value:
             value = value[step]
-        elif type(value) is list and type(step) is int and step < len(value):
-            value = value[step]
-        else:
+            continue
+        if type(value) is not list or type(step) is not int or step >= len(value):
             return []
+        value = value[step]
     return [value]
 
 

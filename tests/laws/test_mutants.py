@@ -61,7 +61,7 @@ def _noticed() -> str:
 
 
 def _never_restore(patch: pytest.MonkeyPatch) -> None:
-    honest = conversion.engine.read
+    honest = conversion.remainder.read
     patch.setattr(conversion.engine, "read", lambda *args: (conversion.remainder.Remainder(), honest(*args)[1]))
 
 
@@ -122,7 +122,7 @@ def _read_integers_as_floats(patch: pytest.MonkeyPatch) -> None:
 
 
 def _drop_damaged_text(patch: pytest.MonkeyPatch) -> None:
-    honest = conversion.engine.read
+    honest = conversion.remainder.read
     patch.setattr(conversion.engine, "read", lambda *args: (honest(*args)[0], {}))
 
 

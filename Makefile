@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help serve demo test unit golden cluster bench lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test unit golden laws cluster bench lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ unit: $(READY) ## the tests without a cluster and without the recorded answers
 
 golden: $(READY) ## the recorded answers of the Go operator, which lie beside the checkout
 	$(PYTEST) -m golden
+
+laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from a fresh seed that is printed
+	LAWS_EXAMPLES=10000 $(PYTEST) tests/laws
 
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m cluster

@@ -43,14 +43,15 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     kept = [entry for entry in remembered.kept if entry[0][0] in PARTS]
     if kept:
         parts = _restored(kind, parts, kept, saved, rightward, name)
-    back, again = _run(kind, parts, _returning(saved), not rightward, name)
+    # what the way back would save in turn matters to the annotations of older operators alone
+    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None)
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
     if kind.legacy is not None:
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
         # an object with older annotations alone may come home with a remainder that it didn't have: remember that it had none
         if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
-            clean = not (again.spec or again.status) and identical(_run(kind, obj, _returning(again), rightward, name)[0], parts)
+            clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
     annotated = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
@@ -60,9 +61,12 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     return Converted(out, tuple(damaged))
 
 
-def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str) -> tuple[Fields, Remainder]:
-    """Runs the lenses of spec and status; a part that is absent or no object stays as it is."""
-    context, saved, out = Context(name, remembered.travelled), Remainder(), {}
+def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, saving: bool = True) -> tuple[Fields, Remainder]:
+    """Runs the lenses of spec and status; a part that is absent or no object stays as it is.
+
+    Without `saving` the remainder that is returned may be incomplete.
+    """
+    context, saved, out = Context(name, remembered.travelled, saving), Remainder(), {}
     for part, struct, kept, save in (
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),
@@ -77,6 +81,11 @@ def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: 
     return out, saved
 
 
+def _said(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str) -> Fields:
+    """What the lenses make of an object, where nobody reads what they save."""
+    return _run(kind, obj, remembered, rightward, name, saving=False)[0]
+
+
 def _returning(saved: Remainder) -> Remainder:
     """What the way back will read of what is being written now."""
     return Remainder(saved.spec, saved.status, [], bool(saved.spec) or saved.force)
@@ -88,7 +97,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
     Nothing may change in what the parts say alone, nor in what they say with the remainder that is being written beside them.
     """
     views = (Remainder(), _returning(saved))
-    said = [_run(kind, parts, view, not rightward, name)[0] for view in views]
+    said = [_said(kind, parts, view, not rightward, name) for view in views]
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
     refused = set(decodes(parts))
@@ -102,7 +111,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
         if (
             candidate.keys() <= set(PARTS)
             and refused.issuperset(decodes(candidate))
-            and all(identical(_run(kind, candidate, view, not rightward, name)[0], one) for view, one in zip(views, said, strict=True))
+            and all(identical(_said(kind, candidate, view, not rightward, name), one) for view, one in zip(views, said, strict=True))
         ):
             return candidate
         if len(entries) == 1:
@@ -126,7 +135,7 @@ def _older(
         spec = saved.spec if kind.spec_key in written and not alone else None
         status = saved.status if kind.status_key in written and not alone else None
         spec, status = legacy.read(texts, not rightward, spec, status)
-        return _run(kind, parts, Remainder(spec or {}, status or {}), not rightward, name)[0]
+        return _said(kind, parts, Remainder(spec or {}, status or {}), not rightward, name)
 
     older = due(fresh, remembered.legacy, legacy.keys)
     if older != fresh and not identical(home(older, alone=False), home(fresh, alone=False)):

@@ -26,6 +26,8 @@ class Context(NamedTuple):
     name: str = ""
     # going right: the left object carries a usable remainder, so it was written as a right one first; going left: the mirror image
     travelled: bool = False
+    # whether anybody will read what is saved; where nobody will, lenses may leave out the work that it takes
+    saving: bool = True
 
 
 class Row(NamedTuple):

@@ -170,11 +170,11 @@ class View:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Converts, restores a kept right group that says the same, saves a left group that would not come back."""
-        _convert(left, self.left, right, self.right, kept, save, self._to, self._back)
+        _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
-        _convert(right, self.right, left, self.left, kept, save, self._back, self._to)
+        _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The first member of the other group stands for the whole group."""
@@ -195,17 +195,17 @@ def _convert(
     target: Fields,
     others: tuple[str, ...],
     kept: Fields,
-    save: Fields,
+    save: Fields | None,
     there: Callable[[Fields], Fields],
     back: Callable[[Fields], Fields],
 ) -> None:
     live = {name: source[name] for name in names if source.get(name) is not None}
-    said = there(live)
+    said = plain = there(live)
     remembered = {name: kept[name] for name in others if kept.get(name) is not None}
     if remembered and remembered != said and back(remembered) == live:
         said = remembered
     target.update(said)
-    if live and back(there(live)) != live:
+    if save is not None and live and back(plain) != live:
         save.update(live)
 
 

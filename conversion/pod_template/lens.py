@@ -50,7 +50,8 @@ class PodTemplate:
             right["podTemplate"] = template
         if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
             _recall_reference(right, template, remembered, reference)
-        origins.collect(left, save, travelled=context.travelled, mains=mains)
+        if context.saving:
+            origins.collect(left, save, travelled=context.travelled, mains=mains)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
@@ -67,6 +68,8 @@ class PodTemplate:
         if kept:
             origins.restore_empty(flat, kept)
         left.update(flat)
+        if not context.saving:
+            return
         reference = right.get("frontendSidecar")
         if reference is not None and "frontendSidecar" in flat:
             reference = None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from conversion.engine import convert
 from conversion.kinds import KINDS
 from policies.review import CURRENT, V1_2
+from tests.laws.conftest import EXAMPLES, SEED
 from tests.laws.conftest import SETTINGS as LAWS
 from tests.laws.strategies import PAIRS, edit, make_object
 from tests.webhooks.requests import review
@@ -21,6 +22,7 @@ from webhooks.admission import Settings, answer
 from webhooks.envelope import Answer
 from webhooks.routes import ROUTES, Purpose, path_of
 
+MOST = 60  # objects of each test: an object is asked about eight times
 # an adapter has no webhooks
 JUDGED = [(kind, version) for kind, version in PAIRS if path_of(kind, version, Purpose.VALIDATE) in ROUTES]
 
@@ -44,7 +46,8 @@ def test_one_verdict(kind: str, version: str, profile: str) -> None:
     """Creations, and updates by an edit that somebody made in the other version."""
     other = _other(version)
 
-    @hypothesis.settings(LAWS, max_examples=40)
+    @hypothesis.seed(SEED)
+    @hypothesis.settings(LAWS, max_examples=min(EXAMPLES, MOST))
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
         obj = make_object(data.draw, kind, version)
@@ -66,7 +69,8 @@ def test_one_verdict(kind: str, version: str, profile: str) -> None:
 def test_patches_hold_nothing_beside_what_the_defaults_want(kind: str, version: str) -> None:
     """At most one operation for each field that a default sets, and one for a parent that is missing."""
 
-    @hypothesis.settings(LAWS, max_examples=40)
+    @hypothesis.seed(SEED)
+    @hypothesis.settings(LAWS, max_examples=min(EXAMPLES, MOST))
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
         obj = make_object(data.draw, kind, version)

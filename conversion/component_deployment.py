@@ -62,7 +62,7 @@ class Named(Struct):
         _NAMED.forward(left, right, kept, save, context)
         if not save and not context.travelled and "podTemplate" in right:
             save["serviceName"] = left.get("serviceName") or ""
-        return right
+        return {"name": right["name"], **right} if "name" in right else right  # first, where people look for it
 
     def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
         """As any struct; whatever is saved holds the name, and a nameless component is remembered."""

@@ -51,8 +51,7 @@ class Services:
                 continue
             below: Fields = {}
             component = self._each.forward(service, remembered.get(name, {}), below, context)
-            component["name"] = name
-            components.append(component)
+            components.append({"name": name, **component})  # first, where people look for it
             if below or (not context.travelled and "podTemplate" in component):
                 saved[name] = below  # with nothing in it: a mark that the template was composed, and is nobody's own
         if components:
@@ -113,7 +112,7 @@ class Services:
         """The map itself, then what is in it."""
         yield Row(f"{self._map}{{}}", f"{self._list}[]", "the key is the name; the order is kept aside")
         for row in self._each.rows():
-            yield Row(f"{self._map}{{}}.{row.left}" if row.left else "", f"{self._list}[].{row.right}" if row.right else "", row.rule)
+            yield row.below(f"{self._map}{{}}", f"{self._list}[]")
 
 
 def _order(services: Fields, remembered: list[str]) -> list[str]:
@@ -177,4 +176,4 @@ class Entries:
         left, right = self.left[0], self.right[0]
         yield Row(f"{left}{{}}", f"{right}{{}}", "renamed" if left != right else "copied")
         for row in self._each.rows():
-            yield Row(f"{left}{{}}.{row.left}" if row.left else "", f"{right}{{}}.{row.right}" if row.right else "", row.rule)
+            yield row.below(f"{left}{{}}", f"{right}{{}}")

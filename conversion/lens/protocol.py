@@ -31,11 +31,22 @@ class Context(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the field map: left member, right member ("" for none), and what happens, for people."""
+    """One line of the field map: left member, right member ("" for none), and what happens, for people.
+
+    A side may list several members, with a comma between them.
+    """
 
     left: str
     right: str
     rule: str
+
+    def below(self, left: str, right: str) -> Row:
+        """The row of a nested struct as the struct around it has it, which holds it under these names."""
+        return Row(_below(left, self.left), _below(right, self.right), self.rule)
+
+
+def _below(parent: str, members: str) -> str:
+    return ", ".join(f"{parent}.{member}" for member in members.split(", ")) if members else ""
 
 
 class Lens(Protocol):

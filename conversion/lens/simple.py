@@ -70,7 +70,7 @@ class Rename:
         yield Row(self._from, self._to, "copied" if self._from == self._to else "renamed")
         if self._via is not None:
             for row in self._via.rows():
-                yield Row(f"{self._from}.{row.left}" if row.left else "", f"{self._to}.{row.right}" if row.right else "", row.rule)
+                yield row.below(self._from, self._to)
 
 
 def same(*names: str, via: Struct | None = None) -> list[Rename]:

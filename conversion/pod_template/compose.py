@@ -25,7 +25,7 @@ def compose(left: Fields, *, forced: bool = False, mains: bool = False) -> Field
     pod, over = pod_content(extra), content(fields(extra, "mainContainer"))
     if not (forced or pod or over or _asked(left)):
         return None
-    others = items(pod, "containers")
+    others = items(pod, "containers") if pod else []
     if not mains and others and named(others, MAIN) is not None:
         others = [container for container in others if container.get("name") != MAIN]
     containers = [_main(left, over), *others]
@@ -47,21 +47,23 @@ def _asked(left: Fields) -> bool:
 
 
 def _metadata(left: Fields) -> Fields:
-    extra = fields(left, "extraPodMetadata")
+    extra = left.get("extraPodMetadata")
+    if type(extra) is not dict:
+        return {}
     return {name: extra[name] for name in ("annotations", "labels") if extra.get(name)}
 
 
 def _main(left: Fields, over: Fields) -> Fields:
     """The main container: the flat fields with the overlay put over them; the overlay's own members hold content, as `content` has it."""
     main: Fields = {"name": MAIN, **over}
-    flat = left.get("resources")
+    flat, secret = left.get("resources"), left.get("envFromSecret")
     if flat is not None or "resources" in over:
         amounts = effective_resources(flat if type(flat) is dict else {}, fields(over, "resources"))
         _put(main, "resources", amounts)
     if left.get("envs") is not None or "env" in over:
         _put(main, "env", merged_env(items(left, "envs"), items(over, "env")))
-    if left.get("envFromSecret") is not None or "envFrom" in over:
-        _put(main, "envFrom", items(over, "envFrom") or secret_source(left.get("envFromSecret")))
+    if secret is not None or "envFrom" in over:
+        _put(main, "envFrom", items(over, "envFrom") or secret_source(secret))
     if left.get("volumeMounts") is not None or "volumeMounts" in over:
         _put(main, "volumeMounts", items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")])
     for name in PROBES:

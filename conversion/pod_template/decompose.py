@@ -36,7 +36,7 @@ def take_apart(right: Fields) -> Pieces:
     spec = fields(template, "spec") if type(template) is dict else {}
     containers = items(spec, "containers")
     found = named(containers, MAIN)
-    rest = [container for container in containers if container is not found]
+    rest = [container for container in containers if container is not found] if len(containers) > 1 or found is None else []
     main = None if found is None else content(found)
     if main is not None and "resources" in main:
         main["resources"] = resources.settled(fields(main, "resources"))
@@ -44,12 +44,12 @@ def take_apart(right: Fields) -> Pieces:
             del main["resources"]
     cache = right.get("compilationCache")
     pieces = Pieces(
-        present=type(template) is dict,
-        main=main,
-        rest=rest,
-        pod={name: value for name, value in spec.items() if value is not None and name != "containers"},
-        metadata=fields(template, "metadata") if type(template) is dict else {},
-        cache=cache if type(cache) is dict else None,
+        type(template) is dict,
+        main,
+        rest,
+        {name: value for name, value in spec.items() if value is not None and name != "containers"},
+        fields(template, "metadata") if type(template) is dict else {},
+        cache if type(cache) is dict else None,
     )
     _flatten(pieces)
     return pieces
@@ -62,7 +62,7 @@ def _flatten(pieces: Pieces) -> None:
     if amounts := over.pop("resources", None):
         flat["resources"] = resources.flat(amounts)
     mounts = over.pop("volumeMounts", None)
-    if entries := flat_list(pieces.cache, items(main, "volumeMounts") if mounts else []):
+    if (mounts or pieces.cache is not None) and (entries := flat_list(pieces.cache, items(main, "volumeMounts"))):
         flat["volumeMounts"] = entries
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
@@ -103,12 +103,12 @@ def _secret_named(sources: list[Fields]) -> str:
 def put_together(pieces: Pieces) -> Fields:
     """The flat fields of a component."""
     left = pieces.flat
-    extra = pod_content({**pieces.pod, "containers": pieces.rest} if pieces.rest else pieces.pod)
+    pod = {**pieces.pod, "containers": pieces.rest} if pieces.rest else pieces.pod
+    extra = pod_content(pod) if pod else {}
     if pieces.over:
         extra["mainContainer"] = pieces.over
     if extra:
         left["extraPodSpec"] = extra
-    labelled = {name: pieces.metadata[name] for name in ("annotations", "labels") if pieces.metadata.get(name)}
-    if labelled:
+    if pieces.metadata and (labelled := {name: pieces.metadata[name] for name in ("annotations", "labels") if pieces.metadata.get(name)}):
         left["extraPodMetadata"] = labelled
     return left

@@ -33,25 +33,31 @@ def flagged(entry: Fields) -> bool:
     return entry.get(FLAG) is True
 
 
-def _renamed(struct: Fields, pairs: tuple[tuple[str, str], ...]) -> Fields:
-    return {to: struct[name] for name, to in pairs if struct.get(name) is not None}
+def _renamed(struct: Fields, volume: str, path: str, *, to: tuple[str, str]) -> Fields:
+    """Volume and path under other names, as far as they are there."""
+    out: Fields = {}
+    if (value := struct.get(volume)) is not None:
+        out[to[0]] = value
+    if (value := struct.get(path)) is not None:
+        out[to[1]] = value
+    return out
 
 
 def native_mount(entry: Fields) -> Fields:
     """The mount that a flat entry stands for."""
-    return _renamed(entry, (("name", "name"), ("mountPoint", "mountPath")))
+    return _renamed(entry, "name", "mountPoint", to=("name", "mountPath"))
 
 
 def flat_mount(mount: Fields) -> Fields:
     """The flat entry of a mount; options have no place in it."""
-    return _renamed(mount, (("name", "name"), ("mountPath", "mountPoint")))
+    return _renamed(mount, "name", "mountPath", to=("name", "mountPoint"))
 
 
 def cache_of(entries: list[Fields]) -> Fields | None:
     """The compilation cache that a flat list names: its first flagged entry."""
     for entry in entries:
         if flagged(entry):
-            return _renamed(entry, (("name", "pvcName"), ("mountPoint", "mountPath")))
+            return _renamed(entry, "name", "mountPoint", to=("pvcName", "mountPath"))
     return None
 
 
@@ -60,7 +66,7 @@ def flat_list(cache: Fields | None, mounts: list[Fields]) -> list[Fields]:
     out: list[Fields] = []
     seen: set[Place] = set()
     if cache is not None:
-        out.append({**_renamed(cache, (("pvcName", "name"), ("mountPath", "mountPoint"))), FLAG: True})
+        out.append({**_renamed(cache, "pvcName", "mountPath", to=("name", "mountPoint")), FLAG: True})
         seen.add(flat_place(out[0]))
     for mount in mounts:
         if (where := place(mount)) not in seen:
@@ -71,6 +77,8 @@ def flat_list(cache: Fields | None, mounts: list[Fields]) -> list[Fields]:
 
 def reproducible(entries: list[Fields]) -> bool:
     """Whether a flat list comes back as it is: at most one flag, on the first entry, and no place twice."""
+    if len(entries) < 2:
+        return True
     if any(flagged(entry) for entry in entries[1:]):
         return False
     return len({flat_place(entry) for entry in entries}) == len(entries)

@@ -102,7 +102,7 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     """Gives back the flat fields as they were written, group by group."""
     extra = fields(kept, "extraPodSpec")
     over = fields(extra, "mainContainer")
-    said = content(over)
+    said = content(over) if over else {}
     _restore_mounts(pieces, kept, said)
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
@@ -161,8 +161,8 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
 
 def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
     flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts")
-    if not flat and not over:
-        return
+    if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
+        return  # what was read is what was kept
     live = items(pieces.main, "volumeMounts") if pieces.main is not None else None
     entries = mounts.restored(items(pieces.flat, "volumeMounts"), flat, over, pieces.cache, live)
     if entries is None:

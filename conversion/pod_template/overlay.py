@@ -14,6 +14,9 @@ def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
     """Flat entries in order; each overlay entry replaces the last one of its name, or is appended."""
     if not over:
         return flat
+    if not flat:  # the same in short; without a name that occurs twice it is the overlay's own list
+        last = {text(entry.get("name")): entry for entry in over}
+        return over if len(last) == len(over) else list(last.values())
     out = list(flat)
     place = {text(entry.get("name")): index for index, entry in enumerate(out)}
     for entry in over:
@@ -52,8 +55,10 @@ def secret_source(secret: Any) -> list[Fields]:
 
 def plain_secret(sources: list[Fields]) -> str | None:
     """The name of the secret when the sources are exactly one plain reference to it."""
-    if len(sources) != 1 or set(sources[0]) != {"secretRef"} or type(sources[0]["secretRef"]) is not dict:
+    if len(sources) != 1 or len(sources[0]) != 1:
         return None
-    reference = sources[0]["secretRef"]
+    reference = sources[0].get("secretRef")
+    if type(reference) is not dict or len(reference) != 1:
+        return None
     name = reference.get("name")
-    return name if set(reference) == {"name"} and type(name) is str and name else None
+    return name if type(name) is str and name else None

@@ -25,9 +25,15 @@ COMMANDS: Final = {
     "version": "print versions as JSON",
 }
 
+WIDTH: Final = 120  # of help texts, in characters
+
 
 class _Parser(argparse.ArgumentParser):
     """Raises instead of ending the process, and answers an unknown flag with the nearest known one."""
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        # asked for with every flag; with a width it doesn't import what finds one out
+        return self.formatter_class(prog=self.prog, width=WIDTH)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from api.paths import MISSING, Path, lookup
 from policies.at import At, fault, not_evaluated
@@ -16,8 +15,6 @@ from policies.facts import UnknownFactError
 from policies.finding import Finding, Level
 from policies.review import CURRENT, UPDATE, Fields, Review
 from policies.rule import DCD, Rule
-
-_LOG: Final = logging.getLogger("policies")
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]
@@ -121,7 +118,9 @@ def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
     """The finding of a rule that could not answer: for want of a fact, or by a fault of ours."""
     if isinstance(error, UnknownFactError):
         return not_evaluated(rule, path, error.fact)
-    _LOG.error("rule %s raised", rule.name, exc_info=error)
+    import logging  # here, because a check that goes well starts without it
+
+    logging.getLogger("policies").error("rule %s raised", rule.name, exc_info=error)
     return fault(rule, path, error)
 
 

@@ -79,9 +79,11 @@ class Across:
         before, wanted = convert(self.kind, judged, self.author).object, apply(judged, edits)
         after = convert(self.kind, wanted, self.author).object
         lean = self._with_annotations_of(before, after)
-        said = convert(self.kind, lean, self.read).object
-        enough = all(said.get(part) == wanted.get(part) for part in ("spec", "status"))
-        return difference(before, lean if enough else after)
+        for enough in (_completed(before, lean), lean):
+            said = convert(self.kind, enough, self.read).object
+            if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
+                return difference(before, enough)
+        return difference(before, after)
 
     def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
         """`after` with the reserved annotations that `before` has."""
@@ -95,6 +97,13 @@ class Across:
             **after,
             "metadata": {**metadata, **({"annotations": annotations} if annotations or "annotations" in after["metadata"] else {})},
         }
+
+
+def _completed(before: Any, after: Any) -> Any:
+    """`after` with what only `before` has: an empty list that means nothing need not go because something beside it is set."""
+    if type(before) is not dict or type(after) is not dict:
+        return after
+    return {**before, **{key: _completed(before[key], value) if key in before else value for key, value in after.items()}}
 
 
 def difference(before: Any, after: Any, path: Path = ()) -> list[PatchOperation]:

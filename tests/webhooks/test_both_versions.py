@@ -131,6 +131,15 @@ def test_defaults_are_patched_into_the_authors_version() -> None:
     assert image["value"]["profilerImage"].endswith(":1.2.0")
 
 
+def test_what_stands_beside_a_default_stays_as_it_is() -> None:
+    """Empty values that the other version does not have are no part of the patch."""
+    meta = {"metadata": {"name": "r", "namespace": "llm"}}
+    spec = {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "", "tolerations": []}}
+    request = {"apiVersion": "nvidia.com/v1alpha1", "kind": REQUEST, **meta, "spec": spec}
+    [image] = patch(request, REQUEST, "v1alpha1")
+    assert (image["op"], image["path"]) == ("replace", "/spec/profilingConfig/profilerImage")
+
+
 def test_defaults_that_are_there_patch_nothing() -> None:
     obj = beta_graph({"name": "a", "replicas": 2})
     obj["metadata"]["annotations"] = {"nvidia.com/dynamo-operator-origin-version": "1.1.0"}

@@ -33,7 +33,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # asked for with every flag; with a width it doesn't import what finds one out
-        return self.formatter_class(prog=self.prog, width=WIDTH)
+        return argparse.HelpFormatter(prog=self.prog, width=WIDTH)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)

@@ -13,6 +13,8 @@ from conversion.lens.protocol import Context
 from conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conversion.kind import Kind, Legacy
     from conversion.lens.protocol import Fields
 
@@ -62,7 +64,7 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
 
 
 def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, saving: bool = True) -> tuple[Fields, Remainder]:
-    """Runs the lenses of spec and status; a part that is absent or no object stays as it is.
+    """Runs the lenses of spec and status; a part that is absent or no object stays as it is, unless its remainder alone says something.
 
     Without `saving` the remainder that is returned may be incomplete.
     """
@@ -71,10 +73,13 @@ def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: 
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),
     ):
-        if part in obj:
-            value = obj[part]
-            if type(value) is dict:
-                value = (struct.forward if rightward else struct.backward)(value, kept, save, context)
+        value: Any = obj.get(part)
+        run = struct.forward if rightward else struct.backward
+        if type(value) is dict:
+            out[part] = run(value, kept, save, context)
+        elif value is None and kept and (alone := _alone(run, kept, save, context)):
+            out[part] = alone
+        elif part in obj:
             out[part] = value
     if kind.complete is not None:
         kind.complete(obj, out, rightward)
@@ -86,18 +91,33 @@ def _said(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name:
     return _run(kind, obj, remembered, rightward, name, saving=False)[0]
 
 
+def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Fields, save: Fields, context: Context) -> Fields:
+    """What the remainder says of a part that isn't there; nothing where an empty part would say as much.
+
+    The Go operator trims a part away once its remainder holds all that it said.
+    """
+    below: Fields = {}
+    part = run({}, kept, below, context)
+    if not part or part == run({}, {}, {}, context):
+        return {}
+    save.update(below)
+    return part
+
+
 def _returning(saved: Remainder) -> Remainder:
     """What the way back will read of what is being written now."""
-    return Remainder(saved.spec, saved.status, [], bool(saved.spec) or saved.force)
+    return Remainder(saved.spec, saved.status, [], bool(saved.spec))
 
 
 def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str) -> Fields:
     """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups.
 
-    Nothing may change in what the parts say alone, nor in what they say with the remainder that is being written beside them.
+    Nothing may change in what the parts say alone, nor in what they say with the remainder that is being written beside them. Alone, a
+    part that is empty may as well be absent: that it was is remembered where its remainder says all that there is to say.
     """
     views = (Remainder(), _returning(saved))
     said = [_said(kind, parts, view, not rightward, name) for view in views]
+    empty = {part: value for part, value in parts.items() if value == {}}
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
     refused = set(decodes(parts))
@@ -108,10 +128,13 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
             return current
         trials[0] -= 1
         candidate: Fields = applied(current, entries)
+        forms = ({**candidate, **{part: value for part, value in empty.items() if candidate.get(part) is None}}, candidate)
         if (
             candidate.keys() <= set(PARTS)
             and refused.issuperset(decodes(candidate))
-            and all(identical(_said(kind, candidate, view, not rightward, name), one) for view, one in zip(views, said, strict=True))
+            and all(
+                identical(_said(kind, form, view, not rightward, name), one) for form, view, one in zip(forms, views, said, strict=True)
+            )
         ):
             return candidate
         if len(entries) == 1:

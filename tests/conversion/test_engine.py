@@ -57,6 +57,31 @@ def _kept(obj: Object) -> Any:
     return json.loads(obj["metadata"]["annotations"]["nvidia.com/test-spec"])["kept"]
 
 
+def _remembering(obj: Object, spec: Object) -> Object:
+    """The object with a remainder in the form of the Go operator."""
+    return {**obj, "metadata": {"name": "x", "annotations": {"nvidia.com/test-spec": json.dumps({"version": 1, "spec": spec})}}}
+
+
+@pytest.mark.parametrize("parts", [{}, {"spec": None}, {"spec": {}}, {"status": {}}])
+def test_a_part_comes_back_from_its_remainder_alone(parts: Object) -> None:
+    """The Go operator trims a part away whose remainder says it all; what is absent, null or empty stays so when it comes home."""
+    obj = _remembering(_right(**parts), {"leftish": 1})
+    there = _away(obj)
+    assert there["spec"] == {"leftish": 1}
+    assert said(_away(there)) == parts
+
+
+@pytest.mark.parametrize("remainder", [{}, {"leftish": None}, {"replicas": 3}, {"unknown": 1}])
+def test_no_part_is_made_of_a_remainder_that_says_nothing(remainder: Object) -> None:
+    assert said(_away(_remembering(_right(), remainder))) == {}
+
+
+def test_an_edit_of_what_a_remainder_alone_said_wins() -> None:
+    there = _away(_remembering(_right(), {"leftish": 1}))
+    assert said(_away({**there, "spec": {"replicas": 2}})) == {"spec": {"replicas": 2}}
+    assert said(_away({**there, "spec": {}})) == {"spec": {}}
+
+
 @pytest.mark.parametrize(
     "obj",
     [

@@ -37,6 +37,11 @@ OBJECTS: Final[list[Object]] = [
     _object(GRAPH, LEFT, annotations={"nvidia.com/dgd-spec": _EVIL}, spec={"services": {"a": {"replicas": 1}}}),
     _object(GRAPH, LEFT, spec={"services": {"a": None, "b": {"componentType": "prefill", "subComponentType": "custom"}, "c": {}}}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "z", "type": "decode"}, {"name": "B"}, {"name": "a", "experimental": {}}]}),
+    # what the Go operator wrote, its empty parts trimmed away: all that they said is in the remainder
+    _object(GRAPH, RIGHT, annotations={"nvidia.com/dgd-spec": '{"version":1,"spec":{"pvcs":[{"create":true,"name":"a","size":"0"}]}}'}),
+    _object(COMPONENT, RIGHT, annotations={"nvidia.com/dcd-status": '{"conditions":null,"podSelector":{"a":"b"}}'}, spec={}, status=None),
+    _object(COMPONENT, LEFT, annotations={"nvidia.com/dcd-spec": '{"name":"s","experimental":{}}'}),
+    _object(REQUEST, LEFT, annotations={"nvidia.com/dgdr-spec": '{"model":"","features":{"mocker":{}}}'}, status={}),
     _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {}}, status={"deployment": {"name": "main"}, "profilingResults": ""}),
     _object(REQUEST, LEFT, spec={"profilingConfig": {"profilerImage": "i", "resources": {}, "config": {"sla": {"ttft": 5}}}}),
     _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {"profilerImage": "i", "config": _BLOB}}),

@@ -162,7 +162,7 @@ def nothing_left_over(made: Trip) -> Iterator[str]:
 
 
 def shape_kept(made: Trip) -> Iterator[str]:
-    """Kind, name and metadata stay, the version is the desired one, metadata is there, and no part appears or vanishes."""
+    """Kind, name and metadata stay, the version is the desired one, metadata is there; no part vanishes, and none appears of nothing."""
     obj, converted = made.obj, made.converted
     if converted.get("apiVersion") != GROUP + other(version_of(obj)) or converted.get("kind") != obj["kind"]:
         yield f"{converted.get('apiVersion')} {converted.get('kind')}"
@@ -170,7 +170,8 @@ def shape_kept(made: Trip) -> Iterator[str]:
         yield "no metadata"
     elif found := different(made.bare["metadata"], live(obj)["metadata"]):
         yield f"metadata: {found}"
-    if converted.keys() - {"metadata"} - _told(obj) != obj.keys() - {"metadata"}:
+    told = _told(obj) | ({"spec", "status"} - obj.keys() if reserved(obj) else set())  # a remainder alone may make a part
+    if converted.keys() - {"metadata"} - told != obj.keys() - {"metadata"}:
         yield f"members {sorted(converted)} of {sorted(obj)}"
 
 
@@ -227,8 +228,10 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
 
     Pod templates apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit.
     """
-    at_home, without = home(edited, origin), home(live(edited), origin)
-    for path, *value in differences(_said_by_name(away(live(without))), _said_by_name(away(live(at_home)))):
+    at_home, without = live(home(edited, origin)), live(home(live(edited), origin))
+    # a part whose remainder says it all is empty or absent at home, as it was once
+    emptied = {part: value for part, value in said(without).items() if not value}
+    for path, *value in differences(_said_by_name(away(without)), _said_by_name(away({**emptied, **at_home}))):
         wrote = _at(_said_by_name(edited), path)
         if "podTemplate" not in path and not identical(wrote, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"

@@ -28,6 +28,8 @@ class Roles:
         said = _type_of(left)
         if said is not None:
             right["type"] = said
+        if not context.saving:
+            return
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
         if pair != _roles_of(said) and any(pair.values()):
             save.update(pair)
@@ -36,7 +38,7 @@ class Roles:
         """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
         live = right.get("type")
         said = _roles_of(live)
-        remembered = {name: kept[name] for name in self.left if kept.get(name) is not None}
+        remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
             whole = remembered if "componentType" in remembered else {**said, **remembered}
             if _type_of(whole) == live:

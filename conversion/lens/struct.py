@@ -79,9 +79,9 @@ def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
 
 def _woken(live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> dict[Lens, None]:
     """The lenses that have something to read, in order of appearance, each once."""
-    woken = {lens: None for name, value in source.items() if value is not None and (lens := live.get(name)) is not None}
+    woken = {live[name]: None for name, value in source.items() if value is not None and name in live}
     if kept:
         for name in kept:
-            if (lens := other.get(name)) is not None:
-                woken[lens] = None
+            if name in other:
+                woken[other[name]] = None
     return woken

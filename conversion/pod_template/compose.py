@@ -21,8 +21,18 @@ def compose(left: Fields, *, forced: bool = False, mains: bool = False) -> Field
 
     `mains` keeps further containers named `main`, which only an author of v1beta1 can have meant.
     """
+    pod, over = overlay(left)
+    return composed(left, pod, over, forced=forced, mains=mains)
+
+
+def overlay(left: Fields) -> tuple[Fields, Fields]:
+    """What `extraPodSpec` says of the pod, and of its main container."""
     extra = fields(left, "extraPodSpec")
-    pod, over = pod_content(extra), content(fields(extra, "mainContainer"))
+    return (pod_content(extra), content(fields(extra, "mainContainer"))) if extra else ({}, {})
+
+
+def composed(left: Fields, pod: Fields, over: Fields, *, forced: bool, mains: bool) -> Fields | None:
+    """The template of a component whose `overlay` is known already; see `compose`."""
     if not (forced or pod or over or _asked(left)):
         return None
     others = items(pod, "containers") if pod else []

@@ -62,14 +62,10 @@ def present(struct: Fields) -> Fields:
 
 def content(container: Fields) -> Fields:
     """What a container says beside its name; a container that says nothing is bare."""
-    out = {
-        name: value
-        for name, value in container.items()
-        if value is not None and (value or name in _CONTAINER_POINTERS) and name not in ("name", "resources")
-    }
-    resources = container.get("resources")
-    if type(resources) is dict and any(resources.values()):
-        out["resources"] = resources
+    out = {name: value for name, value in container.items() if value or (value is not None and name in _CONTAINER_POINTERS)}
+    out.pop("name", None)
+    if "resources" in out and (type(resources := out["resources"]) is not dict or not any(resources.values())):
+        del out["resources"]
     return out
 
 

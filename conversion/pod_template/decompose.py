@@ -32,8 +32,9 @@ class Pieces:
 
 def take_apart(right: Fields) -> Pieces:
     """Reads a component; values are shared with it."""
-    template = right.get("podTemplate")
-    spec = fields(template, "spec") if type(template) is dict else {}
+    present = type(right.get("podTemplate")) is dict
+    template = fields(right, "podTemplate")
+    spec = fields(template, "spec")
     containers = items(spec, "containers")
     found = named(containers, MAIN)
     rest = [container for container in containers if container is not found] if len(containers) > 1 or found is None else []
@@ -44,11 +45,11 @@ def take_apart(right: Fields) -> Pieces:
             del main["resources"]
     cache = right.get("compilationCache")
     pieces = Pieces(
-        type(template) is dict,
+        present,
         main,
         rest,
         {name: value for name, value in spec.items() if value is not None and name != "containers"},
-        fields(template, "metadata") if type(template) is dict else {},
+        fields(template, "metadata"),
         cache if type(cache) is dict else None,
     )
     _flatten(pieces)

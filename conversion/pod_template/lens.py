@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conversion.lens.protocol import Context, Fields, Row
 from conversion.pod_template import origins, paths
-from conversion.pod_template.compose import compose
+from conversion.pod_template.compose import composed, overlay
 from conversion.pod_template.content import MAIN, SIDECAR, fields, items, named, names
 from conversion.pod_template.decompose import put_together, take_apart, take_sidecar
 from conversion.pod_template.mounts import cache_of
@@ -43,7 +43,8 @@ class PodTemplate:
         known = type(kept.get("podTemplate")) is dict
         remembered = fields(kept, "podTemplate")
         mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
-        template = compose(left, forced=known, mains=mains)
+        pod, over = overlay(left)
+        template = composed(left, pod, over, forced=known, mains=mains)
         if known and template is not None:
             template = recall(template, remembered, left)
         if template is not None:
@@ -51,7 +52,7 @@ class PodTemplate:
         if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
             _recall_reference(right, template, remembered, reference)
         if context.saving:
-            origins.collect(left, save, travelled=context.travelled, mains=mains)
+            origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""

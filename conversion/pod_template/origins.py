@@ -23,8 +23,8 @@ _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations",
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
 
-def collect(left: Fields, save: Fields, *, travelled: bool, mains: bool) -> None:
-    """Saves what the template won't tell.
+def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled: bool, mains: bool) -> None:
+    """Saves what the template won't tell; `pod` and `over` are the overlay that it was composed with.
 
     `travelled`: the object was written as v1beta1 first, so halves are saved only where they matter; `mains`: the template keeps
     further containers named main.
@@ -44,18 +44,19 @@ def collect(left: Fields, save: Fields, *, travelled: bool, mains: bool) -> None
         save["frontendSidecar"] = sidecar
     extra = left.get("extraPodSpec")
     if type(extra) is dict:
-        _collect_extra(left, extra, save, eager=not travelled or len(save) > before or _says_more(left), mains=mains)
+        eager = not travelled or len(save) > before or _says_more(left)
+        if not pod and not over:
+            save["extraPodSpec"] = extra
+        _collect_overlay(left, pod, over, save, eager=eager, mains=mains)
 
 
-def _collect_extra(left: Fields, extra: Fields, save: Fields, *, eager: bool, mains: bool) -> None:
-    pod, main = pod_content(extra), extra.get("mainContainer")
-    main = main if type(main) is dict else None
-    said = content(main) if main is not None else {}
-    if not pod and not said:
-        save["extraPodSpec"] = extra
-    if main is not None and (eager or main.get("name") or any(name in said for name in _SPLIT)):
+def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool) -> None:
+    main = left["extraPodSpec"].get("mainContainer")
+    if type(main) is dict and (eager or main.get("name") or any(name in said for name in _SPLIT)):
         _collect_halves(left, main.get("name"), said, save)
     containers = items(pod, "containers")
+    if not containers:
+        return
     if (MAIN in names(containers) and not mains) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
         # names that the template gives a meaning of its own; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
@@ -107,7 +108,8 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
     main = pieces.main or {}  # where there is no container at all, a main that says nothing may as well be absent
-    _restore_containers(pieces, items(extra, "containers"))
+    if containers := items(extra, "containers"):
+        _restore_containers(pieces, containers)
     _restore_lists(pieces, main, kept, said)
     _restore_probes(pieces, main, kept, said)
     if pieces.over and over.get("name"):
@@ -124,8 +126,9 @@ def restore_empty(left: Fields, kept: Fields) -> None:
         left["extraPodSpec"] = extra
 
 
-def _set(struct: Fields, name: str, value: object, *, there: bool) -> None:
-    if there:
+def _set(struct: Fields, name: str, value: object) -> None:
+    """Sets a member, or takes it away for None."""
+    if value is not None:
         struct[name] = value
     else:
         struct.pop(name, None)
@@ -134,9 +137,10 @@ def _set(struct: Fields, name: str, value: object, *, there: bool) -> None:
 def _restore_lists(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     """Env, envFrom and resources: each pair as a whole."""
     flat, over = pieces.flat, pieces.over
-    if ("envs" in kept or "env" in said) and merged_env(items(kept, "envs"), items(said, "env")) == items(main, "env"):
-        _set(flat, "envs", kept.get("envs"), there=kept.get("envs") is not None)
-        _set(over, "env", said.get("env"), there="env" in said)
+    envs, env = kept.get("envs"), said.get("env")
+    if (envs is not None or env is not None) and merged_env(items(kept, "envs"), items(said, "env")) == items(main, "env"):
+        _set(flat, "envs", envs)
+        _set(over, "env", env)
     secret, sources = kept.get("envFromSecret"), items(main, "envFrom")
     if secret == "" or (secret and (items(said, "envFrom") or secret_source(secret)) == sources):
         flat["envFromSecret"] = secret
@@ -148,15 +152,15 @@ def _restore_lists(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> 
     if (amounts is not None or "resources" in said) and effective_resources(fields(kept, "resources"), fields(said, "resources")) == fields(
         main, "resources"
     ):
-        _set(flat, "resources", amounts, there=amounts is not None)
-        _set(over, "resources", said.get("resources"), there="resources" in said)
+        _set(flat, "resources", amounts)
+        _set(over, "resources", said.get("resources"))
 
 
 def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     for probe in PROBES:
         if (probe in kept or probe in said) and merged(kept.get(probe), said.get(probe)) == main.get(probe):
-            _set(pieces.flat, probe, kept.get(probe), there=kept.get(probe) is not None)
-            _set(pieces.over, probe, said.get(probe), there=probe in said)
+            _set(pieces.flat, probe, kept.get(probe))
+            _set(pieces.over, probe, said.get(probe))
 
 
 def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
@@ -167,12 +171,12 @@ def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
     entries = mounts.restored(items(pieces.flat, "volumeMounts"), flat, over, pieces.cache, live)
     if entries is None:
         return
-    _set(pieces.flat, "volumeMounts", entries, there=bool(entries))
+    _set(pieces.flat, "volumeMounts", entries or None)
     if over:
         pieces.over["volumeMounts"] = live
 
 
 def _restore_containers(pieces: Pieces, containers: list[Fields]) -> None:
     """Containers whose names the template reads otherwise come back while the others are what they were."""
-    if containers and [other for other in containers if other.get("name") != MAIN] == pieces.rest:
+    if [other for other in containers if other.get("name") != MAIN] == pieces.rest:
         pieces.rest = containers

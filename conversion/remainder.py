@@ -36,7 +36,6 @@ class Remainder:
     status: Fields = field(default_factory=dict)
     kept: list[Entry] = field(default_factory=list)
     travelled: bool = False  # a usable remainder of the spec was there
-    force: bool = False  # written even when it says nothing (the marking of 7.1)
     legacy: list[Had] = field(default_factory=list)
 
 
@@ -101,7 +100,7 @@ def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
 def write(kind: Kind, saved: Remainder) -> dict[str, str]:
     """The annotations that say what was saved; none when there is nothing to say."""
     out: dict[str, str] = {}
-    if saved.spec or saved.kept or saved.legacy or saved.force:
+    if saved.spec or saved.kept or saved.legacy:
         payload = {name: value for name, value in saved.spec.items() if not (name == "serviceName" and value is None)}
         envelope: Fields = {"version": 1, "spec": payload}
         if "serviceName" in saved.spec and saved.spec["serviceName"] is None:

@@ -106,10 +106,6 @@ def test_what_is_written_is_read_again() -> None:
     assert (found.spec, found.status, found.kept, damaged) == (saved.spec, saved.status, saved.kept, {})
 
 
-def test_a_forced_remainder_says_nothing_but_is_there() -> None:
-    assert write(KIND, Remainder(force=True)) == {SPEC: '{"spec":{},"version":1}'}
-
-
 def test_text_is_compact_sorted_and_exact() -> None:
     assert text_of({"b": 9007199254740993, "a": {"d": 1.0, "c": "ü<&>"}}) == '{"a":{"c":"ü<&>","d":1.0},"b":9007199254740993}'
     assert text_of({"a": 10**20}) == '{"a":100000000000000000000}'

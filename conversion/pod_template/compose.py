@@ -64,22 +64,33 @@ def _metadata(left: Fields) -> Fields:
 
 
 def _main(left: Fields, over: Fields) -> Fields:
-    """The main container: the flat fields with the overlay put over them; the overlay's own members hold content, as `content` has it."""
+    """The main container: the flat fields with the overlay put over them; the overlay's own members hold content, as `content` has it.
+
+    A list of nulls in the overlay has no entries to put over anything, and stays where nothing else is said.
+    """
     main: Fields = {"name": MAIN, **over}
     flat, secret = left.get("resources"), left.get("envFromSecret")
     if flat is not None or "resources" in over:
         amounts = effective_resources(flat if type(flat) is dict else {}, fields(over, "resources"))
         _put(main, "resources", amounts)
     if left.get("envs") is not None or "env" in over:
-        _put(main, "env", merged_env(items(left, "envs"), items(over, "env")))
+        _put(main, "env", _env(left, over))
     if secret is not None or "envFrom" in over:
-        _put(main, "envFrom", items(over, "envFrom") or secret_source(secret))
+        _put(main, "envFrom", items(over, "envFrom") or secret_source(secret) or over.get("envFrom"))
     if left.get("volumeMounts") is not None or "volumeMounts" in over:
-        _put(main, "volumeMounts", items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")])
+        mounts = items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")]
+        _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
         if left.get(name) is not None:
             main[name] = merged(left[name], over.get(name))
     return main
+
+
+def _env(left: Fields, over: Fields) -> object:
+    if entries := items(over, "env"):
+        return merged_env(items(left, "envs"), entries)
+    flat = left.get("envs")
+    return flat if flat and type(flat) is list else over.get("env")
 
 
 def _put(main: Fields, name: str, value: object) -> None:

@@ -44,9 +44,7 @@ def _without_main(containers: list[Fields], remembered: list[Fields], left: Fiel
     if main is None or named(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
-    cache = cache_place(cache_of(items(left, "volumeMounts")))
-    if all(place(mount) == cache for mount in items(said, "volumeMounts")):
-        said.pop("volumeMounts", None)
+    said.pop("volumeMounts", None)  # nothing but flagged entries, which alone make no template either
     return containers if said else [each for each in containers if each is not main]
 
 

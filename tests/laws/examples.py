@@ -27,6 +27,8 @@ GRAPH, COMPONENT, REQUEST = "GraphDeployment", "ComponentDeployment", "GraphDepl
 _EVIL: Final = '{"version":1,"spec":{},"kept":[[["spec"]],[[],3],[["metadata","name"],"evil"],[["kind"],"Evil"]]}'
 _TWO_MAINS: Final = {"containers": [{"name": "main"}, {"name": "main", "image": "second"}]}
 _STALENESS: Final = {"config": {"saturationDetector": {"metricsStalenessThreshold": "no duration"}}}
+_NULL_LISTS: Final = {"containers": [{"name": "main", "env": [None, {"name": "A"}], "envFrom": [None], "volumeMounts": [None]}]}
+_TWO_CACHES: Final = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"useAsCompilationCache": True}]
 _BLOB: Final = {"sla": {"isl": 100.9, "osl": 3000000000, "extra": 9007199254740993}, "planner": {"z": [None, 1.0, True]}}
 
 OBJECTS: Final[list[Object]] = [
@@ -34,6 +36,8 @@ OBJECTS: Final[list[Object]] = [
     _object(COMPONENT, LEFT, annotations=None, spec={"annotations": {}, "checkpoint": {"enabled": False}, "eppConfig": _STALENESS}),
     _object(COMPONENT, RIGHT, spec={"podTemplate": {"metadata": {}, "spec": _TWO_MAINS}, "eppConfig": {}}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _TWO_MAINS}, "compilationCache": {"pvcName": "c"}}]}),
+    _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _NULL_LISTS}}]}),
+    _object(GRAPH, LEFT, spec={"services": {"a": {"envs": [None], "extraPodSpec": {"mainContainer": {"envFrom": [None]}}}}}),
     _object(GRAPH, LEFT, annotations={"nvidia.com/dgd-spec": _EVIL}, spec={"services": {"a": {"replicas": 1}}}),
     _object(GRAPH, LEFT, spec={"services": {"a": None, "b": {"componentType": "prefill", "subComponentType": "custom"}, "c": {}}}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "z", "type": "decode"}, {"name": "B"}, {"name": "a", "experimental": {}}]}),
@@ -51,6 +55,8 @@ OBJECTS: Final[list[Object]] = [
 ]
 _NAMED: Final = _object(REQUEST, RIGHT, status={"dgdName": "e"})
 _TWICE: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"sharedMemory": {"disabled": True, "size": "1Gi"}}}})
+_CACHED: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"volumeMounts": _TWO_CACHES}}})
+_CACHE: Final = {"pvcName": "c", "mountPath": "/c"}
 _NULLS: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"replicas": None, "labels": {}, "envs": []}}})
 _NULL_NAME: Final = _object(COMPONENT, RIGHT, spec={"name": "s", "frontendSidecar": None, "podTemplate": {"spec": {"containers": None}}})
 
@@ -58,6 +64,7 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
     (_NAMED, _edited(_NAMED, status={"deployment": {"name": "e"}}, spec={"backend": "auto"})),
     (_TWICE, _edited(_TWICE, spec={"components": [{"name": "a"}]})),
+    (_CACHED, _edited(_CACHED, spec={"components": [{"name": "a", "compilationCache": _CACHE, "podTemplate": {"spec": {}}}]})),
     (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

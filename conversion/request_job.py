@@ -35,7 +35,7 @@ def to_job(config: Fields, kept: Any) -> Fields | None:
 
 def _with_resources(containers: Any, resources: Fields) -> list[Any]:
     if type(containers) is list and containers and type(containers[0]) is dict:
-        return [{**containers[0], "resources": resources}, *containers[1:]] if resources else containers
+        return [{**containers[0], "resources": resources}, *containers[1:]]
     return [{"name": "", "resources": resources}]
 
 
@@ -45,7 +45,7 @@ def from_job(job: Any, config: Fields) -> None:
     containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
     if type(containers) is list and containers and type(containers[0]) is dict:
         resources = containers[0].get("resources")
-        if resources and type(resources) is dict:
+        if type(resources) is dict:
             config["resources"] = resources
         elif _lone_and_bare(containers):
             config["resources"] = {}  # a container that says nothing stands for resources that say nothing

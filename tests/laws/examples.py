@@ -26,6 +26,7 @@ def _edited(obj: Object, **parts: Any) -> Object:
 GRAPH, COMPONENT, REQUEST = "GraphDeployment", "ComponentDeployment", "GraphDeploymentRequest"
 _EVIL: Final = '{"version":1,"spec":{},"kept":[[["spec"]],[[],3],[["metadata","name"],"evil"],[["kind"],"Evil"]]}'
 _TWO_MAINS: Final = {"containers": [{"name": "main"}, {"name": "main", "image": "second"}]}
+_PROFILER: Final = '{"overrides":{"profilingJob":{"backoffLimit":2,"template":{"spec":{"containers":[{"name":"profiler"}]}}}}}'
 _STALENESS: Final = {"config": {"saturationDetector": {"metricsStalenessThreshold": "no duration"}}}
 _NULL_LISTS: Final = {"containers": [{"name": "main", "env": [None, {"name": "A"}], "envFrom": [None], "volumeMounts": [None]}]}
 _TWO_CACHES: Final = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"useAsCompilationCache": True}]
@@ -46,6 +47,7 @@ OBJECTS: Final[list[Object]] = [
     _object(COMPONENT, RIGHT, annotations={"nvidia.com/dcd-status": '{"conditions":null,"podSelector":{"a":"b"}}'}, spec={}, status=None),
     _object(COMPONENT, LEFT, annotations={"nvidia.com/dcd-spec": '{"name":"s","experimental":{}}'}),
     _object(REQUEST, LEFT, annotations={"nvidia.com/dgdr-spec": '{"model":"","features":{"mocker":{}}}'}, status={}),
+    _object(REQUEST, LEFT, annotations={"nvidia.com/dgdr-spec": _PROFILER}, spec={"model": "m", "profilingConfig": {"resources": {}}}),
     _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {}}, status={"deployment": {"name": "main"}, "profilingResults": ""}),
     _object(REQUEST, LEFT, spec={"profilingConfig": {"profilerImage": "i", "resources": {}, "config": {"sla": {"ttft": 5}}}}),
     _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {"profilerImage": "i", "config": _BLOB}}),
@@ -55,6 +57,8 @@ OBJECTS: Final[list[Object]] = [
 ]
 _NAMED: Final = _object(REQUEST, RIGHT, status={"dgdName": "e"})
 _TWICE: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"sharedMemory": {"disabled": True, "size": "1Gi"}}}})
+_JOB: Final = {"template": {"spec": {"containers": [{"name": "profiler", "resources": {"limits": {"cpu": "1"}}}]}}}
+_PROFILED: Final = _object(REQUEST, RIGHT, spec={"model": "m", "overrides": {"profilingJob": _JOB}})
 _CACHED: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"volumeMounts": _TWO_CACHES}}})
 _CACHE: Final = {"pvcName": "c", "mountPath": "/c"}
 _NULLS: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"replicas": None, "labels": {}, "envs": []}}})
@@ -64,6 +68,7 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
     (_NAMED, _edited(_NAMED, status={"deployment": {"name": "e"}}, spec={"backend": "auto"})),
     (_TWICE, _edited(_TWICE, spec={"components": [{"name": "a"}]})),
+    (_PROFILED, _edited(_PROFILED, spec={"model": "m", "profilingConfig": {"resources": {}, "profilerImage": "j"}})),
     (_CACHED, _edited(_CACHED, spec={"components": [{"name": "a", "compilationCache": _CACHE, "podTemplate": {"spec": {}}}]})),
     (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),

@@ -37,7 +37,7 @@ cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m cluster
 
 bench: $(READY) ## speed and memory as ratios to a bare server, in one run
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench --write
 
 lint: $(READY) ## ruff
 	$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from conversion.pod_template import resources
 from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, pod_content
@@ -74,7 +74,7 @@ def _main(left: Fields, over: Fields) -> Fields:
         amounts = effective_resources(flat if type(flat) is dict else {}, fields(over, "resources"))
         _put(main, "resources", amounts)
     if left.get("envs") is not None or "env" in over:
-        _put(main, "env", _env(left, over))
+        _put(main, "env", effective_env(left, over))
     if secret is not None or "envFrom" in over:
         _put(main, "envFrom", items(over, "envFrom") or secret_source(secret) or over.get("envFrom"))
     if left.get("volumeMounts") is not None or "volumeMounts" in over:
@@ -86,18 +86,19 @@ def _main(left: Fields, over: Fields) -> Fields:
     return main
 
 
-def _env(left: Fields, over: Fields) -> object:
-    if entries := items(over, "env"):
-        return merged_env(items(left, "envs"), entries)
-    flat = left.get("envs")
-    return flat if flat and type(flat) is list else over.get("env")
-
-
 def _put(main: Fields, name: str, value: object) -> None:
     if value:
         main[name] = value
     else:
         main.pop(name, None)
+
+
+def effective_env(flat: Fields, over: Fields) -> Any:
+    """Main's env as the flat one and that of the overlay give it."""
+    if entries := items(over, "env"):
+        return merged_env(items(flat, "envs"), entries)
+    envs = flat.get("envs")
+    return envs if envs and type(envs) is list else over.get("env")
 
 
 def effective_resources(flat: Fields, over: Fields) -> Fields:

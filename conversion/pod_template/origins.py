@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from conversion.pod_template import mounts, resources
-from conversion.pod_template.compose import PROBES, effective_resources
+from conversion.pod_template.compose import PROBES, effective_env, effective_resources
 from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, names, pod_content
-from conversion.pod_template.overlay import merged, merged_env, plain_secret, secret_source
+from conversion.pod_template.overlay import merged, plain_secret, secret_source
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
@@ -138,7 +138,7 @@ def _restore_lists(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> 
     """Env, envFrom and resources: each pair as a whole."""
     flat, over = pieces.flat, pieces.over
     envs, env = kept.get("envs"), said.get("env")
-    if (envs is not None or env is not None) and merged_env(items(kept, "envs"), items(said, "env")) == items(main, "env"):
+    if (envs is not None or env is not None) and (effective_env(kept, said) or []) == (main.get("env") or []):
         _set(flat, "envs", envs)
         _set(over, "env", env)
     secret, sources = kept.get("envFromSecret"), items(main, "envFrom")

@@ -21,9 +21,12 @@ def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
     remembered = items(fields(kept, "spec"), "containers")
     containers = items(fields(template, "spec"), "containers")
     containers = _without_main(containers, remembered, left)
-    if type(sidecar := left.get("frontendSidecar")) is dict:
+    # a container of that name in the overlay is live as it is
+    generated = type(left.get("frontendSidecar")) is dict and named(items(fields(left, "extraPodSpec"), "containers"), SIDECAR) is None
+    if generated:
+        sidecar = left["frontendSidecar"]
         containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
-    containers = _ordered(containers, remembered, flat_sidecar=type(sidecar) is dict)
+    containers = _ordered(containers, remembered, flat_sidecar=generated)
     containers = [_mounted(each, remembered, left) if each.get("name") == MAIN else each for each in containers]
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
     if containers:

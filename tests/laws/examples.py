@@ -61,6 +61,9 @@ _JOB: Final = {"template": {"spec": {"containers": [{"name": "profiler", "resour
 _PROFILED: Final = _object(REQUEST, RIGHT, spec={"model": "m", "overrides": {"profilingJob": _JOB}})
 _CACHED: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"volumeMounts": _TWO_CACHES}}})
 _CACHE: Final = {"pvcName": "c", "mountPath": "/c"}
+_NULL_ENV: Final = _object(COMPONENT, LEFT, spec={"envs": [None], "extraPodSpec": {"mainContainer": {}}})
+_SIDECARS: Final = {"containers": [{"name": "sidecar-frontend"}, {"name": "sidecar-frontend", "restartPolicy": "Always"}]}
+_TWO_SIDECARS: Final = _object(COMPONENT, RIGHT, spec={"podTemplate": {"spec": _SIDECARS}})
 _NULLS: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"replicas": None, "labels": {}, "envs": []}}})
 _NULL_NAME: Final = _object(COMPONENT, RIGHT, spec={"name": "s", "frontendSidecar": None, "podTemplate": {"spec": {"containers": None}}})
 
@@ -70,6 +73,8 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_TWICE, _edited(_TWICE, spec={"components": [{"name": "a"}]})),
     (_PROFILED, _edited(_PROFILED, spec={"model": "m", "profilingConfig": {"resources": {}, "profilerImage": "j"}})),
     (_CACHED, _edited(_CACHED, spec={"components": [{"name": "a", "compilationCache": _CACHE, "podTemplate": {"spec": {}}}]})),
+    (_NULL_ENV, _edited(_NULL_ENV, spec={"podTemplate": {}})),
+    (_TWO_SIDECARS, _edited(_TWO_SIDECARS, spec={"extraPodSpec": {"containers": [{"name": "sidecar-frontend"}]}, "frontendSidecar": {}})),
     (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

@@ -229,10 +229,10 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
     Pod templates apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit.
     """
     at_home, without = live(home(edited, origin)), live(home(live(edited), origin))
-    # a part whose remainder says it all is empty or absent at home, as it was once
-    emptied = {part: value for part, value in said(without).items() if not value}
-    for path, *value in differences(_said_by_name(away(without)), _said_by_name(away({**emptied, **at_home}))):
+    for path, *value in differences(_said_by_name(away(without)), _said_by_name(away(at_home))):
         wrote = _at(_said_by_name(edited), path)
+        if path[0] not in at_home:  # its remainder alone says it all
+            continue
         if "podTemplate" not in path and not identical(wrote, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
 

@@ -96,6 +96,10 @@ def _forget_a_role(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(conversion.component, "_PHASES", ("decode",))
 
 
+def _forget_the_other_role(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(conversion.component, "_PHASES", ("prefill",))
+
+
 def _drop_options_of_mounts(patch: pytest.MonkeyPatch) -> None:
     honest = compose._main
 
@@ -134,6 +138,7 @@ MUTANTS: list[Callable[[pytest.MonkeyPatch], None]] = [
     _drop_kept_entries,
     _leave_the_annotation,
     _forget_a_role,
+    _forget_the_other_role,
     _drop_options_of_mounts,
     _read_integers_as_floats,
     _drop_damaged_text,
@@ -151,5 +156,5 @@ def test_nothing_is_noticed_without_a_mutant() -> None:
     assert _noticed() == ""
 
 
-def test_there_are_ten() -> None:
-    assert len(set(MUTANTS)) == 10
+def test_there_are_eleven() -> None:
+    assert len(set(MUTANTS)) == 11

@@ -226,14 +226,16 @@ def edits_survive(origin: Object, edited: Object) -> Iterator[str]:
 def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
     """Where a stale remainder makes a difference to what an edited object says at home, it makes it say what the author wrote.
 
-    Pod templates apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit.
+    Containers apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit; and a flat sidecar is one more
+    container where its remainder is dropped.
     """
     at_home, without = live(home(edited, origin)), live(home(live(edited), origin))
     for path, *value in differences(_said_by_name(away(without)), _said_by_name(away(at_home))):
         wrote = _at(_said_by_name(edited), path)
         if path[0] not in at_home:  # its remainder alone says it all
             continue
-        if "podTemplate" not in path and not identical(wrote, value) and not (_says_nothing(wrote) and _says_nothing(value)):
+        of_pod = "podTemplate" in path or {"extraPodSpec", "containers"} <= set(path)
+        if not of_pod and not identical(wrote, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
 
 

@@ -165,4 +165,6 @@ def _printed(value: object) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    # one write for line and newline: the log's own thread writes to the same place, and must not get in between
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

@@ -35,7 +35,7 @@ def write_bytes(data: bytes) -> None:
 
 
 def say(text: str) -> None:
-    """Writes a line to stderr."""
+    """Writes a line to stderr, in one piece: a log with a thread of its own may write there too, and must not get in between."""
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.exits import UsageError
+from cli.output import say
 
 if TYPE_CHECKING:
     import argparse
@@ -67,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
     directory, authority = _certificates(args, listen.host)
     listen, sockets = _bind("--listen", listen, args.workers)
     plain = _plain(probes, metrics)
-    _say(f"ca {authority}" if authority else f"certificates {directory}")
+    say(f"ca {authority}" if authority else f"certificates {directory}")
 
     def ready() -> None:
-        _say(f"ready https://{listen}")
+        say(f"ready https://{listen}")
 
     plan = _plan(args, facts, directory)
     if args.workers == 1:
@@ -93,13 +93,13 @@ def _facts(args: argparse.Namespace) -> Facts:
     from policies.facts import facts_from
 
     if not args.no_cluster:
-        _say("facts come from the file alone: watching a cluster for them is not implemented yet")
+        say("facts come from the file alone: watching a cluster for them is not implemented yet")
     if args.facts is None and args.self_signed:
-        _say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
+        say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
         return facts_from(DEFAULT_FACTS)
     facts = load_facts(args.facts, [])
     for line in consequences(facts, args.profile):
-        _say(line)
+        say(line)
     return facts
 
 
@@ -150,21 +150,15 @@ def _plain(probes: Address, metrics: Address) -> Plain:
     from webhooks.process import Plain
 
     bound, [probe_socket] = _bind("--probe-listen", probes)
-    _say(f"probes http://{bound}")
+    say(f"probes http://{bound}")
     if metrics == probes and metrics.port:
-        _say(f"metrics http://{bound}")
+        say(f"metrics http://{bound}")
         return Plain(probe_socket, probe_socket)
     bound, [metrics_socket] = _bind("--metrics-listen", metrics)
-    _say(f"metrics http://{bound}")
+    say(f"metrics http://{bound}")
     return Plain(probe_socket, metrics_socket)
 
 
 def _printed(value: object) -> str:
     words = {True: "true", False: "false"}
     return words[value] if isinstance(value, bool) else str(value) if value else "none"
-
-
-def _say(line: str) -> None:
-    # one write for line and newline: the log's own thread writes to the same place, and must not get in between
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()

@@ -91,6 +91,8 @@ class State:
 
 
 def _save_left(state: Any, deployment: Any, save: Fields) -> None:
+    if type(state) is not str:  # no schema admits it, and no typed reader would take the remainder
+        state = ""
     homeless = bool(state) and state not in _PHASES
     said = fields(deployment)
     if homeless:

@@ -76,7 +76,7 @@ def _main(left: Fields, over: Fields) -> Fields:
     if left.get("envs") is not None or "env" in over:
         _put(main, "env", effective_env(left, over))
     if secret is not None or "envFrom" in over:
-        _put(main, "envFrom", items(over, "envFrom") or secret_source(secret) or over.get("envFrom"))
+        _put(main, "envFrom", over["envFrom"] if items(over, "envFrom") else secret_source(secret) or over.get("envFrom"))
     if left.get("volumeMounts") is not None or "volumeMounts" in over:
         mounts = items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")]
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
@@ -96,7 +96,8 @@ def _put(main: Fields, name: str, value: object) -> None:
 def effective_env(flat: Fields, over: Fields) -> Any:
     """Main's env as the flat one and that of the overlay give it."""
     if entries := items(over, "env"):
-        return merged_env(items(flat, "envs"), entries)
+        merge = merged_env(items(flat, "envs"), entries)
+        return over["env"] if merge is entries else merge  # with its nulls
     envs = flat.get("envs")
     return envs if envs and type(envs) is list else over.get("env")
 

@@ -282,3 +282,11 @@ def test_converted_objects_share_values_and_leave_their_input_alone() -> None:
     there = to(RIGHT, obj)
     assert there["spec"]["features"]["planner"] is lookup(obj, ("spec", "profilingConfig", "config", "planner"))
     assert repr(obj) == before
+
+
+@pytest.mark.parametrize("state", [{"a": 1}, ["Ready"], 3, True])
+def test_a_state_that_is_no_text_stops_no_conversion(state: Any) -> None:
+    """No schema admits it, and no typed reader would take it: it counts as pending, and what stands beside it comes home."""
+    obj = {**request(LEFT, "{}"), "status": {"state": state, "deployment": {"name": "d", "created": True}}}
+    assert to(RIGHT, obj)["status"]["phase"] == "Pending"
+    assert to(LEFT, to(RIGHT, obj))["status"]["deployment"]["name"] == "d"

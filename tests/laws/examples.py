@@ -64,6 +64,8 @@ _CACHE: Final = {"pvcName": "c", "mountPath": "/c"}
 _NULL_ENV: Final = _object(COMPONENT, LEFT, spec={"envs": [None], "extraPodSpec": {"mainContainer": {}}})
 _SIDECARS: Final = {"containers": [{"name": "sidecar-frontend"}, {"name": "sidecar-frontend", "restartPolicy": "Always"}]}
 _TWO_SIDECARS: Final = _object(COMPONENT, RIGHT, spec={"podTemplate": {"spec": _SIDECARS}})
+_SOURCES: Final = {"containers": [{"name": "s", "env": []}, {"name": "main", "envFrom": [{}, None]}]}
+_SPLIT_ENV: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"envs": [{"name": "main"}, {"name": None}]}}})
 _NULLS: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"replicas": None, "labels": {}, "envs": []}}})
 _NULL_NAME: Final = _object(COMPONENT, RIGHT, spec={"name": "s", "frontendSidecar": None, "podTemplate": {"spec": {"containers": None}}})
 
@@ -75,6 +77,7 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_CACHED, _edited(_CACHED, spec={"components": [{"name": "a", "compilationCache": _CACHE, "podTemplate": {"spec": {}}}]})),
     (_NULL_ENV, _edited(_NULL_ENV, spec={"podTemplate": {}})),
     (_TWO_SIDECARS, _edited(_TWO_SIDECARS, spec={"extraPodSpec": {"containers": [{"name": "sidecar-frontend"}]}, "frontendSidecar": {}})),
+    (_SPLIT_ENV, _edited(_SPLIT_ENV, spec={"components": [{"name": "a", "podTemplate": {"spec": _SOURCES}}]})),
     (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

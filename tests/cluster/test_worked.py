@@ -206,10 +206,13 @@ def test_e13_the_spec_is_locked_in_the_older_version_too(plane: ControlPlane, pr
 
 
 def test_e16_a_null_service_of_an_annotation_is_no_fault(plane: ControlPlane, judged: str) -> None:
-    """Q-04: 500 in 1.2."""
-    kept = json.dumps({"services": {"a": None, "b": None}})
-    reply = _create(plane, _components(judged, {"name": "a"}, annotations={"nvidia.com/dgd-spec": kept}))
+    """Q-04: 500 in 1.2. What is kept for a component that is there has nothing to add; what has no component is named."""
+    kept = {name: {"nvidia.com/dgd-spec": json.dumps({"services": {name: None}})} for name in ("a", "b")}
+    reply = _create(plane, _components(judged, {"name": "a"}, annotations=kept["b"]))
     _by_rule(reply, "service-null")
+    assert any("[b]" in field for field in _fields(reply)), reply.body
+    stored = _stored(plane, _components(judged, {"name": "a"}, annotations=kept["a"]))
+    assert stored["spec"]["components"] == [{"name": "a", "replicas": 1}]
 
 
 @pytest.mark.parametrize(
@@ -235,6 +238,8 @@ def test_e20_failover_needs_the_discovery_mode(plane: ControlPlane, judged: str)
     reply = _create(plane, _components(judged, _worker({"gpuMemoryService": {}, "failover": {}})))
     _by_rule(reply, "failover-intrapod-discovery-mode")
     assert _fields(reply) == {f"metadata.annotations[{DISCOVERY}]"}
+    assert "services" not in reply.body["message"]
+    assert "intraPod" not in reply.body["message"]
 
 
 _EPP: Final[Node] = {"type": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}
@@ -320,6 +325,7 @@ def test_e38_a_renamed_component_is_refused_in_the_words_of_the_newer_version(pl
     reply = _patch(plane, stored, {"spec": {"components": [{"name": "b"}]}})
     _by_rule(reply, "dgd-service-set-immutable")
     assert _fields(reply) == {"spec.components"}
+    assert "spec.services" not in reply.body["message"]
 
 
 def test_e38_a_backend_that_is_set_later_is_refused_with_a_warning(plane: ControlPlane, judged: str) -> None:

@@ -52,6 +52,8 @@ CHANGED: Final[Mapping[str, str]] = MappingProxyType(
         "Q-42": "Engine difference `minimal-patch`: a pod template without containers is left without.",
         "Q-43": "Engine difference `minimal-patch`: an omitted plugin weight is left out.",
         "Q-44": "Engine difference `minimal-patch`: a v1alpha1 mode in a v1beta1 object reaches the schema as it was written.",
+        "Q-45": "Engine difference `minimal-patch`: a name that is still to be generated is left absent, which the schema admits; "
+        "only an explicit empty name is refused.",
         "Q-46": "Engine difference `minimal-patch`: quantities stay as written, so an integer size is refused on creation as well.",
         "Q-47": "Wrong types are answered 400 with the field, in both versions. "
         "Two components of one name are refused with the field of the second, not answered with a fault.",
@@ -76,7 +78,6 @@ KEPT: Final[Mapping[str, str]] = MappingProxyType(
         "Q-28": "One planner may serve several namespaces; who may create its account or act as it is for RBAC to decide.",
         "Q-31": "What only v1alpha1 can say lies in annotations, and the operator works from the spec alone; metadata stays editable.",
         "Q-36": "Starting or cancelling a restart is what must wait for the rollout; the strategy counts only from the next start on.",
-        "Q-45": "With generateName there is no name to copy yet, and the schema wants one: the author has to give it.",
         "Q-49": "It is the published meaning of the field in each version; conversion translates between the two.",
         "Q-52": "What such an annotation brings in is judged like anything else, so it gives nobody more than v1alpha1 does.",
         "G-03": "The rules read v1alpha1, which has no such reference; reconciliation reports it.",

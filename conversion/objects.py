@@ -3,10 +3,11 @@ the command line call this; how members correspond is the business of the engine
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from api.decode import decoder
 from api.kinds import BY_NAME, GROUP
+from api.wording import article
 from conversion.engine import Converted, convert
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
@@ -38,7 +39,7 @@ def convert_object(obj: object, wanted: Target) -> Converted:
     Raises: ConversionError naming the field and what is wrong with it; anything else is a bug of ours.
     """
     if type(obj) is not dict:
-        raise ConversionError((), f"must be an object, got {_article(obj)}")
+        raise ConversionError((), f"must be an object, got {article(obj)}")
     name, version = _identity(obj, wanted)
     _require_objects(obj)
     if version == wanted.version:
@@ -86,10 +87,10 @@ def _require_objects(obj: Fields) -> None:
     if metadata is None:
         return
     if type(metadata) is not dict:
-        raise ConversionError(("metadata",), f"must be an object, got {_article(metadata)}")
+        raise ConversionError(("metadata",), f"must be an object, got {article(metadata)}")
     annotations = metadata.get("annotations")
     if annotations is not None and type(annotations) is not dict:
-        raise ConversionError(("metadata", "annotations"), f"must be an object, got {_article(annotations)}")
+        raise ConversionError(("metadata", "annotations"), f"must be an object, got {article(annotations)}")
 
 
 def _require_types(obj: Fields, name: str, version: str) -> None:
@@ -98,8 +99,3 @@ def _require_types(obj: Fields, name: str, version: str) -> None:
     if errors:
         path: Path = errors[0].path
         raise ConversionError(path, errors[0].message) from None
-
-
-def _article(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
-    return names.get(type(value), "nothing")

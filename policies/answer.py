@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from api.paths import Path, render
+from api.wording import shortened
 from policies.finding import Finding, Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
@@ -24,7 +25,7 @@ Translation: TypeAlias = Mapping[Path, str]
 
 def sentence(finding: Finding, translate: Translation | None = None) -> str:
     """One finding as one line: path, what must be, what was seen, and the rule's name in brackets."""
-    path = _short(_field(finding, translate), _PATH_LENGTH)
+    path = shortened(_field(finding, translate), _PATH_LENGTH)
     text = _text(finding, MESSAGE_LENGTH - len(path) - 2)
     return f"{path}: {text}" if path else text
 
@@ -45,7 +46,7 @@ def warnings(findings: Iterable[Finding], translate: Translation | None = None) 
 def _warning(finding: Finding, translate: Translation | None) -> str:
     """One warning; where it is too long, the rule's name is the first to go."""
     whole = sentence(finding, translate)
-    return whole if len(whole) <= WARNING_LENGTH else _short(whole.removesuffix(f" [{finding.rule.name}]"), WARNING_LENGTH)
+    return whole if len(whole) <= WARNING_LENGTH else shortened(whole.removesuffix(f" [{finding.rule.name}]"), WARNING_LENGTH)
 
 
 def status(kind: str, group: str, name: str, findings: list[Finding], translate: Translation | None = None) -> dict[str, Any]:
@@ -56,13 +57,18 @@ def status(kind: str, group: str, name: str, findings: list[Finding], translate:
     lines = [sentence(finding, translate) for finding in shown]
     if len(refusing) > CAUSES:
         lines.append(f"and {len(refusing) - CAUSES} more")
-    what = f'{kind}.{group} "{_short(name, 253)}"'
+    what = f'{kind}.{group} "{shortened(name, 253)}"'
     return {
         "status": "Failure",
         "code": 500 if faults else 422,
         "reason": "InternalError" if faults else "Invalid",
         "message": f"{what} is invalid: " + "; ".join(lines) if not faults else f"{what} could not be judged: " + "; ".join(lines),
-        "details": {"name": _short(name, 253), "group": group, "kind": kind, "causes": [_cause(finding, translate) for finding in shown]},
+        "details": {
+            "name": shortened(name, 253),
+            "group": group,
+            "kind": kind,
+            "causes": [_cause(finding, translate) for finding in shown],
+        },
     }
 
 
@@ -70,7 +76,7 @@ def _cause(finding: Finding, translate: Translation | None) -> dict[str, str]:
     return {
         "reason": finding.cause.value,
         "message": _text(finding, MESSAGE_LENGTH),
-        "field": _short(_field(finding, translate), 1_000),
+        "field": shortened(_field(finding, translate), 1_000),
     }
 
 
@@ -81,8 +87,4 @@ def _field(finding: Finding, translate: Translation | None) -> str:
 def _text(finding: Finding, limit: int) -> str:
     """The sentence without its path; the rule's name in brackets is never cut off."""
     name = f" [{finding.rule.name}]"
-    return _short(finding.text, limit - len(name)) + name
-
-
-def _short(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    return shortened(finding.text, limit - len(name)) + name

@@ -5,9 +5,10 @@ Used by the server and by `check`; what is right or wrong, the policies say, and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from api.paths import MISSING, Key, lookup, render
+from conversion.difference import differences
 from conversion.engine import convert
 from conversion.kinds import KINDS
 from conversion.remainder import keys
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from policies.edit import Edit, PatchOperation
     from policies.finding import Finding
     from policies.review import Fields
-
-_GONE: Final = object()
 
 
 class Across:
@@ -106,26 +105,14 @@ def _completed(before: Any, after: Any) -> Any:
     return {**before, **{key: _completed(before[key], value) if key in before else value for key, value in after.items()}}
 
 
-def difference(before: Any, after: Any, path: Path = ()) -> list[PatchOperation]:
+def difference(before: Any, after: Any) -> list[PatchOperation]:
     """The RFC 6902 operations that make one value of another; maps and lists of equal length are compared entry by entry."""
-    if type(before) is dict and type(after) is dict:
-        return _of_entries(before, after, path)
-    if type(before) is list and type(after) is list and len(before) == len(after):
-        return [step for index, pair in enumerate(zip(before, after, strict=True)) for step in difference(*pair, (*path, index))]
-    if before == after and type(before) is type(after):
-        return []
+    return [_operation(before, path, value) for path, *value in differences(before, after)]
+
+
+def _operation(before: Any, path: list[Any], value: list[Any]) -> PatchOperation:
+    if not value:
+        return {"op": "remove", "path": pointer(tuple(path))}
     # adding to where null stands replaces it, and says better what happens
-    return [{"op": "add" if before is None else "replace", "path": pointer(path), "value": after}]
-
-
-def _of_entries(before: Fields, after: Fields, path: Path) -> list[PatchOperation]:
-    found: list[PatchOperation] = []
-    for key in [*before, *(key for key in after if key not in before)]:
-        old, new, here = before.get(key, _GONE), after.get(key, _GONE), (*path, key)
-        if new is _GONE:
-            found.append({"op": "remove", "path": pointer(here)})
-        elif old is _GONE:
-            found.append({"op": "add", "path": pointer(here), "value": new})
-        elif old is not new:
-            found += difference(old, new, here)
-    return found
+    absent = lookup(before, tuple(path)) in (MISSING, None)
+    return {"op": "add" if absent else "replace", "path": pointer(tuple(path)), "value": value[0]}

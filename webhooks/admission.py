@@ -11,6 +11,7 @@ import orjson
 from api.decode import decoder
 from api.kinds import GROUP
 from api.paths import render
+from api.wording import shortened
 from conversion.lens.protocol import ConversionError
 from policies.answer import REFUSING, status, warnings
 from policies.edit import patch
@@ -31,7 +32,6 @@ from webhooks.envelope import (
     read,
     refused,
     rejection,
-    shortened,
     verdict_of,
 )
 from webhooks.routes import Purpose, Route

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from api.paths import render
+from api.wording import shortened
 from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
 from conversion.remainder import text_of
-from webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection, shortened
+from webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
 from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from api.wording import article, shortened
+
 if TYPE_CHECKING:
     from webhooks.tally import Tally
 
@@ -96,7 +98,7 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
         # the decoder's own words name a place and what was expected there, never a part of the document
         raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     if type(review) is not dict:
-        raise RejectedError(400, f"the body must be an {kind}, got {_article(review)}")
+        raise RejectedError(400, f"the body must be an {kind}, got {article(review)}")
     if review.get("kind") not in (None, "", kind):
         raise RejectedError(400, f"kind must be {kind}")
     version = review.get("apiVersion") or versions[0]
@@ -104,10 +106,10 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
         raise RejectedError(400, f"apiVersion must be {' or '.join(versions)}")
     request = review.get("request")
     if type(request) is not dict:
-        raise RejectedError(400, f"request must be an object, got {_article(request)}")
+        raise RejectedError(400, f"request must be an object, got {article(request)}")
     uid = request.get("uid")
     if uid is not None and type(uid) is not str:
-        raise RejectedError(400, f"request.uid must be text, got {_article(uid)}")
+        raise RejectedError(400, f"request.uid must be text, got {article(uid)}")
     return review, request, version, uid or ""
 
 
@@ -171,13 +173,3 @@ def verdict_of(call: Call, outcome: str, code: int, rules: tuple[str, ...] = (),
         skipped,
         patched,
     )
-
-
-def shortened(text: str, limit: int) -> str:
-    """Cuts a text to a length, with an ellipsis as its last character."""
-    return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _article(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
-    return names.get(type(value), "nothing")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from api.kinds import BY_NAME, GROUP
+from api.wording import shortened
 from cli.yaml.load import Document
 
 Fields = dict[str, Any]
@@ -77,11 +78,6 @@ def _ours(document: Document) -> Found | None:
         version,
         known,
     )
-
-
-def shortened(text: str, limit: int) -> str:
-    """Cuts what an author may have made absurdly long, so that ten thousand findings about it stay readable."""
-    return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _name(metadata: Fields) -> str:

@@ -12,9 +12,10 @@ from api.walk.default import default, drop_nulls
 from api.walk.errors import NOWHERE
 from api.walk.prune import prune
 from api.walk.validate import HINT, validate
+from api.wording import shortened
 from cli.check import record
 from cli.check.fields import field_hint
-from cli.check.objects import Found, shortened
+from cli.check.objects import Found
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.versions import read_as, unknown
 from cli.facts import flag_for

@@ -1,0 +1,17 @@
+"""Words about JSON that every room says the same way: the name of a value's type with its article, and texts cut to a length."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_ARTICLES: Final = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+
+
+def article(value: object) -> str:
+    """What a JSON value is, for a sentence: "a list", "a number", and "nothing" for null."""
+    return _ARTICLES.get(type(value), "nothing")
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cuts a text to a length, with an ellipsis as its last character: names come from authors and may be absurdly long."""
+    return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"

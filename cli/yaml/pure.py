@@ -26,5 +26,6 @@ class PureParser(Reader, Scanner, Parser):
         """The next event, None behind the last; refuses what libyaml refuses and PyYAML lets through."""
         event = cast("Any", super()).get_event()
         if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
+            # an event's mark may be the C parser's for the stubs; this class is the pure parser, whose marks are the right ones
             raise yaml.MarkedYAMLError(problem="invalid Unicode character escape", problem_mark=event.start_mark)  # type: ignore[arg-type]
         return event

@@ -15,6 +15,7 @@ from tests.webhooks.test_convert import review as conversion
 from webhooks import convert
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -48,11 +49,11 @@ async def test_a_failure_is_logged_without_values(tmp_path: Path) -> None:
 
 async def test_admission_is_answered_while_a_long_review_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a pause after every object an admission request that comes later is answered first."""
-    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
     async with served(tmp_path) as server:
+        begun = _begun(monkeypatch)
         long, short = await server.connect(), await server.connect()
         long.send(post("/convert", conversion([graph()] * 3_000)))
-        await until(lambda: server.server._reading)
+        await until(begun)
         order: list[str] = []
 
         async def wait(client: Client, name: str) -> Any:
@@ -84,12 +85,26 @@ async def test_a_conversion_may_be_longer_than_an_admission_review(tmp_path: Pat
         assert (await chunked.answer()).status == 413
 
 
-async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _begun(monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+    """Pauses after every object, and tells whether a review has arrived whole since: until then a server that has warmed up only reads."""
+    seen: list[int] = []
+    steps = convert.steps
+
+    def noticed(body: bytes) -> Any:
+        seen.append(len(body))
+        return steps(body)
+
     monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(convert, "steps", noticed)
+    return lambda: bool(seen)
+
+
+async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with served(tmp_path) as server:
+        begun = _begun(monkeypatch)
         client = await server.connect()
         client.send(post("/convert", conversion([graph()] * 1_000)))
-        await until(lambda: server.server._reading)
+        await until(begun)
         draining = asyncio.create_task(server.server.drain())
         found = await client.answer()
         assert len(found.json["response"]["convertedObjects"]) == 1_000
@@ -98,11 +113,11 @@ async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
     async with served(tmp_path) as server:
+        begun = _begun(monkeypatch)
         client = await server.connect()
         client.send(post("/convert", conversion([graph()] * 5_000)))
-        await until(lambda: server.server._reading)
+        await until(begun)  # the whole body has arrived
         client.writer.transport.abort()
         await until(lambda: not server.server._reading)
         other = await server.connect()

@@ -1,0 +1,42 @@
+"""What an API server refuses, by HTTP status and reason. Messages are the server's own sentences; they hold no secret values."""
+
+from __future__ import annotations
+
+
+class ApiError(Exception):
+    """An answer that isn't a success, or none at all (`code` 0)."""
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        """`reason` is the machine-readable one of a Status (`NotFound`, `Conflict`...), empty when there is none."""
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+
+
+class NotFoundError(ApiError):
+    """404: the object, or the kind itself, is not there."""
+
+
+class AlreadyExistsError(ApiError):
+    """409 AlreadyExists."""
+
+
+class ConflictError(ApiError):
+    """409 Conflict: somebody else wrote meanwhile, or owns a field that an apply would change."""
+
+
+class ForbiddenError(ApiError):
+    """401 or 403: a permission is missing; the message names it."""
+
+
+class InvalidError(ApiError):
+    """400 or 422: the server won't take what was sent."""
+
+
+class GoneError(ApiError):
+    """410: a resourceVersion that is too old; list again."""
+
+
+class UnavailableError(ApiError):
+    """The server could not be reached, is overloaded (429), or failed (5xx); asking again later may work."""

@@ -1,0 +1,74 @@
+"""The seam to an API server: what the other rooms may ask of one. kube/client.py answers over the network, tests answer from memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from datetime import datetime
+
+    from kube.resources import Resource
+
+Node: TypeAlias = dict[str, Any]  # a Kubernetes object or a part of one, as JSON has it
+
+
+class Listing(NamedTuple):
+    """One list, all pages of it."""
+
+    items: list[Node]
+    version: str  # the resourceVersion from which a watch goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a watch. A bookmark's object holds only the resourceVersion."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    object: Node
+
+
+class Cluster(Protocol):
+    """An API server. Every call raises a subclass of kube.errors.ApiError when the answer isn't a success."""
+
+    async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
+        """Reads one object from etcd, never from a cache; None when there is none."""
+
+    async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
+        """Reads all objects that match the selectors, in pages of `limit`; an empty namespace means every one."""
+
+    def watch(
+        self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
+    ) -> AsyncIterator[Event]:
+        """Streams changes after `version` until the server ends the stream after `seconds`. Raises GoneError when `version` is too old."""
+
+    async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
+        """Creates; raises AlreadyExistsError. `metadata.generateName` works as usual."""
+
+    async def replace(self, resource: Resource, obj: Node, *, subresource: str = "", dry_run: bool = False) -> Node:
+        """Writes the whole object; with `metadata.resourceVersion` in it, raises ConflictError when that is no longer the newest."""
+
+    async def json_patch(self, resource: Resource, name: str, operations: Sequence[Node], namespace: str = "") -> Node:
+        """RFC 6902. A failed `test` raises InvalidError; the caller reads again."""
+
+    async def merge_patch(self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "") -> Node:
+        """RFC 7386."""
+
+    async def apply(self, resource: Resource, obj: Node, *, manager: str, force: bool = False, subresource: str = "") -> Node:
+        """Server-side apply. Without `force`, fields of other managers raise ConflictError, whose message names them."""
+
+    async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
+        """Deletes; with `uid`, only that object (ConflictError otherwise). False when it wasn't there."""
+
+    async def groups(self) -> Mapping[str, frozenset[str]]:
+        """The served API groups with their versions: `{"apps": {"v1"}, "": {"v1"}}`."""
+
+    async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "") -> bool:
+        """SelfSubjectAccessReview: whether we may."""
+
+    async def server_time(self) -> datetime:
+        """The API server's clock, from the Date header of an answer; whole seconds, UTC."""
+
+    async def close(self) -> None:
+        """Closes connections; the cluster is not used again."""

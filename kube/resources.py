@@ -1,0 +1,62 @@
+"""Which resources this project reads and writes, with what a path to them needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from api.kinds import BY_NAME, GROUP
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource of one served version."""
+
+    group: str  # empty for the core group
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """As objects say it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The URL path; without a namespace all of them, without a name the collection."""
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, subresource) if part]
+        return "/" + "/".join(parts)
+
+
+SECRETS: Final = Resource("", "v1", "secrets", "Secret")
+CONFIG_MAPS: Final = Resource("", "v1", "configmaps", "ConfigMap")
+SERVICES: Final = Resource("", "v1", "services", "Service")
+SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+PODS: Final = Resource("", "v1", "pods", "Pod")
+NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+CORE_EVENTS: Final = Resource("", "v1", "events", "Event")
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+ENDPOINT_SLICES: Final = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+INGRESSES: Final = Resource("networking.k8s.io", "v1", "ingresses", "Ingress")
+ROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "roles", "Role")
+ROLE_BINDINGS: Final = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
+CLAIM_TEMPLATES: Final = Resource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
+VALIDATING: Final = Resource(
+    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", namespaced=False
+)
+MUTATING: Final = Resource(
+    "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", namespaced=False
+)
+CRDS: Final = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
+TOPOLOGIES: Final = Resource("grove.io", "v1alpha1", "clustertopologies", "ClusterTopology", namespaced=False)
+
+
+def of_kind(kind: str, version: str) -> Resource:
+    """The resource of one of Dynamo's kinds. Raises: KeyError for another kind."""
+    return Resource(GROUP, version, BY_NAME[kind].plural, kind)

@@ -102,10 +102,10 @@ def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: C
         "group": GROUP,
         "names": {"kind": kind, "listKind": f"{kind}List", "plural": known.plural, "singular": kind.lower(), "shortNames": [known.short]},
         "scope": "Namespaced",
-        "versions": [_version(known, version, stored=version.name == stored) for version in kept],
     }
     if conversion is not None:
-        spec["conversion"] = dict(conversion)
+        spec["conversion"] = dict(conversion)  # before the versions, behind which no reader would find it
+    spec["versions"] = [_version(known, version, stored=version.name == stored) for version in kept]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "explain": "explain a rule, a kind, a field path or a pasted server message",
     "rules": "list the rules and defaults",
     "review": "answer an AdmissionReview or ConversionReview from a file as the server would",
+    "crds": "print the CustomResourceDefinitions, ready to be applied",
     "version": "print versions as JSON",
 }
 

@@ -21,23 +21,15 @@ def run(arguments: argparse.Namespace) -> int:
     from api.kinds import GROUP, KINDS
     from cli.exits import OK
     from cli.output import write
+    from cli.release import installed
     from policies.review import PROFILES
 
     del arguments
     known = {
-        "version": _version(),
+        "version": installed(),
         "python": platform.python_version(),
         "profiles": list(PROFILES),
         "kinds": [{"kind": kind.name, "group": GROUP, "versions": [version.name for version in kind.versions]} for kind in KINDS],
     }
     write(orjson.dumps(known, option=orjson.OPT_INDENT_2).decode() + "\n")
     return OK
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("dynamo-webhooks")
-    except PackageNotFoundError:
-        return "unknown"  # run from a checkout that was not installed

@@ -42,7 +42,7 @@ class CheckpointStatus(Part):
     job_name: str | None = Field(None, description="Name of the job that makes it.")
     created_at: Time | None = Field(None, description="When it became ready.")
     message: str | None = Field(None, description="Details for people.")
-    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
 
 
 class DynamoCheckpoint(Part):
@@ -50,5 +50,5 @@ class DynamoCheckpoint(Part):
 
     model_config = ConfigDict(json_schema_extra=validations(CKPT_IDENTITY_IMMUTABLE))
 
-    spec: CheckpointSpec | None = Field(None, description="What is wanted.")
+    spec: CheckpointSpec | None = Field(None, description="What is kept and how.")
     status: CheckpointStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -37,7 +37,7 @@ class SharedMemory(Part):
     model_config = ConfigDict(json_schema_extra=validations(SHM_SIZE))
 
     disabled: bool | None = Field(None, description="Leaves the volume out.")
-    size: Quantity | None = Field(None, description="Size of the volume.")
+    size: Quantity | None = Field(None, description="Size of the volume, such as 16Gi; needed unless the volume is disabled.")
 
 
 class ExtraPodMetadata(Part):
@@ -63,7 +63,7 @@ class EndpointPicker(Part):
     """Settings of an endpoint picker component."""
 
     config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
-    config: PickerConfig | None = Field(None, description="The configuration itself.")
+    config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")
 
 
 class FrontendSidecar(Part):
@@ -106,7 +106,9 @@ class Component(Part):
     replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: EndpointPicker | None = Field(None, description="Settings of an endpoint picker.")
+    epp_config: EndpointPicker | None = Field(
+        None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
+    )
     frontend_sidecar: FrontendSidecar | None = Field(None, description="A frontend beside the main container.")
     checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
     topology_constraint: ServiceTopology | None = Field(None, description="Where the pods are packed together.")
@@ -124,7 +126,7 @@ class ComponentStatus(Part):
     """What was seen of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: Conditions = Field(description="Aspects of the state.")
+    conditions: Conditions = Field(description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
     pod_selector: Texts | None = Field(None, description="Labels of the component's pods.")
     service: ServiceReplicaStatus | None = Field(None, description="Replicas of the component.")
 
@@ -132,5 +134,5 @@ class ComponentStatus(Part):
 class DynamoComponentDeployment(Part):
     """One component of a graph as an object of its own, usually made by the operator."""
 
-    spec: ComponentSpec | None = Field(None, description="What is wanted.")
+    spec: ComponentSpec | None = Field(None, description="What the component should look like.")
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -40,12 +40,14 @@ class GraphSpec(Part):
     labels: Texts | None = Field(None, description="Labels for every resource made for the graph.")
     priority_class_name: str | None = Field(None, description="Priority class of the graph's pods.")
     pvcs: Annotated[list[VolumeClaim], Field(max_length=100)] | None = Field(None, description="Claims that services can mount by name.")
-    services: Annotated[dict[str, Component], Field(max_length=25)] | None = Field(None, description="Services by name.")
+    services: Annotated[dict[str, Component], Field(max_length=25)] | None = Field(
+        None, description="The services that the graph consists of, by name; each runs in pods of its own."
+    )
     envs: list[EnvVar] | None = Field(None, description="Environment variables for every service.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the graph's workers.")
     restart: Restart | None = Field(None, description="Asks for a restart of the graph.")
     topology_constraint: GraphTopology | None = Field(None, description="Where pods are packed together.")
-    experimental: GraphExperimental | None = Field(None, description="Features that may still change.")
+    experimental: GraphExperimental | None = Field(None, description="Features that may still change or go.")
 
 
 class GraphStatus(Part):
@@ -53,9 +55,9 @@ class GraphStatus(Part):
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
     state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="Where the deployment stands.")
-    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
     services: dict[str, ServiceReplicaStatus] | None = Field(None, description="Replicas by service.")
-    restart: RestartStatus | None = Field(None, description="The last restart.")
+    restart: RestartStatus | None = Field(None, description="How far the restart has come that was asked for last.")
     checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by service.")
     rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")
 
@@ -63,5 +65,5 @@ class GraphStatus(Part):
 class DynamoGraphDeployment(Part):
     """A graph of services that together serve a model."""
 
-    spec: GraphSpec | None = Field(None, description="What is wanted.")
+    spec: GraphSpec | None = Field(None, description="What the graph should look like.")
     status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")

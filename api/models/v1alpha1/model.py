@@ -37,13 +37,13 @@ class ModelStatus(Part):
     """Where the model is served."""
 
     endpoints: list[Endpoint] | None = Field(None, description="Pods that serve the base model.")
-    ready_endpoints: int = Field(description="How many of them are ready.")
-    total_endpoints: int = Field(description="How many there are.")
-    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+    ready_endpoints: int = Field(description="How many endpoints are ready.")
+    total_endpoints: int = Field(description="How many endpoints there are, ready or not.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
 
 
 class DynamoModel(Part):
     """A model, and where it is served."""
 
-    spec: ModelSpec | None = Field(None, description="What is wanted.")
+    spec: ModelSpec | None = Field(None, description="Which model is meant.")
     status: ModelStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -15,7 +15,7 @@ class ProfilingConfigMap(Part):
     """A key of a config map with the profiler's base configuration."""
 
     name: str = Field(description="Name of the config map.")
-    key: str = Field("disagg.yaml", description="Key in it.")
+    key: str = Field("disagg.yaml", description="Key of the config map that holds the configuration.")
 
 
 class ProfilingConfig(Part):
@@ -69,7 +69,7 @@ class RequestStatus(Part):
     ] = Field("Initializing", description="Where the request stands.")
     backend: str | None = Field(None, description="Inference engine that was chosen.")
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: Conditions | None = Field(None, description="Aspects of the state.")
+    conditions: Conditions | None = Field(None, description="Aspects of the state, one condition each, in the usual form of Kubernetes.")
     profiling_results: str | None = Field(None, description="Where the results lie.")
     generated_deployment: EmbeddedObject | None = Field(None, description="The graph that was found.")
     deployment: DeploymentStatus | None = Field(None, description="The graph that was deployed at once.")
@@ -78,5 +78,5 @@ class RequestStatus(Part):
 class DynamoGraphDeploymentRequest(Part):
     """Asks for a graph that serves a model within given targets. Deprecated: use v1beta1."""
 
-    spec: RequestSpec | None = Field(None, description="What is wanted.")
+    spec: RequestSpec | None = Field(None, description="What should be profiled and deployed.")
     status: RequestStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -40,7 +40,7 @@ class EndpointPicker(Part):
     model_config = ConfigDict(json_schema_extra=validations(EPP_ONE_SOURCE))
 
     config_map_ref: ConfigMapKey | None = Field(None, description="Key of a config map that holds the configuration.")
-    config: PickerConfig | None = Field(None, description="The configuration itself.")
+    config: PickerConfig | None = Field(None, description="The configuration itself, in place of a config map.")
 
 
 class CompilationCache(Part):
@@ -61,7 +61,9 @@ class ComponentSettings(Part):
 
     model_config = ConfigDict(json_schema_extra=validations(EPP_TYPE))
 
-    type: Literal["frontend", "worker", "prefill", "decode", "planner", "epp"] | None = Field(None, description="Role in the graph.")
+    type: Literal["frontend", "worker", "prefill", "decode", "planner", "epp"] | None = Field(
+        None, description="Role in the graph, which decides the defaults of its pods."
+    )
     global_dynamo_namespace: bool | None = Field(None, description="Puts the component into the namespace that all graphs share.")
     pod_template: PodTemplate | None = Field(None, description="Template of the pods; the container main runs the component.")
     replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
@@ -69,11 +71,13 @@ class ComponentSettings(Part):
     shared_memory_size: Quantity | None = Field(None, description="Size of the shared memory volume; zero leaves it out.")
     model_ref: ModelReference | None = Field(None, description="Model that the component serves, for endpoint discovery.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
-    epp_config: EndpointPicker | None = Field(None, description="Settings of an endpoint picker.")
+    epp_config: EndpointPicker | None = Field(
+        None, description="Settings of an endpoint picker, the component that chooses a worker for each request."
+    )
     frontend_sidecar: str | None = Field(None, description="Name of the container that runs a frontend beside the main one.")
     compilation_cache: CompilationCache | None = Field(None, description="A claim for compiled kernels.")
     topology_constraint: ComponentTopology | None = Field(None, description="Where the pods are packed together.")
-    experimental: Experimental | None = Field(None, description="Features that may still change.")
+    experimental: Experimental | None = Field(None, description="Features that may still change or go.")
 
 
 class Component(ComponentSettings):
@@ -94,12 +98,14 @@ class ComponentStatus(Part):
     """What was seen of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
-    conditions: ConditionsByType | None = Field(None, description="Aspects of the state.")
+    conditions: ConditionsByType | None = Field(
+        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
+    )
     component: ComponentReplicaStatus | None = Field(None, description="Replicas of the component.")
 
 
 class DynamoComponentDeployment(Part):
     """One component of a graph as an object of its own, usually made by the operator."""
 
-    spec: ComponentSpec | None = Field(None, description="What is wanted.")
+    spec: ComponentSpec | None = Field(None, description="What the component should look like.")
     status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -28,13 +28,13 @@ class GraphSpec(Part):
     labels: Texts | None = Field(None, description="Labels for every resource made for the graph.")
     priority_class_name: str | None = Field(None, description="Priority class of the graph's pods.")
     components: Annotated[list[Component], Field(max_length=25), BY_NAME, Facets(validations(ONE_EPP, UNIQUE_NAMES))] | None = Field(
-        None, description="Components of the graph."
+        None, description="The components that the graph consists of, each with a name and pods of its own."
     )
     env: list[EnvVar] | None = Field(None, description="Environment variables for every component.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the graph's workers.")
     restart: Restart | None = Field(None, description="Asks for a restart of the graph.")
     topology_constraint: GraphTopology | None = Field(None, description="Where pods are packed together.")
-    experimental: GraphExperimental | None = Field(None, description="Features that may still change.")
+    experimental: GraphExperimental | None = Field(None, description="Features that may still change or go.")
 
 
 class GraphStatus(Part):
@@ -42,9 +42,11 @@ class GraphStatus(Part):
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
     state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="Where the deployment stands.")
-    conditions: ConditionsByType | None = Field(None, description="Aspects of the state.")
+    conditions: ConditionsByType | None = Field(
+        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
+    )
     components: dict[str, ComponentReplicaStatus] | None = Field(None, description="Replicas by component.")
-    restart: RestartStatus | None = Field(None, description="The last restart.")
+    restart: RestartStatus | None = Field(None, description="How far the restart has come that was asked for last.")
     checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by component.")
     rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")
 
@@ -52,5 +54,5 @@ class GraphStatus(Part):
 class DynamoGraphDeployment(Part):
     """A graph of components that together serve a model."""
 
-    spec: GraphSpec | None = Field(None, description="What is wanted.")
+    spec: GraphSpec | None = Field(None, description="What the graph should look like.")
     status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")

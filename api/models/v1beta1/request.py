@@ -64,10 +64,10 @@ class Workload(Part):
 class Targets(Part):
     """Latencies to be met, in milliseconds, or a direction to optimise in."""
 
-    ttft: float | None = Field(None, description="Time to the first token.")
-    itl: float | None = Field(None, description="Time between tokens.")
-    e2e_latency: float | None = Field(None, description="Time to the end of the answer.")
-    optimization_type: Literal["latency", "throughput"] | None = Field(None, description="What to favour.")
+    ttft: float | None = Field(None, description="Time to the first token, in milliseconds.")
+    itl: float | None = Field(None, description="Time between tokens, in milliseconds.")
+    e2e_latency: float | None = Field(None, description="Time to the end of the answer, in milliseconds.")
+    optimization_type: Literal["latency", "throughput"] | None = Field(None, description="What to favour when no latency is given.")
 
 
 class Overrides(Part):
@@ -99,11 +99,11 @@ class RequestSpec(Part):
     )
     image: str | None = Field(None, description="Image of profiler and workers.")
     model_cache: ModelCache | None = Field(None, description="A claim that holds the weights.")
-    hardware: Hardware | None = Field(None, description="The GPUs to use.")
+    hardware: Hardware | None = Field(None, description="The GPUs to profile and deploy on; what is left out is looked up in the cluster.")
     workload: Workload | None = Field(None, description="The traffic to be expected.")
-    sla: Targets | None = Field(None, description="Latencies to be met.")
-    overrides: Overrides | None = Field(None, description="Changes to what the controller makes.")
-    features: Features | None = Field(None, description="Optional parts of the graph.")
+    sla: Targets | None = Field(None, description="Latencies to be met, or a direction to optimise in.")
+    overrides: Overrides | None = Field(None, description="Changes to the profiling job, and to the graph that is made.")
+    features: Features | None = Field(None, description="Optional parts of the graph: a planner, or a simulated backend.")
     search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="How widely the profiler searches.")
     auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
 
@@ -111,14 +111,14 @@ class RequestSpec(Part):
 class ParetoConfig(Part):
     """One configuration that no other beats in every respect."""
 
-    config: FreeForm | None = Field(None, description="The configuration.")
+    config: FreeForm | None = Field(None, description="The configuration, in the profiler's own form.")
 
 
 class ProfilingResults(Part):
     """What profiling found."""
 
     pareto: list[ParetoConfig] | None = Field(None, description="Configurations to choose from.")
-    selected_config: FreeForm | None = Field(None, description="The one that was chosen.")
+    selected_config: FreeForm | None = Field(None, description="The configuration that was chosen, in the profiler's own form.")
 
 
 class DeploymentInfo(Part):
@@ -137,7 +137,9 @@ class RequestStatus(Part):
     profiling_phase: ProfilingPhase | None = Field(None, description="Step of the profiling under way.")
     dgd_name: str | None = Field(None, description="Name of the graph.")
     profiling_job_name: str | None = Field(None, description="Name of the profiling job.")
-    conditions: ConditionsByType | None = Field(None, description="Aspects of the state.")
+    conditions: ConditionsByType | None = Field(
+        None, description="Aspects of the state, one condition each, in the usual form of Kubernetes."
+    )
     profiling_results: ProfilingResults | None = Field(None, description="What profiling found.")
     deployment_info: DeploymentInfo | None = Field(None, description="The deployed graph in short.")
     observed_generation: Int64 | None = Field(None, description="Generation that this status is about.")
@@ -146,5 +148,5 @@ class RequestStatus(Part):
 class DynamoGraphDeploymentRequest(Part):
     """Asks for a graph that serves a model within given targets; only the model must be named."""
 
-    spec: RequestSpec | None = Field(None, description="What is wanted.")
+    spec: RequestSpec | None = Field(None, description="What should be profiled and deployed.")
     status: RequestStatus | None = Field(None, description="What was seen; written by the operator.")

@@ -34,5 +34,5 @@ class ScalingAdapterStatus(Part):
 class DynamoGraphDeploymentScalingAdapter(Part):
     """Lets autoscalers set the replicas of one component of a graph."""
 
-    spec: ScalingAdapterSpec | None = Field(None, description="What is wanted.")
+    spec: ScalingAdapterSpec | None = Field(None, description="How many replicas are wanted, and of what.")
     status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")

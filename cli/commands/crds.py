@@ -1,0 +1,128 @@
+"""The command `crds`: the CustomResourceDefinitions, to be applied as they are printed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HELP = "print the CustomResourceDefinitions, ready to be applied"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("--kind", action="append", default=[], help="only this kind, by its name, plural or short name; repeatable")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="the format; several in JSON are one List")
+    parser.add_argument("--namespace", metavar="NS", help="namespace of the service that converts; dynamo-system if not given")
+    parser.add_argument("--service", metavar="NAME", help="name of the service that converts; dynamo-webhooks if not given")
+    parser.add_argument("--url", help="a server outside the cluster converts, in place of a service: https://HOST[:PORT][/convert]")
+    parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates that the API server is to trust the converting server by")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the definitions in the order of the table of kinds; 0, or 4 when the bundle can't be read.
+
+    Raises: UsageError for flags that don't go together or can't be used.
+    """
+    from cli.convert.texts import json_text, yaml_text
+    from cli.crd_files import definitions
+    from cli.exits import OK, UNREADABLE
+    from cli.output import say, write
+    from cli.yaml.errors import InputError
+
+    kinds = _kinds(arguments.kind)
+    try:
+        bundle = _bundle(arguments.ca_bundle) if arguments.ca_bundle else b""
+    except InputError as error:
+        say(f"dynamo-webhooks crds: --ca-bundle {error}")
+        return UNREADABLE
+    crds = definitions(kinds, _conversion(arguments, bundle))
+    if arguments.output == "json":
+        write(json_text(crds[0] if len(crds) == 1 else {"apiVersion": "v1", "kind": "List", "items": crds}))
+    else:
+        write("---\n".join(yaml_text(crd) for crd in crds))
+    return OK
+
+
+def _kinds(words: list[str]) -> list[str]:
+    """The kinds that the words name, all without words; each once, and in the same order however they are given."""
+    from api.kinds import KINDS
+    from cli.kinds import kind_named
+
+    named = {kind_named(word) for word in words}
+    return [kind.name for kind in KINDS if not named or kind.name in named]
+
+
+def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
+    from api.crd_manifest import NAMESPACE, SERVICE, by_service, by_url
+    from cli.exits import UsageError
+
+    if arguments.url is None:
+        namespace, service = (NAMESPACE if arguments.namespace is None else arguments.namespace), arguments.service
+        service = SERVICE if service is None else service
+        for flag, name in (("--namespace", namespace), ("--service", service)):
+            _must_be_a_name(flag, name)
+        return by_service(namespace, service, bundle)
+    for flag, value in (("--namespace", arguments.namespace), ("--service", arguments.service)):
+        if value is not None:
+            raise UsageError(f"--url names a server outside the cluster, {flag} one inside: use one of them")
+    return by_url(_url(arguments.url), bundle)
+
+
+def _must_be_a_name(flag: str, name: str) -> None:
+    """Raises UsageError for what no namespace or service can be called."""
+    import re
+
+    from cli.exits import UsageError
+
+    if not re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?" if flag == "--service" else "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
+        first = "begin with a letter, " if flag == "--service" else ""
+        raise UsageError(
+            f"{flag} must {first}be at most 63 of a-z, 0-9 and -, and have none at the ends but letters and digits, got {name!r}"
+        )
+
+
+def _url(text: str) -> str:
+    """The URL as the API server takes it, with our path when it has none. Raises UsageError for another one."""
+    from urllib.parse import urlsplit
+
+    from api.crd_manifest import CONVERT
+    from cli.exits import UsageError
+
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme == "https" and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable, parts = False, urlsplit("")
+    if not usable:
+        raise UsageError("--url must be like https://HOST:PORT/convert")
+    if "@" in parts.netloc or "?" in text or "#" in text:
+        raise UsageError("--url may hold neither a user, a query nor a fragment: the API server refuses them")
+    return text if parts.path.strip("/") else f"https://{parts.netloc}{CONVERT}"
+
+
+def _bundle(file: str) -> bytes:
+    """The certificates of a file, each as PEM and nothing between them.
+
+    Raises: InputError for a file that can't be read or holds something else; a private key is not quoted and never printed.
+    """
+    import re
+    from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
+
+    from cli.files import load_text
+    from cli.yaml.errors import InputError
+
+    text = load_text(file)
+    if "PRIVATE KEY" in text:
+        raise InputError("holds a private key; name a file of certificates alone", file)
+    found = re.findall(r"-----BEGIN CERTIFICATE-----\s.*?-----END CERTIFICATE-----", text, re.DOTALL)
+    bundle = "".join(f"{block}\n" for block in found)
+    if not found or text.count("-----BEGIN ") != len(found):
+        raise InputError("must hold certificates as PEM and nothing else", file)
+    try:
+        SSLContext(PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=bundle)
+    except (SSLError, ValueError):
+        raise InputError("holds a certificate that can't be read", file) from None
+    return bundle.encode()

@@ -1,0 +1,59 @@
+"""Writes `manifests/crds/*.yaml`, one CustomResourceDefinition a file: `python -m cli.crd_files`; `--check` fails when one is stale.
+
+The same definitions are printed by the command `crds`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from api.crd_manifest import by_service, manifest
+from api.kinds import KINDS
+from cli.convert.texts import yaml_text
+from cli.release import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "manifests" / "crds"
+HEADER: Final = "# Written by `make generate` (dynamo-webhooks crds) from the models in api/models; edit those, not this file.\n"
+
+
+def definitions(kinds: Iterable[str], conversion: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The definitions of the kinds, in the given order, as this release writes them. Raises KeyError for an unknown kind."""
+    return [manifest(kind, conversion, f"dynamo-webhooks {installed()}") for kind in kinds]
+
+
+def wanted() -> dict[str, str]:
+    """The files by name, with their texts: every kind, converted by the service of the default names, its bundle left to be filled in."""
+    return {f"{crd['spec']['names']['plural']}.yaml": HEADER + yaml_text(crd) for crd in definitions([k.name for k in KINDS], by_service())}
+
+
+def stale() -> list[str]:
+    """The names of the files that are missing, differ, or should not exist."""
+    texts = wanted()
+    wrong = [name for name, text in texts.items() if not (FOLDER / name).is_file() or (FOLDER / name).read_text() != text]
+    return sorted({*wrong, *(file.name for file in FOLDER.glob("*") if file.name not in texts)})
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the files and removes strangers, or with `--check` names the stale ones; returns the exit code."""
+    if "--check" in arguments:
+        wrong = stale()
+        if wrong:
+            print(f"stale in manifests/crds: {', '.join(wrong)}; run make generate", file=sys.stderr)
+        return 1 if wrong else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    texts = wanted()
+    for file in FOLDER.glob("*"):
+        if file.name not in texts:
+            file.unlink()
+    for name, text in texts.items():
+        (FOLDER / name).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,8 @@
-"""Builds etcd, kube-apiserver, kube-controller-manager and kubectl once: `python -m tests.cluster.assets.build`.
+"""Builds etcd, kube-apiserver, kube-controller-manager, kubectl and helm once: `python -m tests.cluster.assets.build`.
 
 The modules beside this file pin every source. The binaries land outside the checkout, in the user's cache, under a name that is the
-hash of what they are built from; `KUBEBUILDER_ASSETS` names a directory of ready-made ones instead. Starting them is `harness.py`'s.
+hash of what they are built from; `KUBEBUILDER_ASSETS` names a directory of ready-made ones instead, which may lack helm: that one lies
+in a directory of its own, because no control plane needs it. Starting them is `harness.py`'s.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HERE: Final = Path(__file__).parent
 VERSION: Final = "v1.34.4"
@@ -25,6 +29,7 @@ PROGRAMS: Final[dict[str, tuple[str, str]]] = {
     "kube-controller-manager": ("kubernetes", "./kube-controller-manager"),
     "kubectl": ("kubernetes", "./kubectl"),
 }
+HELM: Final = ("helm", "helm.sh/helm/v3/cmd/helm")
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")
 _STAMPS: Final = {"gitVersion": VERSION, "gitMajor": "1", "gitMinor": "34"}
@@ -35,12 +40,21 @@ class AssetsMissingError(Exception):
 
 
 def cache_directory() -> Path:
-    """Names the directory of the binaries for what is pinned now; it may not exist yet."""
+    """Names the directory of the control plane for what is pinned now; it may not exist yet."""
+    return _cached("assets", *{module for module, _ in PROGRAMS.values()})
+
+
+def helm_directory() -> Path:
+    """Names the directory of helm for what is pinned now; it may not exist yet."""
+    return _cached("helm", HELM[0])
+
+
+def _cached(name: str, *modules: str) -> Path:
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     digest = hashlib.sha256()
-    for path in sorted(path for pattern in ("go.mod", "go.sum", "*.go") for path in HERE.rglob(pattern)):
+    for path in sorted(path for pattern in ("go.mod", "go.sum", "*.go") for module in modules for path in (HERE / module).rglob(pattern)):
         digest.update(path.read_bytes())
-    return Path(root) / "dynamo-webhooks" / f"assets-{digest.hexdigest()[:16]}"
+    return Path(root) / "dynamo-webhooks" / f"{name}-{digest.hexdigest()[:16]}"
 
 
 def ready_made() -> Path | None:
@@ -67,24 +81,31 @@ def build() -> Path:
 
     Two callers at once build once: the second waits for the first. A build that is broken off leaves nothing that looks complete.
     """
-    if found := find():
-        return found
+    return find() or _built(cache_directory(), PROGRAMS)
+
+
+def build_helm() -> Path:
+    """Returns the path of helm, building it first when it is not there: a minute, 60 MB."""
+    target = helm_directory()
+    return (target if target.is_dir() else _built(target, {"helm": HELM})) / "helm"
+
+
+def _built(target: Path, programs: Mapping[str, tuple[str, str]]) -> Path:
     if shutil.which("go") is None:
-        raise AssetsMissingError("there is no go on the PATH to build the control plane with, and KUBEBUILDER_ASSETS is not set")
-    target = cache_directory()
+        raise AssetsMissingError(f"there is no go on the PATH to build {', '.join(programs)} with, and KUBEBUILDER_ASSETS is not set")
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / "building.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.is_dir():
-            _build_into(target)
+            _build_into(target, programs)
     return target
 
 
-def _build_into(target: Path) -> None:
+def _build_into(target: Path, programs: Mapping[str, tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory(prefix="building-", dir=target.parent) as scratch:
         finished = Path(scratch) / "assets"
         finished.mkdir()
-        for program, (module, package) in PROGRAMS.items():
+        for program, (module, package) in programs.items():
             sys.stderr.write(f"building {program}\n")
             _compile(HERE / module, package, finished / program)
         finished.rename(target)
@@ -100,9 +121,9 @@ def _compile(module: Path, package: str, output: Path) -> None:
 
 
 def main() -> int:
-    """Builds what is missing and writes the directory to standard output."""
+    """Builds what is missing and writes where it is to standard output."""
     try:
-        sys.stdout.write(f"{build()}\n")
+        sys.stdout.write(f"{build()}\n{build_helm()}\n")
     except AssetsMissingError as missing:
         sys.stderr.write(f"{missing}\n")
         return 1

@@ -16,6 +16,7 @@ from tests.conversion.go_reader import UnusableError, read_spec, read_status
 from tests.conversion.worked_examples import load_examples
 from tests.golden.corpus import cases
 from tests.laws.conftest import sampled
+from tests.laws.dice import drawn
 from tests.laws.laws import away, reserved, version_of
 from tests.laws.strategies import PAIRS, make_object
 
@@ -52,7 +53,7 @@ def test_what_we_write_is_usable(kind: str, version: str) -> None:
     @sampled
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
-        obj = make_object(data.draw, kind, version)
+        obj = make_object(drawn(data), kind, version)
         assert faults(away(obj)) == [], obj
 
     check()

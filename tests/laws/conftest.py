@@ -1,7 +1,8 @@
-"""How many objects the laws are tried on, and from which seed: 200 a kind and direction from a fresh seed, or what the environment says.
+"""How many objects the laws are tried on, and from which seed; the environment may say otherwise, and every run says what it was.
 
-LAWS_EXAMPLES asks for another number (`make laws` for ten thousand, about 20 minutes of one core), LAWS_SEED for the objects of an
-earlier run. CI fixes the seed, so that a change is judged by the change and not by the dice; the dice are for `make laws`.
+LAWS_OBJECTS is the number a kind and direction thrown with dice (1,000; CI and `make laws` try ten thousand and more), LAWS_EXAMPLES
+the number that hypothesis draws (200), which is slower and looks in other places, LAWS_SEED the seed of both, fresh by default. CI
+takes its seed from the content of the tree: each change is tried on objects of its own, and tried again it is tried on the same ones.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase
 
 SEED: Final = int(os.environ.get("LAWS_SEED") or secrets.randbits(32))
+OBJECTS: Final = int(os.environ.get("LAWS_OBJECTS") or 1000)
 EXAMPLES: Final = int(os.environ.get("LAWS_EXAMPLES") or 200)
 
 # No deadline: nothing here is timed. No database: a counterexample that matters becomes an explicit one in examples.py.
@@ -28,9 +30,9 @@ SETTINGS: Final = hypothesis.settings(
 )
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """Says how to run the same objects again."""
-    return f"laws of conversion: LAWS_SEED={SEED} LAWS_EXAMPLES={EXAMPLES}"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how to try the same objects again. At the end, because a run of all tests loads this file too late to say it in its header."""
+    terminalreporter.write_line(f"laws of conversion: LAWS_SEED={SEED} LAWS_OBJECTS={OBJECTS} LAWS_EXAMPLES={EXAMPLES}")
 
 
 def lawful(test: Any) -> Any:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import copy
 from functools import cache
-from typing import Any, Final, Protocol
-
-from hypothesis import strategies as st
+from typing import Any, Final
 
 from api.schema import Node, load_schema, resolve
 from conversion.kind import LEFT, RIGHT
 from tests.laws import words
+from tests.laws.dice import Draw
 from tests.laws.hostile import annotations_for
 
 Object = dict[str, Any]
@@ -31,17 +30,6 @@ PAIRS: Final = [
 BUDGET: Final = 150
 
 
-class Draw(Protocol):
-    """What a composite strategy gets."""
-
-    def __call__(self, strategy: st.SearchStrategy[int]) -> int: ...
-
-
-@cache
-def _below(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
-
-
 class Maker:
     """Draws one object; few draws for much structure, so that thousands a minute are possible and shrinking stays quick."""
 
@@ -52,11 +40,11 @@ class Maker:
 
     def one_of(self, values: tuple[Any, ...]) -> Any:
         """One of the values; shrinks to the first."""
-        return values[self._draw(_below(len(values)))]
+        return values[self._draw(len(values))]
 
     def chance(self, one_in: int) -> bool:
         """True once in so many times; shrinks to false."""
-        return self._draw(_below(one_in)) == one_in - 1
+        return self._draw(one_in) == one_in - 1
 
     def value(self, node: Node, name: str, above: str = "") -> Any:
         """A value of a schema node that stands under a member name."""
@@ -197,12 +185,6 @@ def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hosti
         make._left = BUDGET
         obj[part] = make._object(resolve(schema[part]))
     return obj
-
-
-@st.composite
-def objects(draw: Any, kind: str, version: str, *, odd: bool = False, hostile: bool = False) -> Object:
-    """Objects of a kind and version that a typed reader can decode; `odd` ones also hold nulls and members that nobody knows."""
-    return make_object(draw, kind, version, odd=odd, hostile=hostile)
 
 
 def edit(draw: Draw, converted: Object, *, odd: bool = False) -> Object:

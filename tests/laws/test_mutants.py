@@ -18,6 +18,7 @@ from conversion.component import Roles
 from conversion.difference import applied
 from conversion.pod_template import compose
 from tests.conversion.worked_examples import load_examples, walk
+from tests.laws.dice import drawn
 from tests.laws.examples import COUNTEREXAMPLES
 from tests.laws.laws import away, violations
 from tests.laws.strategies import PAIRS, edit, make_object
@@ -44,9 +45,9 @@ def _generated(kind: str, version: str) -> list[str]:
     @BUDGET
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
-        obj = make_object(data.draw, kind, version, odd=True)
+        obj = make_object(drawn(data), kind, version, odd=True)
         if not found:
-            found.extend(violations(obj, edit(data.draw, away(obj))))
+            found.extend(violations(obj, edit(drawn(data), away(obj))))
 
     check()
     return found

@@ -15,6 +15,7 @@ from conversion.kinds import KINDS
 from policies.review import CURRENT, V1_2
 from tests.laws.conftest import EXAMPLES, SEED
 from tests.laws.conftest import SETTINGS as LAWS
+from tests.laws.dice import drawn
 from tests.laws.strategies import PAIRS, edit, make_object
 from tests.webhooks.requests import review
 from tests.webhooks.test_admission import FACTS
@@ -50,9 +51,9 @@ def test_one_verdict(kind: str, version: str, profile: str) -> None:
     @hypothesis.settings(LAWS, max_examples=min(EXAMPLES, MOST))
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
-        obj = make_object(data.draw, kind, version)
+        obj = make_object(drawn(data), kind, version)
         there = convert(KINDS[kind], obj, other).object
-        edited = edit(data.draw, there)
+        edited = edit(drawn(data), there)
         back = convert(KINDS[kind], edited, version).object
         for (here, old), (yonder, stored) in (((obj, None), (there, None)), ((back, obj), (edited, there))):
             for purpose in (Purpose.VALIDATE, Purpose.MUTATE):
@@ -73,7 +74,7 @@ def test_patches_hold_nothing_beside_what_the_defaults_want(kind: str, version: 
     @hypothesis.settings(LAWS, max_examples=min(EXAMPLES, MOST))
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
-        obj = make_object(data.draw, kind, version)
+        obj = make_object(drawn(data), kind, version)
         there = convert(KINDS[kind], obj, _other(version)).object
         one = _asked(obj, None, kind, version, Purpose.MUTATE, CURRENT)
         two = _asked(there, None, kind, _other(version), Purpose.MUTATE, CURRENT)

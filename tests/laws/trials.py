@@ -1,0 +1,90 @@
+"""One generated object tried against the laws, and thousands of them from a seed; which laws see what, says test_laws.py."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from conversion.lens.protocol import ConversionError
+from tests.laws.dice import Dice, Draw, Replay, smallest
+from tests.laws.laws import away, different, home, violations
+from tests.laws.strategies import edit, make_object, wild
+
+Object = dict[str, Any]
+# So many objects are converted again after all of them, last first: what was converted before must not show.
+BLOCK: Final = 100
+
+
+class Trial(NamedTuple):
+    """What was tried, and the laws that it broke."""
+
+    broken: list[str]
+    obj: Object
+    edited: Object | None = None
+
+    def __str__(self) -> str:
+        """The complaint with all that is needed to keep it as a counterexample."""
+        return f"{self.broken}\nobject: {self.obj}\nedited: {self.edited}"
+
+
+Attempt = Callable[[Draw, str, str], Trial]
+
+
+def any_object(draw: Draw, kind: str, version: str) -> Trial:
+    """Tries an object and an edit of its conversion: of eight, four are plain, two odd, one hostile and one both (see strategies.py)."""
+    choice = draw(8)
+    odd, hostile = choice in (4, 5, 7), choice in (6, 7)
+    obj = make_object(draw, kind, version, odd=odd, hostile=hostile)
+    try:
+        edited = edit(draw, away(obj), odd=odd)
+        return Trial(violations(obj, edited), obj, edited)
+    except Exception as error:  # noqa: BLE001 - that nothing is raised is one of the laws
+        return Trial([repr(error)], obj)
+
+
+def wrong_types(draw: Draw, kind: str, version: str) -> Trial:
+    """Tries an object that no API server lets through: it converts, or is refused with a reason; and it isn't changed."""
+    obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True))
+    before = copy.deepcopy(obj)
+    try:
+        with contextlib.suppress(ConversionError):
+            home(away(obj), obj)
+    except Exception as error:  # noqa: BLE001 - as above
+        return Trial([repr(error)], before)
+    return Trial([changed] if (changed := different(obj, before)) else [], before)
+
+
+def search(kind: str, version: str, seed: int, numbers: range) -> str:
+    """Tries the objects of these numbers; says what the first one that breaks a law is, made small, or nothing.
+
+    An object is made of the seed and its own number, so it is the same whoever makes it, and however many others there are.
+    """
+    for start in range(0, len(numbers), BLOCK):
+        block: list[tuple[Object, bytes]] = []
+        for number in numbers[start : start + BLOCK]:
+            for attempt in (any_object, wrong_types):
+                dice = Dice(seed, kind, version, number)
+                tried = attempt(dice, kind, version)
+                if tried.broken:
+                    return f"seed {seed}, {kind} {version} number {number}: {_small(attempt, dice.thrown, kind, version)}"
+                if attempt is any_object:
+                    block.append((tried.obj, _bytes(away(tried.obj))))
+        for obj, converted in reversed(block):
+            if _bytes(away(obj)) != converted:
+                return f"seed {seed}: what was converted before shows in {obj}"
+    return ""
+
+
+def _small(attempt: Attempt, thrown: list[int], kind: str, version: str) -> Trial:
+    def fails(throws: list[int]) -> bool:
+        return bool(attempt(Replay(throws), kind, version).broken)
+
+    return attempt(Replay(smallest(thrown, fails)), kind, version)
+
+
+def _bytes(obj: Object) -> bytes:
+    return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import ipaddress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from certs.certificate import read_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+PrivateKey: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+PublicKey: TypeAlias = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
+
 BACKDATE: Final = timedelta(hours=1)  # clocks differ, and a certificate must be valid at once everywhere
 AUTHORITY_LIFE: Final = timedelta(days=3650)
 LEAF_LIFE: Final = timedelta(days=365)
 SELF_SIGNED: Final = "self-signed by dynamo-webhooks serve"  # the organisation by which files.py knows its own work
+AUTHORITY_NAME: Final = "dynamo-webhook-ca-"  # followed by the generation: two authorities never share a name
+ECDSA: Final = "ecdsa-p256"
+RSA: Final = "rsa-2048"  # for those who must
 
 
 class Pair(NamedTuple):
@@ -28,12 +36,20 @@ class Pair(NamedTuple):
     key: bytes
 
 
-def make_authority(now: datetime, *, generation: int = 1, life: timedelta = AUTHORITY_LIFE, organisation: str = "") -> Pair:
+def make_authority(
+    now: datetime,
+    *,
+    generation: int = 1,
+    life: timedelta = AUTHORITY_LIFE,
+    backdate: timedelta = BACKDATE,
+    key_kind: str = ECDSA,
+    organisation: str = "",
+) -> Pair:
     """Makes a self-signed authority that may sign leaves and nothing else. `now` must be timezone-aware."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = _name(f"dynamo-webhook-ca-{generation}", organisation)
+    key = _new_key(key_kind)
+    name = _name(f"{AUTHORITY_NAME}{generation}", organisation)
     builder = (
-        _builder(name, name, key.public_key(), now, life)
+        _builder(name, name, key.public_key(), now - backdate, now + life)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs_certificates=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -41,46 +57,84 @@ def make_authority(now: datetime, *, generation: int = 1, life: timedelta = AUTH
     return _pair(builder, key, key)
 
 
-def issue_leaf(authority: Pair, names: Iterable[str], now: datetime, *, life: timedelta = LEAF_LIFE, organisation: str = "") -> Pair:
-    """Issues a server certificate for DNS names and IP addresses; the first name decides nothing, clients read all of them."""
-    issuer = x509.load_pem_x509_certificate(authority.certificate)
+def issue_leaf(
+    authority: Pair,
+    names: Iterable[str],
+    now: datetime,
+    *,
+    life: timedelta = LEAF_LIFE,
+    backdate: timedelta = BACKDATE,
+    key_kind: str = ECDSA,
+    organisation: str = "",
+) -> Pair:
+    """Issues a server certificate for DNS names and IP addresses; it ends with its authority at the latest.
+
+    The first name decides nothing, clients read all of them. The authority's key may be PKCS#1, SEC1 or PKCS#8.
+
+    Raises: ValueError when the authority can't be read.
+    """
+    issuer = read_certificate(authority.certificate)
+    if issuer is None:
+        raise ValueError("the authority must be a PEM certificate")
     signer = serialization.load_pem_private_key(authority.key, password=None)
-    if not isinstance(signer, ec.EllipticCurvePrivateKey):
-        raise TypeError("the authority's key must be an ECDSA key")
-    key = ec.generate_private_key(ec.SECP256R1())
-    identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    if not isinstance(signer, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise TypeError("the authority's key must be an ECDSA or RSA key")
+    key = _new_key(key_kind)
     builder = (
         # a fixed short subject: its length limit is no business of long service names, which stand among the alternative names
-        _builder(_name("dynamo-webhook", organisation), issuer.subject, key.public_key(), now, life)
+        _builder(
+            _name("dynamo-webhook", organisation),
+            issuer.parsed.subject,
+            key.public_key(),
+            now - backdate,
+            min(now + life, issuer.not_after),
+        )
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(_usage(signs_certificates=False, enciphers_keys=key_kind != ECDSA), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_alternative(name) for name in dict.fromkeys(names)]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
+        .add_extension(_issuer_identifier(issuer.parsed, signer), critical=False)
     )
     return _pair(builder, key, signer)
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
-) -> x509.CertificateBuilder:
+def encode_key(key: PrivateKey) -> bytes:
+    """PKCS#8 in PEM, the one form we write."""
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+
+
+def _new_key(kind: str) -> PrivateKey:
+    if kind == ECDSA:
+        return ec.generate_private_key(ec.SECP256R1())
+    if kind == RSA:
+        return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    raise ValueError(f"the kind of key must be {ECDSA} or {RSA}, and is {kind}")
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: PublicKey, start: datetime, end: datetime) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - BACKDATE)
-        .not_valid_after(now + life)
+        .not_valid_before(start)
+        .not_valid_after(end)
     )
 
 
-def _pair(builder: x509.CertificateBuilder, key: ec.EllipticCurvePrivateKey, signer: ec.EllipticCurvePrivateKey) -> Pair:
-    certificate = builder.sign(signer, hashes.SHA256())
-    encoding = serialization.Encoding.PEM
-    secret = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return Pair(certificate.public_bytes(encoding), secret)
+def _issuer_identifier(issuer: x509.Certificate, signer: PrivateKey) -> x509.AuthorityKeyIdentifier:
+    """The issuer's own key id; an adopted authority may have none, then what its id would be."""
+    try:
+        identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    except x509.ExtensionNotFound:
+        return x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
+    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
+
+
+def _pair(builder: x509.CertificateBuilder, key: PrivateKey, signer: PrivateKey) -> Pair:
+    return Pair(builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), encode_key(key))
 
 
 def _name(common: str, organisation: str) -> x509.Name:
@@ -90,13 +144,13 @@ def _name(common: str, organisation: str) -> x509.Name:
     return x509.Name(parts)
 
 
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def _usage(*, signs_certificates: bool, enciphers_keys: bool = False) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
         key_cert_sign=signs_certificates,
         crl_sign=signs_certificates,
         content_commitment=False,
-        key_encipherment=False,
+        key_encipherment=enciphers_keys,
         data_encipherment=False,
         key_agreement=False,
         encipher_only=False,

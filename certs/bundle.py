@@ -1,0 +1,39 @@
+"""The one form of a bundle of authorities: same content, same bytes, no write. Which authorities belong into it, trust.py decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from certs.certificate import read_certificates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+
+LARGEST: Final = 4  # more authorities than this at once mean that something turns in circles
+
+
+def compose(authorities: Iterable[Certificate], served: Iterable[Certificate], now: datetime) -> bytes:
+    """Writes authorities as PEM in their order, each once, at most four; expired ones only while they issued a leaf still served.
+
+    Never empty unless nothing was given: an empty bundle means the roots of the system, which don't know us. When there are too many,
+    those that issued a served leaf stay, and of the others the first.
+    """
+    leaves = tuple(served)
+    unique = tuple(dict.fromkeys(authorities))
+    kept = tuple(one for one in unique if one.not_after > now or _serves(one, leaves)) or unique[:1]
+    if len(kept) > LARGEST:
+        first = sorted(kept[1:], key=lambda one: not _serves(one, leaves))[: LARGEST - 1]
+        kept = tuple(one for one in kept if one is kept[0] or one in first)
+    return b"".join(one.pem for one in kept)
+
+
+def holds(bundle: bytes, authorities: Iterable[Certificate]) -> bool:
+    """Whether a bundle trusts all of these; all its blocks are read."""
+    return set(authorities) <= set(read_certificates(bundle))
+
+
+def _serves(authority: Certificate, leaves: tuple[Certificate, ...]) -> bool:
+    return any(authority.issued(leaf) for leaf in leaves)

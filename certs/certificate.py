@@ -1,0 +1,170 @@
+"""Certificates and keys as values: reading PEM, who issued what, which key belongs. Making them is authority.py's matter."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key, load_pem_private_key
+from cryptography.x509.oid import NameOID
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
+
+_BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """One X.509 certificate; equal when the DER is equal."""
+
+    der: bytes = field(repr=False)
+    fingerprint: str  # SHA-256 of the DER, hexadecimal
+    parsed: x509.Certificate = field(repr=False, compare=False)
+
+    @property
+    def not_before(self) -> datetime:
+        """First moment of validity, UTC."""
+        return self.parsed.not_valid_before_utc
+
+    @property
+    def not_after(self) -> datetime:
+        """Last moment of validity, UTC."""
+        return self.parsed.not_valid_after_utc
+
+    @property
+    def life(self) -> timedelta:
+        """From the first moment of validity to the last."""
+        return self.not_after - self.not_before
+
+    @property
+    def pem(self) -> bytes:
+        """One block with one trailing newline, the same bytes for the same certificate."""
+        return self.parsed.public_bytes(Encoding.PEM)
+
+    @property
+    def common_name(self) -> str:
+        """The subject's common name, empty when there is none."""
+        return next((str(part.value) for part in self.parsed.subject.get_attributes_for_oid(NameOID.COMMON_NAME)), "")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """DNS names and IP addresses, as text."""
+        try:
+            names = self.parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        except (x509.ExtensionNotFound, ValueError):
+            return frozenset()
+        return frozenset(
+            {*names.get_values_for_type(x509.DNSName), *(str(address) for address in names.get_values_for_type(x509.IPAddress))}
+        )
+
+    @property
+    def is_authority(self) -> bool:
+        """Whether it may sign others, by its basic constraints."""
+        try:
+            return self.parsed.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        except (x509.ExtensionNotFound, ValueError):
+            return False
+
+    @property
+    def key_kind(self) -> str:
+        """`ecdsa-p256`, `rsa-2048` and so on; `other` for what neither is."""
+        return kind_of(load_der_public_key(_public(self.der)))
+
+    def valid_at(self, moment: datetime) -> bool:
+        """Whether a client whose clock shows `moment` accepts the dates."""
+        return self.not_before <= moment < self.not_after
+
+    def issued(self, other: Certificate) -> bool:
+        """Whether the other's issuer name is this subject and its signature is by this key; dates don't matter."""
+        return _issued(self.der, other.der)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A private key in PEM as it was read. It never shows in a text."""
+
+    pem: bytes = field(repr=False)
+    public: bytes = field(repr=False)  # the public half, DER
+
+    def belongs_to(self, certificate: Certificate) -> bool:
+        """Whether the certificate is for this key."""
+        return self.public == _public(certificate.der)
+
+
+def read_certificates(pem: bytes) -> tuple[Certificate, ...]:
+    """All certificates of a PEM text in its order, without repetition; blocks that can't be read are passed over.
+
+    Every block is read: bundles hold several authorities while one of them is being replaced.
+    """
+    found = dict.fromkeys(filter(None, (_read(block) for block in _BLOCK.findall(pem))))
+    return tuple(found)
+
+
+def read_certificate(pem: bytes) -> Certificate | None:
+    """The first certificate of a PEM text; None when there is none that can be read."""
+    return next(iter(read_certificates(pem)), None)
+
+
+def read_key(pem: bytes) -> Key | None:
+    """A private key in PKCS#1, SEC1 or PKCS#8; None when it is none of these or encrypted."""
+    try:
+        return Key(pem, public_der(load_pem_private_key(pem, password=None).public_key()))
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+
+
+def public_der(key: PublicKeyTypes) -> bytes:
+    """A public key in DER, to be compared."""
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def kind_of(key: PublicKeyTypes | PrivateKeyTypes) -> str:
+    """What a key is, in the words of the configuration."""
+    if isinstance(key, ec.EllipticCurvePublicKey | ec.EllipticCurvePrivateKey):
+        return "ecdsa-p256" if key.curve.name == "secp256r1" else f"ecdsa-{key.curve.name}"
+    if isinstance(key, rsa.RSAPublicKey | rsa.RSAPrivateKey):
+        return f"rsa-{key.key_size}"
+    return "other"
+
+
+def parse(der: bytes) -> x509.Certificate:
+    """Parses DER, also of certificates with serial 0, which the Go operator's authorities have."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return x509.load_der_x509_certificate(der)
+
+
+def _read(block: bytes) -> Certificate | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parsed = x509.load_pem_x509_certificate(block)
+        parsed.public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+    der = parsed.public_bytes(Encoding.DER)
+    return Certificate(der, hashlib.sha256(der).hexdigest(), parsed)
+
+
+@lru_cache(maxsize=256)
+def _public(der: bytes) -> bytes:
+    return public_der(parse(der).public_key())
+
+
+@lru_cache(maxsize=1024)
+def _issued(issuer: bytes, leaf: bytes) -> bool:
+    try:
+        parse(leaf).verify_directly_issued_by(parse(issuer))
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True

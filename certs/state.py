@@ -1,0 +1,177 @@
+"""What is known about certificates in one moment, gathered from facts alone. Reading it from objects is reading.py's matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from certs.timings import Timings
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from certs.certificate import Certificate, Key
+
+
+DEFAULT_TIMINGS: Final = Timings()
+
+
+class Mode(StrEnum):
+    """Who makes certificates and who writes trust."""
+
+    MANAGED = "managed"  # we do both
+    PROVIDED = "provided"  # somebody else fills the serving Secret; we publish the trust
+    EXTERNAL_INJECTION = "external-injection"  # somebody else does both; we compare and report
+
+
+class Phase(StrEnum):
+    """Where a rotation stands; derived from facts by phase.py, written down only as a hint."""
+
+    BOOTSTRAP = "BOOTSTRAP"
+    STABLE = "STABLE"
+    PREPARE = "PREPARE"
+    TRUST = "TRUST"
+    SETTLE = "SETTLE"
+    ISSUE = "ISSUE"
+    ROLL = "ROLL"
+    DRAIN = "DRAIN"
+    DROP = "DROP"
+
+
+class Stance(StrEnum):
+    """Whose the way to us in a configuration object is."""
+
+    OURS = "ours"  # entries that name our service; their bundles are ours to write
+    UNSET = "unset"  # a CRD without conversion by webhook, or one we were told to take over: the whole stanza is written
+    FOREIGN = "foreign"  # it points elsewhere; reported, never written
+    ANNOTATED = "annotated"  # cert-manager injects into it; compared, never written
+    ABSENT = "absent"  # expected and not there; reported, never created
+
+
+class TargetKind(StrEnum):
+    """The kinds that hold a bundle, in the order of writing: without trust a CRD breaks reads, the others only writes."""
+
+    CRD = "CustomResourceDefinition"
+    MUTATING = "MutatingWebhookConfiguration"
+    VALIDATING = "ValidatingWebhookConfiguration"
+
+
+class Hint(NamedTuple):
+    """The phase as it was last written down, and when it was entered; either may be lost."""
+
+    phase: Phase | None = None
+    since: datetime | None = None
+
+
+NO_HINT: Final = Hint()
+
+
+@dataclass(frozen=True, slots=True)
+class AuthoritySecret:
+    """The CA Secret. A key is here only when it can be read and belongs to its certificate."""
+
+    version: str  # resourceVersion, for the optimistic lock
+    current: Certificate | None = None
+    current_key: Key | None = None
+    next: Certificate | None = None
+    next_key: Key | None = None
+    previous: tuple[Certificate, ...] = ()  # never with keys; more than one only after emergencies
+    hint: Hint = NO_HINT
+    generation: int = 0
+    reason: str = ""  # of the rotation under way, or `compromised` as an administrator's wish
+    requested: str = ""  # an administrator's wish to rotate: any value that isn't `handled`
+    handled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The serving Secret."""
+
+    version: str
+    chain: bytes = b""  # tls.crt as it is
+    leaf: Certificate | None = None  # the first certificate of tls.crt
+    key: Key | None = None  # read, not necessarily the leaf's
+    bundle: bytes = b""  # ca.crt as it is
+    authorities: tuple[Certificate, ...] = ()  # all of ca.crt
+    holds_authority_key: bool = False  # `ca.key`, as the Go operator leaves it there
+    authority_key: Key | None = None  # the same, when it can be read
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The trust ConfigMap."""
+
+    version: str
+    bundle: bytes = b""  # what all configuration objects showed when it was written
+    usable: frozenset[str] = frozenset()  # fingerprints of authorities whose leaves may be served
+    hint: Hint = NO_HINT  # kept here where there is no CA Secret of ours (mode `provided`)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One configuration object that must trust us."""
+
+    kind: TargetKind
+    name: str
+    version: str = ""
+    stance: Stance = Stance.OURS
+    bundles: tuple[bytes, ...] = ()  # decoded PEM, one per entry that names our service
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One address behind the Service, ready or not, with what it presented last.
+
+    `rounds` counts consecutive rounds of probes, at least timings.ROUND_APART from each other, in which this very leaf was presented.
+    An address that doesn't answer has no leaf and no rounds.
+    """
+
+    address: str
+    leaf: Certificate | None = None
+    rounds: int = 0
+    ready: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What our certificates must say."""
+
+    service: str
+    namespace: str
+    cluster_domain: str = "cluster.local"
+    key_kind: str = "ecdsa-p256"  # or `rsa-2048`
+
+    @property
+    def server_name(self) -> str:
+        """The only name that the API server verifies."""
+        return f"{self.service}.{self.namespace}.svc"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of a leaf, the essential one first."""
+        return (self.server_name, self.service, f"{self.service}.{self.namespace}", f"{self.server_name}.{self.cluster_domain}")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything a decision may depend on, besides the time."""
+
+    mode: Mode
+    profile: Profile
+    timings: Timings = DEFAULT_TIMINGS
+    authority: AuthoritySecret | None = None
+    serving: Serving | None = None
+    trust: Trust | None = None
+    targets: tuple[Target, ...] = ()  # every expected object, absent ones too
+    endpoints: tuple[Endpoint, ...] | None = ()  # None: nobody may be probed (no permission)
+    skew: timedelta = timedelta(0)  # our clock minus the API server's
+    configured_trust: bytes = b""  # mode `provided` without ca.crt: the bundle from a separate Secret or ConfigMap
+    reference_running: bool = False  # the Go operator has ready pods, and adoption is not forced
+
+    @property
+    def hint(self) -> Hint:
+        """The phase as written down, from where this mode keeps it."""
+        holder = self.authority if self.mode is Mode.MANAGED else self.trust
+        return holder.hint if holder else NO_HINT

@@ -1,0 +1,130 @@
+"""The steps a pass may take, as data: one write each, so that a crash between two loses nothing. content.py says what each writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+    from certs.state import Phase, Target
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAuthority:
+    """Make a first authority, or a new one because the CA Secret is gone or unreadable; `previous` are the old ones still needed."""
+
+    previous: tuple[Certificate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptAuthority:
+    """Take the authority that the Go operator left in the serving Secret into a CA Secret of our own."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreNext:
+    """Make the next authority and keep it beside the current one (PREPARE)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteServing:
+    """Sign a new leaf and write the serving Secret, all keys in one update."""
+
+    signer: Literal["current", "next"]
+    bundle: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteServing:
+    """Write the serving Secret with the same leaf, this `ca.crt`, and no authority's key."""
+
+    bundle: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBundle:
+    """Write the bundle into all entries of one object that name our service, then read it back."""
+
+    target: Target
+    bundle: bytes
+    reason: Literal["bootstrap", "rotation", "drift"]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTrust:
+    """Write the trust ConfigMap: what every object shows, and whose leaves may be served."""
+
+    bundle: bytes
+    usable: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteNext:
+    """Rename next to current and current to previous (without its key), in one update; `previous` is the new list."""
+
+    previous: tuple[Certificate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPhase:
+    """Write the phase and the time of its beginning where the hint is kept."""
+
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class DropPrevious:
+    """Delete previous.crt: the rotation is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do before that time, unless a watch says otherwise."""
+
+    until: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing may be done, and time alone won't change it; the reason is for people."""
+
+    why: str
+
+
+Step: TypeAlias = (
+    CreateAuthority
+    | AdoptAuthority
+    | StoreNext
+    | WriteServing
+    | RewriteServing
+    | WriteBundle
+    | WriteTrust
+    | PromoteNext
+    | MarkPhase
+    | DropPrevious
+    | Wait
+    | Nothing
+)
+
+_EVENTS = {
+    StoreNext: "CARotationStarted",
+    CreateAuthority: "CARotationStarted",
+    WriteServing: "LeafIssued",
+    DropPrevious: "CARotationCompleted",
+}
+
+
+def event_of(step: Step) -> str:
+    """The reason of the Event that tells of a step once it is done; empty for steps nobody needs to hear of."""
+    if isinstance(step, WriteBundle):
+        return "TrustDriftRepaired" if step.reason == "drift" else ""
+    if isinstance(step, MarkPhase):
+        return "CATrustPublished" if step.phase == "SETTLE" else ""
+    return _EVENTS.get(type(step), "")

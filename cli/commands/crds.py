@@ -60,10 +60,10 @@ def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, An
     from cli.exits import UsageError
 
     if arguments.url is None:
-        namespace, service = (NAMESPACE if arguments.namespace is None else arguments.namespace), arguments.service
-        service = SERVICE if service is None else service
-        for flag, name in (("--namespace", namespace), ("--service", service)):
-            _must_be_a_name(flag, name)
+        namespace = NAMESPACE if arguments.namespace is None else arguments.namespace
+        service = SERVICE if arguments.service is None else arguments.service
+        _must_be_a_name("--namespace", namespace)
+        _must_be_a_name("--service", service)
         return by_service(namespace, service, bundle)
     for flag, value in (("--namespace", arguments.namespace), ("--service", arguments.service)):
         if value is not None:
@@ -77,15 +77,19 @@ def _must_be_a_name(flag: str, name: str) -> None:
 
     from cli.exits import UsageError
 
-    if not re.fullmatch("[a-z]([-a-z0-9]{0,61}[a-z0-9])?" if flag == "--service" else "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
-        first = "begin with a letter, " if flag == "--service" else ""
+    begin = "a letter" if flag == "--service" else "a letter or digit"
+    first = "[a-z]" if flag == "--service" else "[a-z0-9]"
+    if not re.fullmatch(f"{first}([-a-z0-9]{{0,61}}[a-z0-9])?", name):
         raise UsageError(
-            f"{flag} must {first}be at most 63 of a-z, 0-9 and -, and have none at the ends but letters and digits, got {name!r}"
+            f"{flag} must be at most 63 of a-z, 0-9 and -, begin with {begin} and end with a letter or digit, got {name[:80]!r}"
         )
 
 
 def _url(text: str) -> str:
-    """The URL as the API server takes it, with our path when it has none. Raises UsageError for another one."""
+    """The URL as the API server takes it, with our path when it has none.
+
+    Raises: UsageError for another one; it is not quoted, since it may hold a password.
+    """
     from urllib.parse import urlsplit
 
     from api.crd_manifest import CONVERT
@@ -93,13 +97,13 @@ def _url(text: str) -> str:
 
     try:
         parts = urlsplit(text)
-        usable = parts.scheme == "https" and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable, parts = False, urlsplit("")
+        usable = parts.scheme == "https" and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port, or of brackets
+        usable = False
     if not usable:
-        raise UsageError("--url must be like https://HOST:PORT/convert")
+        raise UsageError("--url must be like https://HOST:PORT/convert; the API server speaks to webhooks by https alone")
     if "@" in parts.netloc or "?" in text or "#" in text:
-        raise UsageError("--url may hold neither a user, a query nor a fragment: the API server refuses them")
+        raise UsageError("--url must hold neither a user, a query nor a fragment; the API server refuses them")
     return text if parts.path.strip("/") else f"https://{parts.netloc}{CONVERT}"
 
 

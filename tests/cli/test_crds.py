@@ -1,0 +1,160 @@
+"""The command `crds`: what it prints is what lies in manifests/crds, or the same for another converting server; and its wrong uses."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from api.kinds import KINDS
+from certs.authority import make_authority
+from cli import crd_files
+from cli.yaml.load import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Command, Files
+
+CONVERTED = {kind.name for kind in KINDS if len(kind.versions) > 1}
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _client(command: Command, *words: str | Path) -> Any:
+    """How one kind of two versions is converted."""
+    return command("crds", "--kind", "dgdsa", "-o", "json", *words).json["spec"]["conversion"]["webhook"]["clientConfig"]
+
+
+def test_what_is_printed_is_what_lies_in_the_manifests(command: Command) -> None:
+    ran = command("crds")
+    assert (ran.code, ran.err) == (0, "")
+    texts = [(crd_files.FOLDER / f"{kind.plural}.yaml").read_text() for kind in KINDS]
+    assert all(text.startswith(crd_files.HEADER) for text in texts)
+    assert ran.out == "---\n".join(text.removeprefix(crd_files.HEADER) for text in texts)
+
+
+def test_kinds_are_chosen_by_any_of_their_names_and_come_once_each(command: Command) -> None:
+    ran = command("crds", "--kind", "dm", "--kind", "DynamoGraphDeploymentScalingAdapter", "--kind", "dynamomodels")
+    assert [crd["spec"]["names"]["shortNames"] for crd in yaml.safe_load_all(ran.out)] == [["dgdsa"], ["dm"]]
+    assert command("crds", "--kind", "DynamoModl") == (
+        2,
+        "",
+        "dynamo-webhooks crds: --kind DynamoModl: no such kind; did you mean DynamoModel?\n",
+    )
+
+
+def test_json_is_one_object_or_a_list(command: Command) -> None:
+    assert command("crds", "--kind", "dm", "-o", "json").json == yaml.safe_load(command("crds", "--kind", "dm").out)
+    whole = command("crds", "-o", "json").json
+    assert (whole["kind"], len(whole["items"])) == ("List", 7)
+
+
+def test_kinds_of_two_versions_are_converted_by_the_named_service(command: Command) -> None:
+    crds = command("crds", "--namespace", "ai", "--service", "hooks", "-o", "json").json["items"]
+    service = {"namespace": "ai", "name": "hooks", "path": "/convert", "port": 443}
+    stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
+    found = {crd["spec"]["names"]["kind"]: crd["spec"].get("conversion") for crd in crds}
+    assert found == {kind.name: stanza if kind.name in CONVERTED else None for kind in KINDS}
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("https://127.0.0.1:9443", "https://127.0.0.1:9443/convert"),
+        ("https://127.0.0.1:9443/", "https://127.0.0.1:9443/convert"),
+        ("https://hooks.example/dynamo/convert", "https://hooks.example/dynamo/convert"),
+        ("https://[::1]:9443", "https://[::1]:9443/convert"),
+    ],
+)
+def test_a_server_outside_is_named_by_its_url(command: Command, given: str, printed: str) -> None:
+    assert _client(command, "--url", given) == {"url": printed}
+
+
+def test_the_bundle_holds_every_certificate_and_nothing_else(command: Command, files: Files) -> None:
+    certificates = [make_authority(NOW, generation=number).certificate for number in (1, 2)]
+    folder = files(raw_bundle=b"a word before\n" + b"and between\n".join(certificates))
+    bundle = _client(command, "--ca-bundle", folder / "raw_bundle")["caBundle"]
+    assert base64.b64decode(bundle) == b"".join(certificates)
+
+
+def _wrong_bundles() -> dict[str, tuple[bytes, str]]:
+    pair = make_authority(NOW)
+    key = "holds a private key; name a file of certificates alone"
+    alone = "must hold certificates as PEM and nothing else"
+    return {
+        "key": (pair.key, key),
+        "certificate and key": (pair.certificate + pair.key, key),
+        "empty": (b"", alone),
+        "a request": (b"-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n", alone),
+        "cut off": (pair.certificate + pair.certificate[:80], alone),
+        "a broken one": (b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "holds a certificate that can't be read"),
+    }
+
+
+@pytest.mark.parametrize("name", _wrong_bundles())
+def test_a_wrong_bundle_is_refused_in_one_sentence_without_its_content(command: Command, files: Files, name: str) -> None:
+    content, sentence = _wrong_bundles()[name]
+    file = files(raw=content) / "raw"
+    assert command("crds", "--ca-bundle", file) == (4, "", f"dynamo-webhooks crds: --ca-bundle {file}: {sentence}\n")
+
+
+def test_a_missing_bundle_is_named(command: Command, files: Files) -> None:
+    file = files() / "none.pem"
+    assert command("crds", "--ca-bundle", file) == (4, "", f"dynamo-webhooks crds: --ca-bundle {file}: does not exist\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--url", "http://127.0.0.1"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://a:70000"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://[::1"], "--url must be like https://HOST:PORT/convert"),
+        (["--url", "https://user:word@a"], "--url must hold neither a user, a query nor a fragment"),
+        (["--url", "https://a/?b"], "--url must hold neither a user, a query nor a fragment"),
+        (["--url", "https://a", "--service", "b"], "--url names a server outside the cluster, --service one inside"),
+        (["--url", "https://a", "--namespace", "b"], "--url names a server outside the cluster, --namespace one inside"),
+        (["--service", "9lives"], "--service must be at most 63 of a-z, 0-9 and -, begin with a letter and end"),
+        (["--namespace", ""], "--namespace must be at most 63 of a-z, 0-9 and -, begin with a letter or digit and end"),
+        (["--namespace", "a" * 64], "--namespace must be at most 63"),
+    ],
+)
+def test_what_the_api_server_would_refuse_is_refused_here(command: Command, words: list[str], part: str) -> None:
+    ran = command("crds", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"dynamo-webhooks crds: {part}")
+    assert "word" not in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_the_definitions_of_a_namespace_may_begin_with_a_digit(command: Command) -> None:
+    assert command("crds", "--namespace", "2nd", "--kind", "dgd").code == 0
+
+
+def test_stale_missing_and_strange_files_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--check` writes nothing; writing mends all three."""
+    monkeypatch.setattr(crd_files, "FOLDER", tmp_path / "crds")
+    assert crd_files.main([]) == 0
+    assert crd_files.main(["--check"]) == 0
+    changed, missing, strange = (tmp_path / "crds" / name for name in ("dynamomodels.yaml", "dynamocheckpoints.yaml", "strangers.yaml"))
+    changed.write_text(changed.read_text().replace("Full name", "Name"))
+    missing.unlink()
+    strange.write_text("{}")
+    assert crd_files.main(["--check"]) == 1
+    said = capsys.readouterr().err
+    assert said == "stale in manifests/crds: dynamocheckpoints.yaml, dynamomodels.yaml, strangers.yaml; run make generate\n"
+    assert not missing.exists()
+    assert crd_files.main([]) == 0
+    assert crd_files.main(["--check"]) == 0
+    assert not strange.exists()
+
+
+def test_the_files_mean_what_json_says(command: Command) -> None:
+    """In Kubernetes' dialect of YAML, as our own reader has it; that kubectl reads them, the cluster tests say."""
+    texts = [(crd_files.FOLDER / f"{kind.plural}.yaml").read_text() for kind in KINDS]
+    assert [document.data for text in texts for document in load(text)] == command("crds", "-o", "json").json["items"]

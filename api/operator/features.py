@@ -1,0 +1,114 @@
+"""Sections of the file about what the cluster offers: orchestrators, devices, checkpoints, discovery, gates."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from api.operator.section import Section
+from api.operator.values import Automatic, Name, Switch, Text, one_of, span_of
+
+
+class Grove(Section):
+    """The Grove orchestrator."""
+
+    enabled: Automatic = Field(default=None, description="realise graphs as Grove PodCliqueSets")
+    termination_delay: Annotated[float, span_of(0)] = Field(
+        default=900.0, description="termination delay of PodCliqueSets; 0 means the default"
+    )
+
+
+class Lws(Section):
+    """LeaderWorkerSet together with Volcano."""
+
+    enabled: Automatic = Field(default=None, description="realise components of several nodes as LeaderWorkerSets; needs Volcano too")
+
+
+class KaiScheduler(Section):
+    """The KAI scheduler."""
+
+    enabled: Automatic = Field(default=None, description="label pods with their KAI queue")
+
+
+class Orchestrators(Section):
+    """What realises components of several nodes."""
+
+    grove: Grove = Grove()
+    lws: Lws = Lws()
+    kai_scheduler: KaiScheduler = KaiScheduler()
+
+
+class Dra(Section):
+    """Dynamic resource allocation."""
+
+    enabled: Automatic = Field(default=None, description="use `resource.k8s.io/v1`, for shared GPU memory and failover between pods")
+
+
+class Gpu(Section):
+    """GPUs of the cluster."""
+
+    discovery_enabled: Switch = Field(default=True, description="look at nodes for GPUs when a deployment request names no hardware")
+    metrics_endpoint_template: Text = Field(default="http://{POD_IP}:9400/metrics", description="where a node's GPU metrics are read")
+
+
+class FeatureGates(Section):
+    """Gates that lift admission rules."""
+
+    gms_snapshot: Switch = Field(default=False, description="allow the GPU memory service together with snapshots")
+
+
+class Seccomp(Section):
+    """The seccomp profile of checkpointed pods."""
+
+    disabled: Switch = Field(default=False, description="inject no seccomp profile")
+    profile: Text = Field(default="profiles/block-iouring.json", description="localhost profile that is injected")
+
+
+class Pvc(Section):
+    """A claim that keeps checkpoints."""
+
+    pvc_name: Name = Field(default="", description="name of the claim")
+    base_path: Text = Field(default="", description="where the claim is mounted")
+    create: Switch = Field(default=False, description="create the claim when it is missing")
+    size: Text = Field(default="", description="size of a created claim")
+    storage_class_name: Name = Field(default="", description="storage class of a created claim")
+    access_mode: Text = Field(default="", description="access mode of a created claim")
+
+
+class Bucket(Section):
+    """A storage that the Go operator once had."""
+
+    uri: Text = Field(default="", description="without effect: only claims keep checkpoints")
+    credentials_secret_ref: Text = Field(default="", description="without effect: only claims keep checkpoints")
+
+
+class Storage(Section):
+    """Where checkpoints are kept."""
+
+    type: Text = Field(default="", description="only `pvc` works")
+    pvc: Pvc = Pvc()
+    s3: Bucket = Bucket()
+    oci: Bucket = Bucket()
+
+
+class Checkpoint(Section):
+    """Snapshots of workers."""
+
+    enabled: Switch = Field(default=False, description="make and restore snapshots")
+    seccomp: Seccomp = Seccomp()
+    storage: Storage = Storage()
+
+
+class Discovery(Section):
+    """How components find each other."""
+
+    backend: Annotated[str, one_of("kubernetes", "etcd")] = Field(default="kubernetes", description="where components register themselves")
+
+
+class Security(Section):
+    """Protocol switches."""
+
+    enable_http2: Switch = Field(
+        default=False, alias="enableHTTP2", description="accepted for files of the Go operator; this server speaks HTTP/1.1"
+    )

@@ -1,0 +1,161 @@
+"""What is wrong with a configuration: all of it at once, each with its path, what was seen and what is allowed. No files here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from api.operator import durations
+from api.operator.configuration import OperatorConfiguration, allowed_at, known_keys, leaves
+from api.paths import MISSING, Path, lookup
+from api.wording import article, shortened
+
+_PASSWORD: Final = re.compile(r"(//[^/@\s:]*):[^/@\s]*@")
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})|[\x00-\x20\x7f]")
+# where the Go operator takes 0 for "the default"
+_ZERO_IS_DEFAULT: Final = (
+    ("server", "metrics", "port"),
+    ("server", "healthProbe", "port"),
+    ("server", "webhook", "port"),
+    ("orchestrators", "grove", "terminationDelay"),
+)
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong; `text` goes on after the path."""
+
+    path: Path
+    text: str
+    known: tuple[str, ...] = ()  # for an unknown key: the keys that may stand beside it
+    elsewhere: tuple[str, ...] = ()  # for an unknown key: where a key of that name belongs
+
+
+def prepared(data: Any) -> Any:
+    """What a file says, without what is as good as absent: null, and 0 where it means the default."""
+    data = _without_null(data)
+    for path in _ZERO_IS_DEFAULT:
+        value, parent = lookup(data, path), lookup(data, path[:-1])
+        if isinstance(parent, dict) and (value == 0 or (isinstance(value, str) and durations.seconds(value) == 0)) and value is not False:
+            del parent[path[-1]]
+    return data
+
+
+def _without_null(data: Any) -> Any:
+    return {key: _without_null(value) for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+def judge(data: dict[str, Any], *, complete: bool) -> tuple[OperatorConfiguration, list[Problem]]:
+    """Reads a prepared configuration; with problems, what is returned holds defaults in the place of wrong values.
+
+    `complete`: the data are a whole file, so that what the Go operator requires must be there.
+    """
+    try:
+        configuration, problems = OperatorConfiguration.model_validate(data), []
+    except ValidationError as error:
+        problems = [_problem(detail) for detail in error.errors(include_url=False, include_context=False)]
+        configuration = OperatorConfiguration.model_validate(_without(data, [problem.path for problem in problems]))
+    wrong = [problem.path for problem in problems]
+    for problem in _across(configuration, data, complete=complete):
+        if not any(problem.path[: len(path)] == path for path in wrong):
+            problems.append(problem)
+    return configuration, problems
+
+
+def seen(value: object) -> str:
+    """A value as a sentence shows it; a password in a URL is left out."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    return f'"{shortened(without_password(value), 100)}"' if isinstance(value, str) else article(value)
+
+
+def without_password(text: str) -> str:
+    """A text whose URL's password, if there is one, is replaced by an ellipsis."""
+    return _PASSWORD.sub("\\1:\N{HORIZONTAL ELLIPSIS}@", text)
+
+
+def _problem(detail: ErrorDetails) -> Problem:
+    path = tuple(detail["loc"])
+    if detail["type"] != "extra_forbidden":
+        return Problem(path, f"must be {allowed_at(path)}, got {seen(detail['input'])}")
+    known, name = known_keys(path[:-1]), path[-1]
+    elsewhere = tuple(".".join(leaf) for leaf, _ in leaves() if str(leaf[-1]).lower() == str(name).lower() and leaf != path)
+    return Problem(path, "unknown key", known, elsewhere)
+
+
+def _without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
+    """A copy without what is wrong; a wrong root leaves nothing."""
+    left = deepcopy(data)
+    for path in paths:
+        parent = lookup(left, path[:-1])
+        if path and isinstance(parent, dict):
+            parent.pop(path[-1], None)
+    return left
+
+
+def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: bool) -> Iterator[Problem]:
+    """What no single value tells."""
+    if complete:
+        yield from _required(found, data)
+    if found.leader_election.enabled and not found.leader_election.id:
+        yield Problem(("leaderElection", "id"), "must be set when leaderElection.enabled is true")
+    yield from _lease(found)
+    yield from _mesh(found)
+    if (wrong := _not_a_url(found.infrastructure.model_express_url)) is not None:
+        address = seen(found.infrastructure.model_express_url)
+        yield Problem(("infrastructure", "modelExpressURL"), f"must be a URL, got {address}: {wrong}")
+
+
+def _required(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Problem]:
+    for key in ("apiVersion", "kind"):
+        if lookup(data, (key,)) is MISSING:
+            yield Problem((key,), f"must be {allowed_at((key,)).removeprefix('one of ')}, got nothing")
+    for key, value in (("sshSecretName", found.mpi.ssh_secret_name), ("sshSecretNamespace", found.mpi.ssh_secret_namespace)):
+        if not value:
+            yield Problem(("mpi", key), "must be set")
+    if found.namespace.restricted:
+        return
+    roles = found.rbac.model_dump()
+    for key in roles:
+        if not roles[key]:
+            yield Problem(("rbac", key), "must be set unless namespace.restricted is")
+
+
+def _lease(found: OperatorConfiguration) -> Iterator[Problem]:
+    """Only the holder of a Lease renews one, so these bind in restricted mode alone."""
+    if not found.namespace.restricted:
+        return
+    scope, path = found.namespace.scope, ("namespace", "scope")
+    if scope.lease_duration < 1:
+        text = f"must be at least 1s in restricted mode, for a Lease counts whole seconds, got {durations.span(scope.lease_duration)}"
+        yield Problem((*path, "leaseDuration"), text)
+    if scope.lease_renew_interval >= scope.lease_duration:
+        less, got = durations.span(scope.lease_duration), durations.span(scope.lease_renew_interval)
+        yield Problem((*path, "leaseRenewInterval"), f"must be less than namespace.scope.leaseDuration {less}, got {got}")
+
+
+def _mesh(found: OperatorConfiguration) -> Iterator[Problem]:
+    istio = found.service_mesh.istio
+    if found.service_mesh.provider != "istio" or istio is None or istio.tls_mode != "MUTUAL":
+        return
+    for key, value in (("clientCertificate", istio.client_certificate), ("privateKey", istio.private_key)):
+        if not value:
+            yield Problem(("serviceMesh", "istio", key), "must be set when serviceMesh.istio.tlsMode is MUTUAL")
+
+
+def _not_a_url(text: str) -> str | None:
+    """Why a text is no URL; None when it is one."""
+    if _BAD_ESCAPE.search(text):
+        return "it holds a space, a control character or a percent sign without two hexadecimal digits"
+    try:
+        urlsplit(text).port  # noqa: B018 - reading the port is what judges it
+    except ValueError:
+        return "its host or port can't be read"
+    return None

@@ -1,0 +1,190 @@
+"""What each process needs of the configuration, as plain records: servers, provisioner and reconciler read these without pydantic.
+
+Times are seconds, sizes bytes, empty texts mean "not set". `None` in a switch means automatic detection. Made by projection.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Endpoint(NamedTuple):
+    """Where to listen; an empty host means all addresses, IPv6 too."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who we are."""
+
+    namespace: str
+    service_account: str
+    pod: str
+    cluster_domain: str
+    version: str
+
+    @property
+    def principal(self) -> str:
+        """The user that our service account is to an API server; empty when it isn't known."""
+        known = self.namespace and self.service_account
+        return f"system:serviceaccount:{self.namespace}:{self.service_account}" if known else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSettings:
+    """Which namespaces are ours, and the Leases that say so."""
+
+    restricted: str  # the one namespace, or empty for the whole cluster
+    lease: float
+    renew: float  # at most a third of `lease`, whatever the file says, so that two renewals may fail
+    grace: float
+    max_skew: float
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the cluster offers; None is found out."""
+
+    grove: bool | None
+    lws: bool | None
+    kai: bool | None
+    dra: bool | None
+    gpu_discovery: bool
+    gms_snapshot: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """What is logged, and how."""
+
+    level: str  # debug, info, warning or error
+    console: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one client may cost."""
+
+    admission_body: int
+    conversion_body: int
+    conversion_seconds: float
+    connections: int
+    drain_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """For `serve`."""
+
+    identity: Identity
+    webhook: Endpoint
+    probes: Endpoint
+    metrics: Endpoint
+    metrics_secure: bool
+    cert_directory: str
+    profile: str
+    workers: int  # 0: the number of CPUs
+    drain_lag: float
+    bounds: Bounds
+    scope: ScopeSettings
+    features: Features
+    logs: Logs
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """How long certificates live and how slowly trust is exchanged."""
+
+    ca_validity: float
+    leaf_validity: float
+    backdate: float
+    resync: float
+    settle: float
+    min_roll: float
+    roll_warn: float
+    drain: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionerSettings:
+    """For `provision`."""
+
+    identity: Identity
+    mode: str  # managed, provided or external-injection
+    service: str
+    serving_secret: str
+    ca_secret: str
+    trust: str  # the ConfigMap
+    lease: str
+    validating: str
+    mutating: str
+    trust_file: str
+    rsa: bool
+    restricted: str
+    timings: Timings
+    probes: Endpoint
+    metrics: Endpoint
+    metrics_secure: bool
+    logs: Logs
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """The DestinationRule of endpoint pickers, when the mesh is Istio."""
+
+    tls_mode: str
+    insecure_skip_verify: bool
+    client_certificate: str
+    private_key: str
+    ca_certificates: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """Snapshots; `storage` is `pvc` or has no effect."""
+
+    enabled: bool
+    seccomp_profile: str  # empty when switched off
+    storage: str
+    claim: str
+    base_path: str
+    create: bool
+    size: str
+    storage_class: str
+    access_mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcilerSettings:
+    """For `reconcile`, and for `render --config`."""
+
+    identity: Identity
+    scope: ScopeSettings
+    features: Features
+    leader_lease: str  # empty: no election
+    leader_namespace: str
+    grove_termination_delay: float
+    nats: str
+    etcd: str
+    model_express: str
+    prometheus: str
+    gateway: str
+    ingress_class: str
+    ingress_tls_secret: str
+    host_suffix: str
+    mesh: Mesh | None
+    planner_role: str
+    profiling_role: str
+    epp_role: str
+    ssh_secret: str
+    ssh_secret_namespace: str
+    checkpoint: CheckpointSettings
+    discovery: str
+    gpu_metrics_template: str
+    probes: Endpoint
+    metrics: Endpoint
+    metrics_secure: bool
+    logs: Logs

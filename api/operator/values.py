@@ -1,0 +1,89 @@
+"""The types of single values: how each is read, which values are allowed, and how it is written back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeAlias
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from api.operator import durations
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Which values a key takes. `text` ends a sentence that begins with "must be"; errors and the page of all keys quote it."""
+
+    text: str
+    good: Callable[[Any], bool] | None = None
+    read: Callable[[str], Any] | None = None  # from the text that stands for a number; None means that it doesn't
+    write: Callable[[Any], str] | None = None
+    numbers: bool = False  # whether a bare number may stand for its text
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Tells pydantic; it says only that a value is wrong, the sentence is made of `text`."""
+        if self.read is None or self.write is None:
+            return core_schema.no_info_after_validator_function(self._check, handler(source))
+        written = core_schema.plain_serializer_function_ser_schema(self.write)
+        return core_schema.no_info_plain_validator_function(self._take, serialization=written)
+
+    def _take(self, value: object) -> Any:
+        text = str(value) if self.numbers and type(value) is int else value
+        found = self.read(text) if self.read is not None and isinstance(text, str) else None
+        if found is None:
+            raise ValueError(self.text)
+        return self._check(found)
+
+    def _check(self, value: Any) -> Any:
+        if self.good is not None and not self.good(value):
+            raise ValueError(self.text)
+        return value
+
+
+def span_of(low: float = 0, high: float = durations.LONGEST, *, above: bool = False) -> Allowed:
+    """A span of time in seconds within bounds; `above`: the lower bound itself is too little."""
+    least = "more than 0s" if above else f"at least {durations.span(low)}"
+    most = "" if high == durations.LONGEST else f" and at most {durations.span(high)}"
+    return Allowed(
+        f"a span of time such as 30s, 15m or 4h, {least}{most}",
+        lambda value: (value > low if above else value >= low) and value <= high,
+        durations.seconds,
+        durations.span,
+    )
+
+
+def one_of(*words: str) -> Allowed:
+    """One of a few words."""
+    return Allowed(f"one of {', '.join(words)}", lambda value: value in words)
+
+
+def whole(low: int, high: int) -> Allowed:
+    """A whole number within bounds."""
+    return Allowed(f"a whole number from {low} to {high}", lambda value: low <= value <= high)
+
+
+_LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+
+
+def _named(pattern: str, length: int) -> Callable[[str], bool]:
+    compiled = re.compile(pattern)
+    return lambda value: not value or (len(value) <= length and compiled.fullmatch(value) is not None)
+
+
+Text: TypeAlias = Annotated[str, Allowed("text")]
+Switch: TypeAlias = Annotated[bool, Allowed("true or false")]
+Automatic: TypeAlias = Annotated[bool | None, Allowed("true, false, or absent for automatic detection")]
+Port: TypeAlias = Annotated[int, whole(0, 65535)]
+# names are checked because a wrong one would be found out only by a request that fails much later
+Label: TypeAlias = Annotated[
+    str, Allowed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", good=_named(_LABEL, 63))
+]
+Name: TypeAlias = Annotated[
+    str, Allowed("a DNS name of at most 253 lower-case letters, digits, hyphens and dots", good=_named(rf"{_LABEL}(\.{_LABEL})*", 253))
+]
+Bytes: TypeAlias = Annotated[
+    int, Allowed("a size such as 65536, 64Ki, 7Mi or 1Gi", read=durations.size, write=durations.amount, numbers=True)
+]

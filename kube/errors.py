@@ -40,3 +40,13 @@ class GoneError(ApiError):
 
 class UnavailableError(ApiError):
     """The server could not be reached, is overloaded (429), or failed (5xx); asking again later may work."""
+
+
+def of_status(code: int, reason: str, message: str) -> ApiError:
+    """The error for an HTTP status and the machine-readable reason of its Status."""
+    if code == 409:
+        return (AlreadyExistsError if reason == "AlreadyExists" else ConflictError)(code, reason, message)
+    known = {400: InvalidError, 401: ForbiddenError, 403: ForbiddenError, 404: NotFoundError, 410: GoneError, 422: InvalidError}
+    if code in known:
+        return known[code](code, reason, message)
+    return (UnavailableError if code == 429 or code >= 500 else ApiError)(code, reason, message)

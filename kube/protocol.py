@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
     from datetime import datetime
 
     from kube.resources import Resource
@@ -17,7 +17,7 @@ Node: TypeAlias = dict[str, Any]  # a Kubernetes object or a part of one, as JSO
 class Listing(NamedTuple):
     """One list, all pages of it."""
 
-    items: list[Node]
+    items: list[Node]  # each with its apiVersion and kind, which an API server leaves out of lists of built-in kinds
     version: str  # the resourceVersion from which a watch goes on
 
 
@@ -40,8 +40,11 @@ class Cluster(Protocol):
 
     def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
-    ) -> AsyncIterator[Event]:
-        """Streams changes after `version` until the server ends the stream after `seconds`. Raises GoneError when `version` is too old."""
+    ) -> AsyncGenerator[Event]:
+        """Streams changes after `version` until the server ends the stream after `seconds`. Raises GoneError when `version` is too old.
+
+        A reader that may stop early wraps it in `contextlib.aclosing`, so that the connection is closed at once.
+        """
 
     async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
         """Creates; raises AlreadyExistsError. `metadata.generateName` works as usual."""
@@ -49,13 +52,26 @@ class Cluster(Protocol):
     async def replace(self, resource: Resource, obj: Node, *, subresource: str = "", dry_run: bool = False) -> Node:
         """Writes the whole object; with `metadata.resourceVersion` in it, raises ConflictError when that is no longer the newest."""
 
-    async def json_patch(self, resource: Resource, name: str, operations: Sequence[Node], namespace: str = "") -> Node:
+    async def json_patch(
+        self,
+        resource: Resource,
+        name: str,
+        operations: Sequence[Node],
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Node:
         """RFC 6902. A failed `test` raises InvalidError; the caller reads again."""
 
-    async def merge_patch(self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "") -> Node:
+    async def merge_patch(
+        self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "", dry_run: bool = False
+    ) -> Node:
         """RFC 7386."""
 
-    async def apply(self, resource: Resource, obj: Node, *, manager: str, force: bool = False, subresource: str = "") -> Node:
+    async def apply(
+        self, resource: Resource, obj: Node, *, manager: str, force: bool = False, subresource: str = "", dry_run: bool = False
+    ) -> Node:
         """Server-side apply. Without `force`, fields of other managers raise ConflictError, whose message names them."""
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
@@ -64,11 +80,11 @@ class Cluster(Protocol):
     async def groups(self) -> Mapping[str, frozenset[str]]:
         """The served API groups with their versions: `{"apps": {"v1"}, "": {"v1"}}`."""
 
-    async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "") -> bool:
+    async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """SelfSubjectAccessReview: whether we may."""
 
     async def server_time(self) -> datetime:
-        """The API server's clock, from the Date header of an answer; whole seconds, UTC."""
+        """The API server's clock, from the Date header of a recent answer; whole seconds, UTC."""
 
     async def close(self) -> None:
         """Closes connections; the cluster is not used again."""

@@ -1,0 +1,88 @@
+"""What an API server's bytes mean: a refusal as an error, the lines of a watch as events. Pure; asking is in `connection.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from kube.errors import ApiError, UnavailableError, of_status
+from kube.protocol import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kube.protocol import Node
+
+# Their messages say who may not, what is missing or who else wrote; the others may quote what was sent.
+_NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
+
+
+def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
+    """The error for an answer that isn't a success; `asked` (`get /api/v1/...`) begins the message.
+
+    With `secret`, what was sent holds secret values: a refusal that may quote them is told by its fields alone.
+    """
+    status = _node(content)
+    reason = str(status.get("reason") or "")
+    if secret and code not in _NEVER_QUOTE:
+        said = ", ".join(_fields(status)) or reason or "refused"
+    else:
+        said = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
+    return of_status(code, reason, f"{asked}: {code}: {said}")
+
+
+def decoded(content: bytes, asked: str) -> Node:
+    """The JSON object of a successful answer. Raises UnavailableError when it isn't one: a proxy answered, or the answer was cut."""
+    try:
+        node = orjson.loads(content)
+    except ValueError as error:
+        raise UnavailableError(0, "", f"{asked}: the answer must be JSON, seen {len(content)} bytes that aren't") from error
+    if not isinstance(node, dict):
+        raise UnavailableError(0, "", f"{asked}: the answer must be a JSON object, seen a {type(node).__name__}")
+    return node
+
+
+def event(line: bytes, asked: str) -> Event:
+    """One line of a watch. Raises the error that an ERROR event carries, GoneError above all."""
+    node = decoded(line, asked)
+    match node.get("type"):
+        case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" as kind:
+            return Event(kind, node["object"])
+        case "ERROR":
+            status = node.get("object") or {}
+            code, reason = int(status.get("code") or 500), str(status.get("reason") or "")
+            raise of_status(code, reason, f"{asked}: {code}: {status.get('message') or reason}")
+    raise UnavailableError(0, "", f"{asked}: the type of an event must be known, seen {str(node.get('type'))[:40]!r}")
+
+
+class Lines:
+    """Cuts a stream of chunks into lines, of any length: an object in a watch may be bigger than a reader's buffer."""
+
+    def __init__(self) -> None:
+        """Begins without any bytes."""
+        self._parts: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Takes a chunk and gives the lines that it completes, without empty ones."""
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            self._parts.append(line)
+            complete = b"".join(self._parts).strip()
+            self._parts.clear()
+            if complete:
+                yield complete
+        self._parts.append(rest)
+
+
+def _node(content: bytes) -> dict[str, Any]:
+    try:
+        node = orjson.loads(content)
+    except ValueError:
+        return {}
+    return node if isinstance(node, dict) else {}
+
+
+def _fields(status: Node) -> Iterator[str]:
+    for cause in (status.get("details") or {}).get("causes") or []:
+        yield f"{cause.get('field') or 'the object'} ({cause.get('reason') or 'refused'})"

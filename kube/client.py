@@ -1,0 +1,182 @@
+"""The `Cluster` of a real API server: plain dicts both ways, one explicit content type a verb. How bytes travel is in `connection.py`.
+
+Importing this module loads the Kubernetes client, which is slow: import it where a connection is made, never before.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from kube.config import load
+from kube.connection import Connection
+from kube.errors import GoneError, NotFoundError
+from kube.protocol import Listing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from datetime import datetime
+
+    from kube.protocol import Event, Node
+    from kube.resources import Resource
+
+_JSON_PATCH: Final = "application/json-patch+json"
+_MERGE_PATCH: Final = "application/merge-patch+json"
+_APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
+_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class Client:
+    """Speaks for one field manager to one API server; see kube.protocol.Cluster for what each call promises."""
+
+    def __init__(self, connection: Connection, manager: str) -> None:
+        """`manager` is written into managedFields by every write but `apply`, which names its own."""
+        self._connection = connection
+        self._manager = manager
+
+    async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
+        """Reads one object."""
+        try:
+            return await self._connection.ask("GET", resource.path(namespace, name, subresource))
+        except NotFoundError:
+            return None
+
+    async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
+        """Reads all pages; when the first one has become too old for the next, everything once more in a single one."""
+        try:
+            return await self._pages(resource, namespace, fields, labels, limit)
+        except GoneError:
+            return await self._pages(resource, namespace, fields, labels, 0)
+
+    async def watch(
+        self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
+    ) -> AsyncGenerator[Event]:
+        """Streams changes, with bookmarks."""
+        query = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": seconds,
+            "fieldSelector": fields,
+            "labelSelector": labels,
+        }
+        stream = self._connection.stream(resource.path(namespace), query, seconds)
+        try:
+            async for each in stream:
+                yield each
+        finally:
+            await stream.aclose()
+
+    async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
+        """Creates, in the object's own namespace unless one is given."""
+        where = namespace or obj["metadata"].get("namespace", "")
+        return await self._write("POST", resource, resource.path(where), obj, dry_run=dry_run)
+
+    async def replace(self, resource: Resource, obj: Node, *, subresource: str = "", dry_run: bool = False) -> Node:
+        """Writes the whole object."""
+        return await self._write("PUT", resource, _path(resource, obj, subresource), obj, dry_run=dry_run)
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        name: str,
+        operations: Sequence[Node],
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Node:
+        """RFC 6902."""
+        path = resource.path(namespace, name, subresource)
+        return await self._write("PATCH", resource, path, [*operations], kind=_JSON_PATCH, dry_run=dry_run)
+
+    async def merge_patch(
+        self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "", dry_run: bool = False
+    ) -> Node:
+        """RFC 7386."""
+        path = resource.path(namespace, name, subresource)
+        return await self._write("PATCH", resource, path, patch, kind=_MERGE_PATCH, dry_run=dry_run)
+
+    async def apply(
+        self, resource: Resource, obj: Node, *, manager: str, force: bool = False, subresource: str = "", dry_run: bool = False
+    ) -> Node:
+        """Server-side apply."""
+        path, more = _path(resource, obj, subresource), {"fieldManager": manager, "force": "true" if force else ""}
+        return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more=more)
+
+    async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
+        """Deletes."""
+        options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        try:
+            await self._connection.ask("DELETE", resource.path(namespace, name), body=options)
+        except NotFoundError:
+            return False
+        return True
+
+    async def groups(self) -> Mapping[str, frozenset[str]]:
+        """Reads the discovery documents."""
+        core, others = await self._connection.ask("GET", "/api"), await self._connection.ask("GET", "/apis")
+        named = {each["name"]: frozenset(found["version"] for found in each["versions"]) for each in others["groups"]}
+        return {"": frozenset(core["versions"]), **named}
+
+    async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
+        """Asks the API server's authorizer."""
+        attributes = {"verb": verb, "group": resource.group, "version": resource.version, "resource": resource.plural}
+        attributes |= {"subresource": subresource, "namespace": namespace, "name": name}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": attributes}}
+        answer = await self._connection.ask("POST", _REVIEWS, body=review)
+        return bool((answer.get("status") or {}).get("allowed"))
+
+    async def server_time(self) -> datetime:
+        """The API server's clock."""
+        return await self._connection.time()
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._connection.close()
+
+    async def _write(
+        self,
+        method: str,
+        resource: Resource,
+        path: str,
+        body: Any,
+        *,
+        kind: str = "application/json",
+        dry_run: bool,
+        more: Node | None = None,
+    ) -> Node:
+        query = {"fieldManager": self._manager, "dryRun": "All" if dry_run else "", **(more or {})}
+        return await self._connection.ask(method, path, query, body, kind=kind, secret=resource.plural == "secrets")
+
+    async def _pages(self, resource: Resource, namespace: str, fields: str, labels: str, limit: int) -> Listing:
+        items: list[Node] = []
+        query: dict[str, Any] = {"fieldSelector": fields, "labelSelector": labels, "limit": limit or ""}
+        while True:
+            page = await self._connection.ask("GET", resource.path(namespace), query)
+            metadata = page.get("metadata") or {}
+            items += page.get("items") or []
+            if not metadata.get("continue"):
+                break
+            query["continue"] = metadata["continue"]
+        for item in items:
+            item.setdefault("apiVersion", resource.api_version)
+            item.setdefault("kind", resource.kind)
+        return Listing(items, str(metadata.get("resourceVersion") or ""))
+
+
+async def connect(
+    manager: str, kubeconfig: str = "", context: str = "", *, patience: float = 30.0, environ: Mapping[str, str] = os.environ
+) -> Client:
+    """A client for `manager` from a kubeconfig or the pod's own files, as `kube.config.load` finds them; nothing is sent yet.
+
+    `patience` is seconds for one request. Raises ConfigError, whose message says what is missing.
+    """
+    return Client(Connection(await load(kubeconfig, context, environ=environ), agent=manager, patience=patience), manager)
+
+
+def _path(resource: Resource, obj: Node, subresource: str) -> str:
+    metadata = obj["metadata"]
+    return resource.path(metadata.get("namespace", ""), metadata["name"], subresource)

@@ -1,0 +1,109 @@
+"""How to reach an API server: a kubeconfig, or the files that a pod is given. Sends nothing; `connection.py` does."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kubernetes.aio.client import Configuration
+
+ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")  # where Kubernetes mounts token, ca.crt and namespace
+_REREAD: Final = 60.0  # seconds after which a kubeconfig is read again: its token file or plugin may have a newer token
+
+
+class ConfigError(Exception):
+    """There is no way to an API server; the message says what is missing."""
+
+
+async def load(
+    kubeconfig: str = "",
+    context: str = "",
+    *,
+    environ: Mapping[str, str] = os.environ,
+    account: Path = ACCOUNT,
+    clock: Callable[[], float] = time.monotonic,
+) -> Configuration:
+    """The configuration of a connection, from the first of: `kubeconfig`, `KUBECONFIG`, the pod's own files, `~/.kube/config`.
+
+    Tokens are read again while it is used: in a pod they expire hourly. Raises ConfigError.
+    """
+    named = kubeconfig or environ.get("KUBECONFIG", "")
+    if environ.get("KUBERNETES_SERVICE_HOST") and not named and not context:
+        return _in_pod(environ, account)
+    return await _from_files(_found(named, environ), context, clock)
+
+
+def _found(named: str, environ: Mapping[str, str]) -> str:
+    """The kubeconfig files that are there, as the `KUBECONFIG` of a shell lists them."""
+    usual = Path(environ.get("HOME") or "~").expanduser() / ".kube" / "config"
+    files = [str(Path(each).expanduser()) for each in (named or str(usual)).split(os.pathsep) if each]
+    if any(Path(each).is_file() for each in files):
+        return os.pathsep.join(files)
+    if named:
+        raise ConfigError(f"a kubeconfig must be a file, seen no file {named}; check --kubeconfig and KUBECONFIG")
+    raise ConfigError(
+        f"no API server is known: neither KUBECONFIG nor KUBERNETES_SERVICE_HOST is set, and there is no {usual}; "
+        "name a file with --kubeconfig"
+    )
+
+
+def _in_pod(environ: Mapping[str, str], account: Path) -> Configuration:
+    from kubernetes.aio.client import Configuration
+    from kubernetes.aio.config import ConfigException, incluster_config
+
+    for name in ("token", "ca.crt"):
+        if not (account / name).is_file():
+            raise ConfigError(
+                f"{account / name} must be there in a pod that speaks to the API server, seen no such file; "
+                "set automountServiceAccountToken: true, or name a file with --kubeconfig"
+            )
+    configuration = _blank(Configuration)
+    try:
+        loader: Any = incluster_config.InClusterConfigLoader  # it has no types
+        loader(str(account / "token"), str(account / "ca.crt"), environ=environ).load_and_set(configuration)
+    except (ConfigException, OSError) as error:
+        raise ConfigError(f"the pod's own connection can't be used: {error}") from error
+    return configuration
+
+
+async def _from_files(names: str, context: str, clock: Callable[[], float]) -> Configuration:
+    from kubernetes.aio.client import Configuration
+
+    configuration = _blank(Configuration)
+    await _read(names, context, configuration)
+    read_at = clock()
+
+    async def again(used: Configuration) -> None:
+        nonlocal read_at
+        if clock() - read_at >= _REREAD:
+            read_at = clock()
+            await _read(names, context, used)
+
+    hooked: Any = configuration  # its type says that there can be no hook
+    hooked.refresh_api_key_hook = again
+    return configuration
+
+
+async def _read(names: str, context: str, into: Configuration) -> None:
+    import yaml
+    from kubernetes.aio import config
+
+    read: Any = config.load_kube_config  # it has no types
+    try:
+        await read(names, context or None, client_configuration=into, persist_config=False)
+    except (config.ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
+        said = str(error) if isinstance(error, config.ConfigException | OSError) else type(error).__name__  # others may quote a credential
+        raise ConfigError(f"the kubeconfig {names} can't be used: {said}") from error
+
+
+def _blank(made: type[Configuration]) -> Configuration:
+    configuration = made()
+    # Python 3.13 asks of a CA what Go never did (a key identifier, say): clusters with older CAs would be refused.
+    configuration.disable_strict_ssl_verification = True
+    configuration.retries = None
+    return configuration

@@ -1,0 +1,150 @@
+"""One request to an API server and its answer, over kubernetes.aio's ApiClient: tokens, time limits, errors, the server's clock."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio.client import ApiClient
+
+from kube.answers import Lines, decoded, event, refusal
+from kube.config import ConfigError
+from kube.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+
+    from kubernetes.aio.client import Configuration
+
+    from kube.protocol import Event, Node
+
+_JSON: Final = "application/json"
+_CONNECT: Final = 10.0  # seconds for a connection with its handshake
+_SLACK: Final = 30.0  # seconds beyond its end after which a watch is a dead connection
+_CLOCK_AGE: Final = 10.0  # seconds for which a Date header, advanced by our own monotonic clock, still tells the server's time
+
+
+class Connection:
+    """An API server's address, with credentials and a pool of connections."""
+
+    def __init__(
+        self, configuration: Configuration, *, agent: str, patience: float = 30.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`patience` is seconds for one request, its answer included. Raises ConfigError when the CA or a client key can't be read."""
+        try:
+            self._api: Any = ApiClient(configuration)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"the connection's CA or client certificate can't be used: {error}") from error
+        self._agent = agent
+        self._patience = patience
+        self._clock = clock
+        self._said: tuple[datetime, float] | None = None  # the server's time, and when on our clock it said so
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None = None,
+        body: Node | Sequence[Node] | None = None,
+        *,
+        kind: str = _JSON,
+        secret: bool = False,
+    ) -> Node:
+        """Sends one request and gives its JSON object. Raises a subclass of ApiError.
+
+        Only a GET is repeated, once, when its connection breaks: of a write nobody knows whether it was done.
+        """
+        asked = f"{method.lower()} {path}"
+        try:
+            return await self._once(method, path, query, body, kind, asked, secret)
+        except aiohttp.ClientConnectionError as error:
+            if method != "GET" or isinstance(error, aiohttp.ClientConnectorError | TimeoutError):
+                raise _unreached(asked, error) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _unreached(asked, error) from error
+        try:
+            return await self._once(method, path, query, body, kind, asked, secret)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _unreached(asked, error) from error
+
+    async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
+        """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
+        asked = f"watch {path}"
+        try:
+            async with aclosing(self._chunks(path, query, seconds, asked)) as chunks:
+                lines = Lines()
+                async for chunk in chunks:
+                    for line in lines.feed(chunk):
+                        yield event(line, asked)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _unreached(asked, error) from error
+
+    async def time(self) -> datetime:
+        """The server's clock, UTC, in whole seconds; asks for `/version` when no answer is recent."""
+        if self._said is None or self._clock() - self._said[1] > _CLOCK_AGE:
+            self._said = None
+            await self.ask("GET", "/version")
+        if self._said is None:
+            raise UnavailableError(0, "", "get /version: the answer must have a Date header, seen none")
+        said, at = self._said
+        return said + timedelta(seconds=int(self._clock() - at))
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._api.close()
+
+    async def _once(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, asked: str, secret: bool) -> Node:
+        limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
+        answer = await self._send(method, path, query, body, kind, limit)
+        content: bytes = await answer.read()
+        if not 200 <= answer.status < 300:
+            raise refusal(answer.status, content, asked, secret=secret)
+        return decoded(content, asked)
+
+    async def _chunks(self, path: str, query: Mapping[str, Any], seconds: float, asked: str) -> AsyncGenerator[bytes]:
+        limit = aiohttp.ClientTimeout(total=seconds + _SLACK, sock_connect=_CONNECT)
+        answer = await self._send("GET", path, query, None, _JSON, limit)
+        try:
+            if answer.status != 200:
+                raise refusal(answer.status, await answer.read(), asked, secret=False)
+            chunks: AsyncIterator[bytes] = answer.response.content.iter_any()
+            async for chunk in chunks:
+                yield chunk
+        finally:
+            answer.response.close()
+
+    async def _send(
+        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, limit: aiohttp.ClientTimeout
+    ) -> Any:
+        headers = {"Accept": _JSON, "Content-Type": kind, "User-Agent": self._agent}
+        await self._sign(headers, method, path)
+        given = {name: value for name, value in (query or {}).items() if value not in ("", None, False)}
+        url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")
+        answer = await self._api.call_api(method, url, headers, body, _request_timeout=limit)
+        self._hear(answer.headers.get("Date", ""))
+        return answer
+
+    async def _sign(self, headers: dict[str, str], method: str, path: str) -> None:
+        """Adds the credentials of this moment, for which ApiClient reads a token again that may have been replaced."""
+        from kubernetes.aio.config import ConfigException
+
+        try:
+            await self._api.update_params_for_auth(headers, [], ["BearerToken"], path, method, None)
+        except (ConfigException, ConfigError, OSError) as error:
+            raise UnavailableError(0, "", f"{method.lower()} {path}: the token can't be read: {error}") from error
+
+    def _hear(self, date: str) -> None:
+        try:
+            self._said = (parsedate_to_datetime(date).astimezone(UTC), self._clock())
+        except ValueError:
+            return  # no Date header, or one that nobody can read: the last one stays
+
+
+def _unreached(asked: str, error: Exception) -> UnavailableError:
+    said = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    return UnavailableError(0, "", f"{asked}: the API server can't be reached: {said}")

@@ -1,0 +1,36 @@
+"""Who this process is in its cluster: its namespace and its user name. Files and environment only; asks no API server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kube.config import ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+    """The namespace that we run in: `POD_NAMESPACE`, else the service account's file; empty outside a cluster."""
+    if named := environ.get("POD_NAMESPACE", "").strip():
+        return named
+    try:
+        return (account / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def principal(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
+    """The user name that the API server knows us by; empty, hence unknown, without `POD_SERVICE_ACCOUNT` or a namespace.
+
+    The token is not read for it: its content belongs to the API server, and is no promise to anybody else.
+    """
+    name, where = environ.get("POD_SERVICE_ACCOUNT", "").strip(), namespace(environ, account)
+    return f"system:serviceaccount:{where}:{name}" if name and where else ""
+
+
+def instance(environ: Mapping[str, str] = os.environ) -> str:
+    """What tells this replica from the others: `POD_NAME`, else the host's name, which in a pod is the same."""
+    return environ.get("POD_NAME", "").strip() or os.uname().nodename

@@ -23,18 +23,21 @@ class Roles:
     left: tuple[str, ...] = ("componentType", "subComponentType")
     right: tuple[str, ...] = ("type",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Saves the pair where the type doesn't say it."""
         said = _type_of(left)
         if said is not None:
             right["type"] = said
         if not context.saving:
-            return
+            return False
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
-        if pair != _roles_of(said) and any(pair.values()):
+        if pair == _roles_of(said):
+            return type(said) is str  # anything else may equal what it isn't, as 1 does true
+        if any(pair.values()):
             save.update(pair)
+        return False
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
         live = right.get("type")
         said = _roles_of(live)
@@ -44,6 +47,7 @@ class Roles:
             if _type_of(whole) == live:
                 said = whole
         left.update(said)
+        return live is None or type(live) is str
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The role; its phase has a member of its own."""

@@ -25,7 +25,7 @@ class Name:
     left: tuple[str, ...] = ("serviceName",)
     right: tuple[str, ...] = ("name",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Marks (with a record for null) a name that was only the object's."""
         name = left.get("serviceName")
         if name:
@@ -33,12 +33,14 @@ class Name:
         elif context.name and kept.get("name") != "":
             right["name"] = context.name
             save["serviceName"] = None
+        return name is None or bool(name)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """A marked name is left out again while it is still the object's."""
         name = right.get("name")
         if name and not ("serviceName" in kept and kept["serviceName"] is None and name == context.name):
             left["serviceName"] = name
+        return name is None or bool(name)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Renamed."""
@@ -54,20 +56,18 @@ class Name:
 
 
 class Named(Struct):
-    """The one struct that says something which may stand outside of it: its name. So the lens of the name is asked always."""
+    """The one struct that says something which may stand outside of it: its name. So the lens of the name is always asked, and first."""
 
-    def forward(self, left: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+    def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
         """As any struct; a template composed of flat fields is marked as nobody's own."""
-        right = super().forward(left, kept, save, context)
-        _NAMED.forward(left, right, kept, save, context)
+        right = super().forward(left, kept, save, context, into)
         if not save and not context.travelled and "podTemplate" in right:
             save["serviceName"] = left.get("serviceName") or ""
-        return {"name": right["name"], **right} if "name" in right else right  # first, where people look for it
+        return right
 
     def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
         """As any struct; whatever is saved holds the name, and a nameless component is remembered."""
         left = super().backward(right, kept, save, context)
-        _NAMED.backward(right, left, kept, save, context)
         name = right.get("name") or ""
         if save or (context.name and not name) or (not context.travelled and type(right.get("podTemplate")) is dict):
             save["name"] = name
@@ -75,7 +75,7 @@ class Named(Struct):
 
 
 _NAMED: Final = Name()
-SPEC: Final = Named(*lenses(), *same("backendFramework"), _NAMED)
+SPEC: Final = Named(*lenses(), *same("backendFramework"), _NAMED, first=_NAMED)
 STATUS: Final = Struct(
     *same("observedGeneration", "conditions"), LeftOnly("podSelector", worth=bool), Rename("service", "component", REPLICAS)
 )

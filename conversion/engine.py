@@ -9,6 +9,7 @@ from api.decode import decoder
 from conversion.difference import Entry, applied, differences, identical
 from conversion.kind import LEFT, PREFIX, RIGHT
 from conversion.legacy import due, unlike
+from conversion.lens.proofs import Proofs
 from conversion.lens.protocol import Context
 from conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
 
@@ -31,22 +32,24 @@ class Converted(NamedTuple):
     damaged: tuple[str, ...]
 
 
-def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
+def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) -> Converted:
     """Converts an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
 
-    Output depends on the input alone, which is not changed; values are shared with it.
+    Output depends on the input alone, which is not changed; values are shared with it. A `thorough` conversion runs the whole way back,
+    also where the way there has proven what comes of it; the answer is the same.
     """
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     remembered, damaged = read(kind, annotations, rightward)
     name = str(metadata.get("name") or "")
-    parts, saved = _run(kind, obj, remembered, rightward, name)
+    proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
+    parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs)
     kept = [entry for entry in remembered.kept if entry[0][0] in PARTS]
     if kept:
         parts = _restored(kind, parts, kept, saved, rightward, name)
     # what the way back would save in turn matters to the annotations of older operators alone
-    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None)
+    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs)
     saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
     if kind.legacy is not None:
@@ -63,12 +66,15 @@ def convert(kind: Kind, obj: Fields, desired: str) -> Converted:
     return Converted(out, tuple(damaged))
 
 
-def _run(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, saving: bool = True) -> tuple[Fields, Remainder]:
+def _run(
+    kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, saving: bool = True, proofs: Proofs | None = None
+) -> tuple[Fields, Remainder]:
     """Runs the lenses of spec and status; a part that is absent or no object stays as it is, unless its remainder alone says something.
 
-    Without `saving` the remainder that is returned may be incomplete.
+    Without `saving` the remainder that is returned may be incomplete. The way there fills `proofs`, the way back reads them, where
+    what it reads of a remainder is what was saved then.
     """
-    context, saved, out = Context(name, remembered.travelled, saving), Remainder(), {}
+    context, saved, out = Context(name, remembered.travelled, saving, proofs), Remainder(), {}
     for part, struct, kept, save in (
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),

@@ -14,7 +14,7 @@ from conversion.services import Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 
-SERVICE: Final = Struct(*lenses(), LeftOnly("serviceName", worth=bool))
+SERVICE: Final = Struct(*lenses(), LeftOnly("serviceName", worth=bool), beside="name")
 TOPOLOGY: Final = Struct(Rename("topologyProfile", "clusterTopologyName"), *same("packDomain"))
 ROLLING: Final = Struct(*same("phase", "startTime", "endTime"), Rename("updatedServices", "updatedComponents"))
 

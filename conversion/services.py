@@ -35,11 +35,12 @@ class Services:
         self.right: tuple[str, ...] = (right,)
         self._map, self._list, self._each = left, right, each
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Lists the services by name, or in the order that their v1beta1 author gave them."""
         services = left.get(self._map)
         if type(services) is not dict:
-            return
+            return False
+        proofs, vouched = context.proofs, context.proofs is not None
         remembered = _by_name(_listed(kept, self._list))
         components: list[Fields] = []
         saved: Fields = {}
@@ -48,18 +49,24 @@ class Services:
             if type(service) is not dict:
                 if service is None:
                     saved[name] = None
+                vouched = False
                 continue
             below: Fields = {}
-            component = self._each.forward(service, remembered.get(name, {}), below, context)
-            components.append({"name": name, **component})  # first, where people look for it
+            # the name is first, where people look for it
+            component = self._each.forward(service, remembered.get(name, {}), below, context, {"name": name})
+            if component.get("name") != name:  # it came back as what it was made of, where its author left an empty name out
+                component = {"name": name, **component}
+            components.append(component)
+            vouched = vouched and proofs is not None and proofs.origin(component) is service
             if below or (not context.travelled and "podTemplate" in component):
                 saved[name] = below  # with nothing in it: a mark that the template was composed, and is nobody's own
         if components:
             right[self._list] = components
         if saved:
             save[self._map] = saved
+        return vouched and bool(components)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Keys the components by name; the order is saved where it isn't that of the names.
 
         Raises: ConversionError for a name that occurs twice, which a map can't hold.
@@ -67,15 +74,18 @@ class Services:
         remembered = _fields(kept.get(self._map))
         services: Fields = {name: None for name, service in remembered.items() if service is None}
         components = right.get(self._list)
+        proofs, vouched = context.proofs, type(components) is list and bool(components)
         named: list[tuple[str, Fields, bool]] = []
         for index, component in enumerate(components if type(components) is list else []):
             if type(component) is not dict:
+                vouched = False
                 continue
             name = component.get("name") if component.get("name") is not None else ""
             if type(name) is not str or services.get(name) is not None:
                 raise ConversionError(("spec", self._list, index, "name"), "must be a name that no other component has")
             below: Fields = {}
-            services[name] = self._each.backward(component, _fields(remembered.get(name)), below, context)
+            service = services[name] = self._each.backward(component, _fields(remembered.get(name)), below, context)
+            vouched = vouched and proofs is not None and proofs.origin(service) is component and "name" in component
             named.append((name, below, bool(below) or (not context.travelled and type(component.get("podTemplate")) is dict)))
         if services:
             left[self._map] = services
@@ -83,6 +93,7 @@ class Services:
         everyone = order != sorted(order)
         if entries := [{"name": name, **below} for name, below, said in named if said or everyone]:
             save[self._list] = entries
+        return vouched and not everyone
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """An element's place is its key."""
@@ -132,31 +143,36 @@ class Entries:
         self.right: tuple[str, ...] = (right,)
         self._each = each
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Entry by entry."""
-        self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], kept, save, context, rightward=True)
+        return self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], kept, save, context, rightward=True)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """The mirror image."""
-        self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], kept, save, context, rightward=False)
+        return self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], kept, save, context, rightward=False)
 
     def _convert(
         self, live: Any, target: Fields, to: str, name: str, kept: Fields, save: Fields, context: Context, *, rightward: bool
-    ) -> None:
+    ) -> bool:
         if type(live) is not dict:
-            return
+            return False
+        proofs, vouched = context.proofs, True
         run = self._each.forward if rightward else self._each.backward
         remembered, out, saved = _fields(kept.get(to)), {}, {}
         for key, value in live.items():
-            if type(value) is dict:
-                below: Fields = {}
-                out[key] = run(value, _fields(remembered.get(key)), below, context)
-                if below:
-                    saved[key] = below
+            if type(value) is not dict:
+                vouched = False
+                continue
+            below: Fields = {}
+            made = out[key] = run(value, _fields(remembered.get(key)), below, context)
+            if below:
+                saved[key] = below
+            vouched = vouched and proofs is not None and proofs.origin(made) is value
         if out:
             target[to] = out
         if saved:
             save[name] = saved
+        return vouched and bool(out)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Renames the map, translates below the key."""

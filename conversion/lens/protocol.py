@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from api.paths import Path
+    from conversion.lens.proofs import Proofs
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -28,6 +29,8 @@ class Context(NamedTuple):
     travelled: bool = False
     # whether anybody will read what is saved; where nobody will, lenses may leave out the work that it takes
     saving: bool = True
+    # where lenses enter what plainly comes back, and where the way back finds it; None when everything is to be run
+    proofs: Proofs | None = None
 
 
 class Row(NamedTuple):
@@ -55,15 +58,18 @@ class Lens(Protocol):
     `kept` is the remainder that came along for this struct, typed like the struct that is being built; `save` is the remainder
     being written, typed like the struct that is being read. A lens is called only when one of its members is present in the
     live struct or in `kept`; with nothing present it must have nothing to say.
+
+    Both ways answer whether they vouch for the way back: true where it plainly gives exactly the members that were read, with what was
+    saved and whatever else is in the struct. A lens that can't tell, or that isn't asked (`context.proofs`), answers nothing.
     """
 
     left: tuple[str, ...]
     right: tuple[str, ...]
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool | None:
         """Reads `left`, writes `right`; `kept` is sparse right, `save` sparse left."""
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool | None:
         """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
 
     def to_left(self, path: Path, right: Fields) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from conversion.difference import identical
 from conversion.lens.protocol import Context, Fields, Row
 
 if TYPE_CHECKING:
@@ -25,31 +26,33 @@ class Rename:
         self.right: tuple[str, ...] = (right,)
         self._from, self._to, self._via = left, right, via
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Copies or converts; the remainder of a nested struct lies under the same member name."""
         value = left.get(self._from)
         if value is None:
-            return
+            return True
         if self._via is None or type(value) is not dict:
             right[self._to] = value
-            return
+            return True
         below: Fields = {}
-        right[self._to] = self._via.forward(value, _fields(kept, self._to), below, context)
+        made = right[self._to] = self._via.forward(value, _fields(kept, self._to), below, context)
         if below:
             save[self._from] = below
+        return context.proofs is not None and context.proofs.origin(made) is value
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """The mirror image."""
         value = right.get(self._to)
         if value is None:
-            return
+            return True
         if self._via is None or type(value) is not dict:
             left[self._from] = value
-            return
+            return True
         below: Fields = {}
-        left[self._from] = self._via.backward(value, _fields(kept, self._from), below, context)
+        made = left[self._from] = self._via.backward(value, _fields(kept, self._from), below, context)
         if below:
             save[self._to] = below
+        return context.proofs is not None and context.proofs.origin(made) is value
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Renames the first step, and translates the rest where the value converts."""
@@ -88,19 +91,26 @@ class LeftOnly:
         self.left = names
         self._worth = worth
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Saves what is there."""
+        whole = True
         for name in self.left:
             value = left.get(name)
-            if value is not None and self._worth(value):
+            if value is None:
+                continue
+            if self._worth(value):
                 save[name] = value
+            else:
+                whole = False
+        return whole
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Takes back what was saved."""
         for name in self.left:
             value = kept.get(name)
             if value is not None:
                 left[name] = value
+        return True
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Nothing on the right is this lens's."""
@@ -126,19 +136,26 @@ class RightOnly:
         self.right = names
         self._worth = worth
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Takes back what was saved."""
         for name in self.right:
             value = kept.get(name)
             if value is not None:
                 right[name] = value
+        return True
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Saves what is there."""
+        whole = True
         for name in self.right:
             value = right.get(name)
-            if value is not None and self._worth(value):
+            if value is None:
+                continue
+            if self._worth(value):
                 save[name] = value
+            else:
+                whole = False
+        return whole
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """There is no such place on the left."""
@@ -168,13 +185,13 @@ class View:
         self.left, self.right = left, right
         self._to, self._back, self._rule = to, back, rule
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Converts, restores a kept right group that says the same, saves a left group that would not come back."""
-        _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
+        return _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """The mirror image."""
-        _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
+        return _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The first member of the other group stands for the whole group."""
@@ -198,15 +215,19 @@ def _convert(
     save: Fields | None,
     there: Callable[[Fields], Fields],
     back: Callable[[Fields], Fields],
-) -> None:
+) -> bool:
     live = {name: source[name] for name in names if source.get(name) is not None}
     said = plain = there(live)
     remembered = {name: kept[name] for name in others if kept.get(name) is not None}
     if remembered and remembered != said and back(remembered) == live:
         said = remembered
     target.update(said)
-    if save is not None and live and back(plain) != live:
+    if save is None or not live:
+        return False
+    home = back(plain)
+    if home != live:
         save.update(live)
+    return said is plain and identical(home, live)
 
 
 def _fields(struct: Fields, name: str) -> Fields:

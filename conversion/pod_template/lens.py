@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from conversion.lens.protocol import Context, Fields, Row
-from conversion.pod_template import origins, paths
+from conversion.pod_template import origins, paths, vouched
 from conversion.pod_template.compose import composed, overlay
 from conversion.pod_template.content import MAIN, SIDECAR, fields, items, named, names
 from conversion.pod_template.decompose import put_together, take_apart, take_sidecar
@@ -34,7 +34,7 @@ class PodTemplate:
     )
     right: tuple[str, ...] = ("podTemplate", "compilationCache", "frontendSidecar")
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Composes the template, then recalls what an author of v1beta1 said beyond it."""
         if (cache := cache_of(items(left, "volumeMounts"))) is not None:
             right["compilationCache"] = cache
@@ -51,8 +51,11 @@ class PodTemplate:
             right["podTemplate"] = template
         if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
             _recall_reference(right, template, remembered, reference)
-        if context.saving:
-            origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
+        if not context.saving:
+            return False
+        origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
+        recalled = known or kept.get("frontendSidecar") is not None
+        return context.proofs is not None and not recalled and vouched.flat_fields(left, pod, over, save)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""

@@ -1,0 +1,1 @@
+"""The command `render`: children of objects in files, as the reconciler would apply them."""

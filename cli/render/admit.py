@@ -1,0 +1,68 @@
+"""An object from a file as the cluster would hold it: read into its type, with the schema's defaults and ours. Rules are `check`'s."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+from api.decode import decoder
+from api.paths import render
+from api.schema import load_schema
+from api.walk.default import default, drop_nulls
+from api.walk.prune import prune
+from cli.check.versions import read_as
+from conversion.lens.protocol import ConversionError
+from policies.edit import apply
+from policies.evaluate import edits
+from policies.review import CREATE, CURRENT, Review
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from policies.facts import Facts
+
+
+class Admitted(NamedTuple):
+    """The object, or the sentences that say why it can't be read into its type."""
+
+    object: Fields
+    errors: list[str]
+
+
+def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
+    """The object with what the API server and the webhooks fill in on creation.
+
+    An object without a namespace gets the given one, or `default`. The argument is not changed.
+    """
+    obj = copy.deepcopy(data)
+    kind, _, version = obj["kind"], *obj["apiVersion"].rpartition("/")[1:]
+    wrong = decoder(kind, version)(obj)
+    if wrong:
+        return Admitted(obj, [f"{render(error.path)}: {error.message}" for error in wrong])
+    schema = load_schema(kind, version)
+    metadata = obj.get("metadata") or {}
+    obj["metadata"] = metadata if metadata.get("namespace") else {**metadata, "namespace": namespace or "default"}
+    default(obj, schema)
+    prune(obj, schema)
+    drop_nulls(obj, schema)
+    obj = _defaulted(obj, kind, version, facts)
+    default(obj, schema)
+    return Admitted(obj, [])
+
+
+def _defaulted(obj: Fields, kind: str, version: str, facts: Facts) -> Fields:
+    """Our own defaults, read in the version that they are written for."""
+    from webhooks.across import Across
+
+    read = read_as(kind, version, CURRENT, defaults=True)
+    if not read:
+        return obj
+    if read == version:
+        changes = edits(Review(f"{kind}/{read}", CREATE, obj, None, facts=facts))
+        return apply(obj, changes) if changes else obj
+    across = Across(kind, version, read)
+    try:
+        judged = across.judged(obj)
+    except ConversionError:
+        return obj  # rendering says so, with the field
+    changes = edits(Review(f"{kind}/{read}", CREATE, judged, None, facts=facts))
+    return across.changed(judged, changes) if changes else obj

@@ -1,0 +1,165 @@
+"""All children of one object, as a list whose order never changes. What can't be rendered is told beside what can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from reconciler.render import claims, discovery, generation, gms, planner, restart, scaling
+from reconciler.render.component import component_children
+from reconciler.render.errors import RenderError
+from reconciler.render.graph import read_graph
+from reconciler.render.names import ENABLE_GROVE
+from reconciler.render.observed import Observed
+from reconciler.render.split import component_object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+    from reconciler.render.settings import Settings
+
+GRAPH: Final = "DynamoGraphDeployment"
+COMPONENT: Final = "DynamoComponentDeployment"
+# what others need first comes first; kinds that are not here come last, by name
+_ORDER: Final = (
+    "ServiceAccount",
+    "Role",
+    "RoleBinding",
+    "ConfigMap",
+    "Secret",
+    "PersistentVolumeClaim",
+    "ResourceClaimTemplate",
+    "DynamoCheckpoint",
+    "DynamoGraphDeploymentScalingAdapter",
+    "DynamoComponentDeployment",
+    "PodCliqueSet",
+    "LeaderWorkerSet",
+    "Deployment",
+    "Job",
+    "Service",
+    "Ingress",
+    "InferencePool",
+)
+
+
+class Rendered(NamedTuple):
+    """The children, and what of the object could not become any. Where there are problems nothing must be pruned."""
+
+    children: list[Fields]
+    problems: list[RenderError]
+
+
+def render(obj: Fields, settings: Settings, observed: Observed = Observed()) -> Rendered:
+    """All children of a graph or a component of either version, down to those of the components that a graph makes.
+
+    Other kinds have none. Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
+    """
+    kind = obj.get("kind")
+    if kind == GRAPH:
+        return _ordered(_whole_graph(obj, settings, observed))
+    if kind == COMPONENT:
+        return _ordered(_collected(lambda: component_children(obj, settings)))
+    return Rendered([], [])
+
+
+def graph_children(obj: Fields, settings: Settings, observed: Observed = Observed()) -> Rendered:
+    """The children that belong to a graph itself, among them the objects of its components, but not what becomes of those."""
+    try:
+        graph = read_graph(obj)
+    except RenderError as error:
+        return Rendered([], [error])
+    parts = [
+        _collected(lambda: planner.rights(graph.namespace, settings)),
+        _collected(lambda: claims.claims(graph)),
+        _collected(lambda: discovery.rights(graph.object, graph.namespace) if discovery.by_kubernetes(graph.annotations, settings) else []),
+        *(_collected(lambda member=member: _claim_templates(graph, member, settings)) for member in graph.members),
+        _collected(lambda: scaling.adapters(graph)),
+        _components(graph, observed) if not on_grove(graph, settings) else _grove(graph),
+    ]
+    return _ordered(_joined(parts))
+
+
+def on_grove(graph: Graph, settings: Settings) -> bool:
+    """Whether the graph becomes one PodCliqueSet, and no objects of components."""
+    return settings.grove and graph.annotations.get(ENABLE_GROVE, "").lower() != "false"
+
+
+def worker_hash(graph: Graph, observed: Observed = Observed()) -> str:
+    """The generation that the workers of a graph belong to.
+
+    Raises: RenderError where a worker can't be made into an object.
+    """
+    framework = graph.framework
+    workers = [one for one in graph.members if one.is_worker]
+    objects = [
+        component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers
+    ]
+    return generation.worker_digest(objects)
+
+
+def _whole_graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
+    own = graph_children(obj, settings, observed)
+    made = [one for one in own.children if one["kind"] == COMPONENT]
+    below = [
+        _collected(lambda one=one: component_children(one, settings, old_selectors=one["metadata"]["name"] in observed.old_selectors))
+        for one in made
+    ]
+    return _joined([own, *below])
+
+
+def _components(graph: Graph, observed: Observed) -> Rendered:
+    try:
+        framework = graph.framework
+        name = observed.worker_hash or worker_hash(graph, observed)
+    except RenderError as error:
+        return Rendered([], [error])
+    marks = restart.restart_marks(graph, observed)
+
+    def one(member: Member) -> list[Fields]:
+        made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
+        if member.name in observed.replicas:
+            made["spec"]["replicas"] = observed.replicas[member.name]
+        return [made]
+
+    return _joined(_collected(lambda member=member: one(member)) for member in graph.members)
+
+
+def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
+    made = gms.claim_templates(graph, member)
+    if made and not settings.dra:
+        path = (*member.path, "experimental", "gpuMemoryService")
+        raise RenderError(path, "needs claims of devices (DRA, resource.k8s.io/v1), which the cluster does not serve")
+    return made
+
+
+def _grove(graph: Graph) -> Rendered:
+    path = ("metadata", "annotations", ENABLE_GROVE)
+    return Rendered([], [RenderError(path, f"graph {graph.name} runs on Grove, for which this release does not render yet")])
+
+
+def _collected(make: Callable[[], list[Fields]]) -> Rendered:
+    try:
+        return Rendered(make(), [])
+    except RenderError as error:
+        return Rendered([], [error])
+
+
+def _joined(parts: Iterable[Rendered]) -> Rendered:
+    """All parts as one; an object that several parts make is made by the first."""
+    children: dict[tuple[str, str, str], Fields] = {}
+    problems: list[RenderError] = []
+    for part in parts:
+        for one in part.children:
+            metadata = one["metadata"]
+            children.setdefault((one["kind"], metadata["namespace"], metadata["name"]), one)
+        problems += part.problems
+    return Rendered(list(children.values()), problems)
+
+
+def _ordered(rendered: Rendered) -> Rendered:
+    def place(one: Fields) -> tuple[int, str]:
+        kind = one["kind"]
+        return (_ORDER.index(kind), "") if kind in _ORDER else (len(_ORDER), kind)
+
+    return Rendered(sorted(rendered.children, key=place), rendered.problems)

@@ -1,0 +1,36 @@
+"""From the object of one component to its children."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.render.deployment import deployment
+from reconciler.render.errors import RenderError
+from reconciler.render.ingress import ways_in
+from reconciler.render.service import model_services, services
+from reconciler.render.workload import read_workload, uses_old_selectors
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.settings import Settings
+    from reconciler.render.workload import Workload
+
+
+def component_children(obj: Fields, settings: Settings, *, old_selectors: bool = False) -> list[Fields]:
+    """All children of one component's object, its pods' controller first.
+
+    Raises: RenderError when they can't be made.
+    """
+    workload = read_workload(obj, old_selectors=old_selectors or uses_old_selectors(obj))
+    return [
+        *_controllers(workload, settings),
+        *services(workload, settings),
+        *model_services(workload.spec, workload.namespace, workload.object),
+        *ways_in(workload.name, workload.namespace, workload.type, workload.graph, workload.alpha, workload.object, settings),
+    ]
+
+
+def _controllers(workload: Workload, settings: Settings) -> list[Fields]:
+    if workload.nodes > 1:
+        raise RenderError(("spec", "multinode"), "needs an orchestrator of several nodes, which this release does not render for yet")
+    return [deployment(workload, settings)]

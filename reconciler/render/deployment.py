@@ -1,0 +1,78 @@
+"""The Deployment of a component, and the metadata that pods of every orchestrator share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.render import discovery
+from reconciler.render.generation import share
+from reconciler.render.merge import texts
+from reconciler.render.names import (
+    CHECKPOINT_ID,
+    CHECKPOINT_SOURCE,
+    COMPONENT_TYPE,
+    ENABLE_METRICS,
+    MAX_SURGE,
+    MAX_UNAVAILABLE,
+    METRICS_ENABLED,
+    NAMESPACE,
+    RESTORE_TARGET,
+    SELECTOR,
+    STRATEGY,
+)
+from reconciler.render.objects import child
+from reconciler.render.pod.assemble import pod_spec
+from reconciler.render.pod.plan import plan_of
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.settings import Settings
+    from reconciler.render.workload import Workload
+
+
+def deployment(workload: Workload, settings: Settings) -> Fields:
+    """The Deployment of a component on one node.
+
+    Raises: RenderError when the component can't be made into a pod.
+    """
+    out = child(
+        "apps/v1",
+        "Deployment",
+        workload.name,
+        workload.namespace,
+        labels=workload.labels,
+        annotations=workload.annotations,
+        owner=workload.object,
+    )
+    out["spec"] = {} if workload.spec.get("replicas") is None else {"replicas": workload.spec["replicas"]}
+    out["spec"] |= {
+        "selector": {"matchLabels": {SELECTOR: workload.name}},
+        "strategy": _strategy(workload),
+        "template": {"metadata": pod_metadata(workload, settings), "spec": pod_spec(plan_of(workload), settings)},
+    }
+    return out
+
+
+def pod_metadata(workload: Workload, settings: Settings) -> Fields:
+    """Labels and annotations of a component's pods."""
+    labels = {
+        **{key: value for key, value in workload.labels.items() if key not in (CHECKPOINT_ID, CHECKPOINT_SOURCE, RESTORE_TARGET)},
+        SELECTOR: workload.name,
+        NAMESPACE: workload.selected_namespace,
+        **discovery.labels(workload.template_annotations, settings),
+    }
+    if workload.annotations.get(ENABLE_METRICS) != "false":
+        labels[METRICS_ENABLED] = "true"
+    if workload.type:
+        labels[COMPONENT_TYPE] = workload.type
+    out: Fields = {"labels": dict(sorted(labels.items()))}
+    return {**out, "annotations": dict(sorted(workload.annotations.items()))} if workload.annotations else out
+
+
+def _strategy(workload: Workload) -> Fields:
+    # annotations of a v1alpha1 service count here, though a roll of generations doesn't read them (A17)
+    said = {**texts(workload.alpha.get("annotations")), **workload.template_annotations}
+    if said.get(STRATEGY) == "Recreate":
+        return {"type": "Recreate"}
+    figures = {"maxSurge": share(said.get(MAX_SURGE, "")), "maxUnavailable": share(said.get(MAX_UNAVAILABLE, ""))}
+    return {"type": "RollingUpdate", "rollingUpdate": figures}

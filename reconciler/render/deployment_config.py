@@ -1,0 +1,75 @@
+"""The variable DYN_DEPLOYMENT_CONFIG, in which older tools put sizes of components as JSON. Graphs on Grove don't read it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from api.quantity import is_quantity
+from reconciler.render.errors import RenderError
+from reconciler.render.framework import main_of
+from reconciler.render.merge import items
+from reconciler.render.names import FRONTEND, HTTP_PORT
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Member
+
+VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"
+_AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
+
+
+def apply_deployment_config(member: Member, spec: Fields) -> None:
+    """Applies the variable to a component's spec of ours: a frontend's port, replicas, requests and limits.
+
+    Raises: RenderError when it is no JSON object, or an amount is no quantity.
+    """
+    main = main_of(spec)
+    entry = next((one for one in items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
+    if entry is None:
+        return
+    path = (*member.path, "podTemplate", "spec", "containers")
+    config = _read(str(entry["value"]), path)
+    if member.type == FRONTEND:
+        called = _frontend(config, member.name)
+        if called:
+            config[called]["port"] = HTTP_PORT
+            entry["value"] = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    arguments = _block(config.get(member.name), "ServiceArgs")
+    if isinstance(arguments.get("workers"), int) and spec.get("replicas") is None:
+        spec["replicas"] = arguments["workers"]
+    amounts = _amounts(_block(arguments, "resources"), path)
+    if amounts:
+        resources = main.get("resources") or {}
+        main["resources"] = {**resources, **{part: {**(resources.get(part) or {}), **amounts} for part in ("limits", "requests")}}
+
+
+def _read(text: str, path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError):
+        config = None
+    if not isinstance(config, dict):
+        raise RenderError(path, f"{VARIABLE} of the main container must be a JSON object keyed by component")
+    return config
+
+
+def _frontend(config: dict[str, Any], name: str) -> str:
+    """The key of a frontend's entry: its name, else `frontend` in any case."""
+    named = [key for key in config if key == name] or sorted(key for key in config if key.lower() == FRONTEND)
+    return next((key for key in named if isinstance(config[key], dict)), "")
+
+
+def _block(value: Any, name: str) -> Fields:
+    block = value.get(name) if isinstance(value, dict) else None
+    return block if isinstance(block, dict) else {}
+
+
+def _amounts(resources: Fields, path: Path) -> dict[str, str]:
+    found = {_AMOUNTS[name]: resources[name] for name in _AMOUNTS if resources.get(name)}
+    found |= _block(resources, "custom")
+    for name, amount in found.items():
+        if not is_quantity(amount):
+            raise RenderError(path, f"{VARIABLE} of the main container must hold quantities, got {str(amount)[:40]!r} for {name[:80]}")
+    return {name: str(amount) for name, amount in found.items()}

@@ -1,0 +1,77 @@
+"""How components find each other: the effective backend and mode, the labels by which the runtime filters, the rights of pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.names import (
+    APP,
+    DISCOVERY_BACKEND,
+    DISCOVERY_ENABLED,
+    DISCOVERY_MODE,
+    MANAGED_BY,
+    OPERATOR,
+    PART,
+    as_label,
+    discovery_account,
+)
+from reconciler.render.objects import child
+from reconciler.render.settings import KUBERNETES, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conversion.lens.protocol import Fields
+
+CONTAINER_MODE: Final = "container"
+RBAC_GROUP: Final = "rbac.authorization.k8s.io"
+_READ: Final = ("get", "list", "watch")
+_WRITE: Final = ("create", "get", "list", "watch", "update", "patch", "delete")
+
+
+def backend(annotations: Mapping[str, str], settings: Settings) -> str:
+    """The backend in force: an annotation wins whatever it says."""
+    return annotations.get(DISCOVERY_BACKEND, settings.discovery)
+
+
+def by_kubernetes(annotations: Mapping[str, str], settings: Settings) -> bool:
+    """Whether pods find each other through the API server."""
+    return backend(annotations, settings) == KUBERNETES
+
+
+def in_containers(annotations: Mapping[str, str]) -> bool:
+    """Whether each container of a pod is discovered for itself."""
+    return annotations.get(DISCOVERY_MODE) == CONTAINER_MODE
+
+
+def labels(annotations: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """What the runtime looks for on pods and on the slices of Services."""
+    return {DISCOVERY_BACKEND: KUBERNETES, DISCOVERY_ENABLED: "true"} if by_kubernetes(annotations, settings) else {}
+
+
+def account_labels(account: str) -> dict[str, str]:
+    """The labels of a service account and of what gives it rights; the name is cut where a label can't hold it."""
+    return {MANAGED_BY: OPERATOR, PART: "rbac", APP: as_label(account)}
+
+
+def rights(owner: Fields, namespace: str) -> list[Fields]:
+    """The service account of a graph's pods, with the right to watch endpoints and to publish what they serve."""
+    account = discovery_account(owner["metadata"]["name"])
+    marks = account_labels(account)
+    role = child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", namespace, labels=marks, owner=owner)
+    role["rules"] = [
+        {"apiGroups": [""], "resources": ["endpoints", "pods"], "verbs": [*_READ]},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": [*_READ]},
+        {"apiGroups": ["nvidia.com"], "resources": ["dynamoworkermetadatas"], "verbs": [*_WRITE]},
+    ]
+    bound = child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks, owner=owner)
+    bound |= binding("Role", f"{account}-role", account, namespace)
+    return [child("v1", "ServiceAccount", account, namespace, labels=marks, owner=owner), role, bound]
+
+
+def binding(kind: str, role: str, account: str, namespace: str) -> Fields:
+    """The content of a RoleBinding: one role for one service account of its own namespace."""
+    return {
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    }

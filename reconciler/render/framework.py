@@ -1,0 +1,72 @@
+"""Which inference framework a component runs: found in its command, or said by the object. What follows from it is not decided here."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.errors import RenderError
+from reconciler.render.names import MAIN, WORKERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+
+VLLM: Final = "vllm"
+SGLANG: Final = "sglang"
+TRTLLM: Final = "trtllm"
+NONE: Final = ""  # no flags, no variables, probes as they are
+
+# a Python interpreter, -m and the framework's module within one command of a shell line
+_CALLS: Final = {
+    framework: re.compile(rf"python[0-9.]*[^|&;]*\s-m\s[^|&;]*\bdynamo\.{framework}\b") for framework in (VLLM, SGLANG, TRTLLM)
+}
+
+
+def main_of(component: Fields) -> Fields:
+    """The container that the operator completes, as the user wrote it; empty when there is none."""
+    spec = (component.get("podTemplate") or {}).get("spec") or {}
+    return next((one for one in spec.get("containers") or () if one and one.get("name") == MAIN), {})
+
+
+def command_line(container: Fields) -> str:
+    """Command and arguments as one text."""
+    return " ".join(str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ())))
+
+
+def detected(component: Fields) -> list[str]:
+    """The frameworks that a worker's command calls; nothing for other types."""
+    if component.get("type") not in WORKERS:
+        return []
+    line = command_line(main_of(component))
+    return [framework for framework, call in _CALLS.items() if call.search(line)]
+
+
+def framework_of(component: Fields, said: str, path: Path) -> str:
+    """The framework of one component.
+
+    Raises: RenderError when the command calls another framework than the object says, or several and the object says none.
+    """
+    if component.get("type") not in WORKERS:
+        return NONE
+    found = detected(component)
+    if len(found) == 1 and said and found[0] != said:
+        raise RenderError(path, f'must run what backendFramework says, "{said}"; its command calls dynamo.{found[0]}')
+    if len(found) > 1 and not said:
+        raise RenderError(path, f"must run one framework, its command calls {' and '.join(found)}; say in backendFramework which one counts")
+    return said or (found[0] if found else NONE)
+
+
+def framework_of_graph(components: Iterable[Fields], said: str, path: Path) -> str:
+    """The framework of a whole graph: what it says, else the one that its workers run.
+
+    Raises: RenderError when the workers run different ones.
+    """
+    if said:
+        return said
+    found = sorted({framework for component in components for framework in [framework_of(component, "", path)] if framework})
+    if len(found) > 1:
+        raise RenderError(path, f"must be one framework for all workers, found {' and '.join(found)}; say which one, or split the graph")
+    return found[0] if found else NONE

@@ -1,0 +1,126 @@
+"""The GPU memory service inside one pod: containers that share GPUs through a claim. Sharing between pods is Grove's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from api.quantity import is_quantity, whole
+from policies.gpu import is_gpu
+from reconciler.render.errors import RenderError
+from reconciler.render.framework import main_of
+from reconciler.render.graph import experimental, object_name
+from reconciler.render.merge import items
+from reconciler.render.names import MAIN, claim_template
+from reconciler.render.objects import child
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+    from reconciler.render.pod.plan import PodPlan
+
+CONTROL: Final = "gms-intrapod-control"
+CONTROL_PATH: Final = "/gms-intrapod-control"
+CLAIM: Final = "intrapod-shared-gpu"
+SERVER: Final = "gms-server"
+SERVER_COMMAND: Final = ("python3", "-m", "gpu_memory_service.cli.server")
+SOCKET_DIRECTORY: Final = "GMS_SOCKET_DIR"
+DEVICE_CLASS: Final = "gpu.nvidia.com"
+_GPU_TOLERATION: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def claim_templates(graph: Graph, member: Member) -> list[Fields]:
+    """The template of the claim by which a component's containers share GPUs; nothing where it shares none.
+
+    Raises: RenderError when its number of GPUs is no whole number.
+    """
+    gms = experimental(member.fields, "gpuMemoryService")
+    if gms is None:
+        return []
+    count = gpu_count(member.fields, member.path)
+    if not count:
+        return []
+    out = child("resource.k8s.io/v1", "ResourceClaimTemplate", f"{object_name(graph, member)}-gpu", graph.namespace, owner=graph.object)
+    out["spec"] = claim_spec("gpus", gms, count)
+    return [out]
+
+
+def claim_spec(request: str, gms: Fields, count: int) -> Fields:
+    """The content of a claim template: so many devices of a class, all or nothing."""
+    exactly = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS, "allocationMode": "ExactCount", "count": count}
+    return {"spec": {"devices": {"requests": [{"name": request, "exactly": exactly}]}}}
+
+
+def gpu_count(component: Fields, path: Path) -> int:
+    """The GPUs of a component's main container: limits before requests, of several names the alphabetically first.
+
+    Raises: RenderError when the amount is no whole number.
+    """
+    resources = main_of(component).get("resources") or {}
+    for part in ("limits", "requests"):
+        amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if is_gpu(name) and amount is not None}
+        if amounts:
+            amount = amounts[min(amounts)]
+            count = whole(amount) if is_quantity(amount) else None
+            if count is None:
+                where = (*path, "podTemplate", "spec", "containers", "resources", part)
+                raise RenderError(where, f"must ask for whole GPUs to share them, got {str(amount)[:40]!r}")
+            return count
+    return 0
+
+
+def share_gpus(spec: Fields, plan: PodPlan) -> None:
+    """Rewrites a pod spec of ours so that its containers share GPUs through a claim and a server beside them.
+
+    Only for the layout within a pod. The flag that makes an engine load through the server is the user's to give.
+    """
+    gms = plan.wants("gpuMemoryService")
+    if gms is None or gms.get("mode") == "InterPod":
+        return
+    clients = {MAIN, *(str(name) for name in gms.get("extraClientContainers") or ())}
+    for container in items(spec.get("containers")):
+        if container.get("name") in clients:
+            _join(container)
+    image = next((one.get("image") for one in items(spec.get("containers")) if one.get("name") == MAIN), None)
+    spec["initContainers"] = [*items(spec.get("initContainers")), _server(image)]
+    template = claim_template(plan.parent, plan.name)
+    claims = [one for one in items(spec.get("resourceClaims")) if one.get("name") != CLAIM]
+    spec["resourceClaims"] = [*claims, {"name": CLAIM, "resourceClaimTemplateName": template}]
+    add_toleration(spec)
+    volumes = [one for one in items(spec.get("volumes")) if one.get("name") != CONTROL]
+    spec["volumes"] = [*volumes, {"name": CONTROL, "emptyDir": {}}]
+
+
+def drop_gpus(container: Fields) -> None:
+    """Takes GPUs out of what a container of ours asks for: the claim brings them."""
+    resources = dict(container.get("resources") or {})
+    for part in ("limits", "requests"):
+        rest = {name: amount for name, amount in (resources.pop(part, None) or {}).items() if not is_gpu(name)}
+        if rest:
+            resources[part] = rest
+    container.pop("resources", None)
+    if resources:
+        container["resources"] = resources
+
+
+def add_toleration(spec: Fields) -> None:
+    """Lets a pod of ours onto nodes that are kept for GPUs: without GPUs in its limits nothing else adds that."""
+    given = items(spec.get("tolerations"))
+    if not any(one.get("key") == _GPU_TOLERATION["key"] and one.get("effect") == _GPU_TOLERATION["effect"] for one in given):
+        spec["tolerations"] = [*given, dict(_GPU_TOLERATION)]
+
+
+def _join(container: Fields) -> None:
+    drop_gpus(container)
+    resources = container.setdefault("resources", {})
+    resources["claims"] = [one for one in items(resources.get("claims")) if one.get("name") != CLAIM] + [{"name": CLAIM}]
+    container["volumeMounts"] = [*items(container.get("volumeMounts")), {"name": CONTROL, "mountPath": CONTROL_PATH}]
+    others = [one for one in items(container.get("env")) if one.get("name") != SOCKET_DIRECTORY]
+    container["env"] = [*others, {"name": SOCKET_DIRECTORY, "value": CONTROL_PATH}]
+
+
+def _server(image: object) -> Fields:
+    out: Fields = {"name": SERVER, **({"image": image} if image else {}), "command": [*SERVER_COMMAND]}
+    _join(out)
+    # a native sidecar: it runs as long as the pod, and is up before the engines start
+    return {**out, "restartPolicy": "Always"}

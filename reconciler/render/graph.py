@@ -1,0 +1,155 @@
+"""A graph as rendering reads it: v1beta1, with what only v1alpha1 can say beside each component. Makes no children itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import api_version
+from conversion.lens.protocol import ConversionError
+from conversion.objects import Target, convert_object, target
+from reconciler.render.errors import RenderError
+from reconciler.render.framework import framework_of_graph
+from reconciler.render.merge import items, texts
+from reconciler.render.names import EPP, NAMESPACE, PLANNER, WORKERS, low
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+
+NEW: Final[Target] = target(api_version("v1beta1"))
+OLD: Final[Target] = target(api_version("v1alpha1"))
+SHARED: Final = "dynamo"  # the Dynamo namespace of components that serve several graphs
+INTER_POD: Final = "InterPod"
+
+
+class Member(NamedTuple):
+    """One component of a graph."""
+
+    name: str
+    type: str  # empty for the default type
+    fields: Fields  # v1beta1
+    alpha: Fields  # the same as a v1alpha1 service: labels, annotations, ingress and dynamoNamespace stand only there
+    path: Path  # in the v1beta1 object
+    dynamo_namespace: str  # what the pods are told
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether it serves a model."""
+        return self.type in WORKERS
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes one replica spans."""
+        return nodes(self.fields)
+
+
+class Graph(NamedTuple):
+    """One graph."""
+
+    object: Fields  # v1beta1, never changed
+    name: str
+    namespace: str
+    annotations: dict[str, str]
+    spec: Fields
+    claims: list[Fields]  # the volume claims that only v1alpha1 can ask for
+    members: list[Member]
+
+    @property
+    def picker(self) -> Member | None:
+        """The endpoint picker, of which a graph has at most one."""
+        return next((one for one in self.members if one.type == EPP), None)
+
+    @property
+    def has_planner(self) -> bool:
+        """Whether a component plans the others' sizes."""
+        return any(one.type == PLANNER for one in self.members)
+
+    @property
+    def framework(self) -> str:
+        """The framework of all components.
+
+        Raises: RenderError when they disagree.
+        """
+        components = [one.fields for one in self.members]
+        return framework_of_graph(components, str(self.spec.get("backendFramework") or ""), ("spec", "backendFramework"))
+
+
+def converted(obj: Fields, wanted: Target) -> Fields:
+    """An object in the other version.
+
+    Raises: RenderError where conversion has no answer.
+    """
+    try:
+        return convert_object(obj, wanted).object
+    except ConversionError as error:
+        raise RenderError(error.path, error.reason) from None
+
+
+def read_graph(obj: Fields) -> Graph:
+    """Reads a graph of either version.
+
+    Raises: RenderError when it can't be converted, or a component has no name.
+    """
+    new, old = converted(obj, NEW), converted(obj, OLD)
+    metadata = new.get("metadata") or {}
+    name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
+    if not name:
+        raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
+    spec, alpha = new.get("spec") or {}, old.get("spec") or {}
+    services: dict[str, Any] = alpha.get("services") or {}
+    members = []
+    for index, fields in enumerate(items(spec.get("components"))):
+        path: Path = ("spec", "components", index)
+        if not fields.get("name"):
+            raise RenderError((*path, "name"), "must not be empty")
+        called = str(fields["name"])
+        dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
+        members.append(Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace))
+    return Graph(new, name, namespace, texts(metadata.get("annotations")), spec, items(alpha.get("pvcs")), members)
+
+
+def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:
+    """The namespace in which Dynamo's own discovery puts a component."""
+    return SHARED if component.get("globalDynamoNamespace") else f"{namespace}-{parent.replace('.', '-')}"
+
+
+def nodes(component: Fields) -> int:
+    """How many nodes one replica of a component spans; 1 for nearly all."""
+    multinode = component.get("multinode")
+    count = (multinode or {}).get("nodeCount") if multinode is not None else 1
+    return count if isinstance(count, int) and count > 0 else 1
+
+
+def experimental(component: Fields, feature: str) -> Fields | None:
+    """The block of an experimental feature of a component; None where it is not asked for."""
+    block = (component.get("experimental") or {}).get(feature)
+    return block if isinstance(block, dict) else None
+
+
+def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:
+    """Whether a component shares its GPUs between pods."""
+    block = experimental(component, feature)
+    return block is not None and block.get("mode") == INTER_POD
+
+
+def selects(member: Member) -> dict[str, str]:
+    """What a Service selects the member's pods by, where no generation is told apart."""
+    from reconciler.render.names import COMPONENT, COMPONENT_TYPE
+
+    said = str(member.alpha.get("dynamoNamespace") or "") or member.dynamo_namespace
+    return {COMPONENT_TYPE: member.type, NAMESPACE: said, COMPONENT: member.name}
+
+
+def template_labels(member: Member) -> dict[str, str]:
+    """The labels that the user wrote on the pod template."""
+    return texts(((member.fields.get("podTemplate") or {}).get("metadata") or {}).get("labels"))
+
+
+def template_annotations(member: Member) -> dict[str, str]:
+    """The annotations that the user wrote on the pod template."""
+    return texts(((member.fields.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
+
+
+def object_name(graph: Graph, member: Member) -> str:
+    """The name of what belongs to a member in every generation."""
+    return f"{graph.name}-{low(member.name)}"

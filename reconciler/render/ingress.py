@@ -1,0 +1,80 @@
+"""The way in from outside for a component: an Ingress, or Istio's VirtualService."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from reconciler.render.names import FRONTEND, HTTP_PORT, dns
+from reconciler.render.objects import child
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.settings import Settings
+
+_LOCAL = "local"  # the suffix of a host for which nobody said one
+
+
+class _Wanted(NamedTuple):
+    host: str
+    class_name: str
+    tls_secret: str
+    gateway: str
+
+
+def ways_in(  # noqa: PLR0913 - two pathways with owners of their own ask for the same
+    service: str, namespace: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings
+) -> list[Fields]:
+    """Ingress and VirtualService of a component whose Service has the given object name, where they are wanted.
+
+    What a v1alpha1 service says wins; else frontends of a graph get what the operator is configured with.
+    """
+    said = alpha.get("ingress")
+    if said:
+        wanted = _said(said, settings)
+    elif kind == FRONTEND and graph:
+        wanted = _configured(graph, settings)
+    else:
+        wanted = None
+    if wanted is None:
+        return []
+    out = [_ingress(service, namespace, owner, wanted)] if wanted.class_name else []
+    # without a gateway of the operator's own nobody looks at VirtualServices
+    return [*out, _virtual_service(service, namespace, owner, wanted)] if wanted.gateway and settings.ingress.gateway else out
+
+
+def _said(said: Fields, settings: Settings) -> _Wanted | None:
+    if not said.get("enabled"):
+        return None
+    suffix = said.get("hostSuffix") or settings.ingress.host_suffix if "hostSuffix" not in said else said.get("hostSuffix")
+    host = f"{said.get('hostPrefix') or ''}{said.get('host') or ''}.{suffix or _LOCAL}"
+    tls = str((said.get("tls") or {}).get("secretName") or "")
+    gateway = str(said.get("virtualServiceGateway") or "") if said.get("useVirtualService") else ""
+    return _Wanted(host, str(said.get("ingressControllerClassName") or ""), tls, gateway)
+
+
+def _configured(graph: str, settings: Settings) -> _Wanted | None:
+    ours = settings.ingress
+    if not ours.gateway and not ours.class_name:
+        return None
+    return _Wanted(f"{graph}.{ours.host_suffix or _LOCAL}", ours.class_name, ours.tls_secret, ours.gateway)
+
+
+def _ingress(service: str, namespace: str, owner: Fields, wanted: _Wanted) -> Fields:
+    out = child("networking.k8s.io/v1", "Ingress", dns(service), namespace, owner=owner)
+    backend = {"service": {"name": dns(service), "port": {"number": HTTP_PORT}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
+    out["spec"] = {"ingressClassName": wanted.class_name, "rules": [{"host": wanted.host, "http": {"paths": paths}}]}
+    if wanted.tls_secret:
+        out["spec"]["tls"] = [{"hosts": [wanted.host], "secretName": wanted.tls_secret}]
+    return out
+
+
+def _virtual_service(service: str, namespace: str, owner: Fields, wanted: _Wanted) -> Fields:
+    out = child("networking.istio.io/v1beta1", "VirtualService", dns(service), namespace, owner=owner)
+    route = {"destination": {"host": dns(service), "port": {"number": HTTP_PORT}}}
+    out["spec"] = {
+        "hosts": [wanted.host],
+        "gateways": [wanted.gateway],
+        "http": [{"match": [{"uri": {"prefix": "/"}}], "route": [route]}],
+    }
+    return out

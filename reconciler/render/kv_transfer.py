@@ -1,0 +1,65 @@
+"""Topology-aware transfer of KV caches: what a worker is told of its own place. The pod's label is another controller's work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.render.merge import items
+from reconciler.render.template import main_in
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+
+MOUNT: Final = "/etc/dynamo/topology"
+VOLUME: Final = "topology-labels"
+_DOMAIN: Final = "DYN_KV_TRANSFER_DOMAIN"
+_ENFORCEMENT: Final = "DYN_KV_TRANSFER_ENFORCEMENT"
+_WEIGHT: Final = "DYN_KV_TRANSFER_PREFERRED_WEIGHT"
+_ENABLED: Final = "DYN_TOPOLOGY_ENABLED"
+_PATH: Final = "DYN_TOPOLOGY_MOUNT_PATH"
+_OURS: Final = frozenset({_DOMAIN, _ENFORCEMENT, _WEIGHT, _ENABLED, _PATH})
+
+
+def label_key(graph: Graph, member: Member) -> str:
+    """The node label that tells a worker's place; empty where the graph doesn't ask for it."""
+    policy = _policy(graph)
+    return str(policy.get("labelKey") or "") if member.is_worker else ""
+
+
+def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
+    """Sets variables, volume and mount on a template of ours, over whatever the user wrote there; returns the label's key."""
+    key = label_key(graph, member)
+    if not key:
+        return ""
+    policy, main = _policy(graph), main_in(template)
+    domain = str(policy.get("domain") or "")
+    main["env"] = [one for one in items(main.get("env")) if one.get("name") not in _OURS] + _env(policy, domain)
+    mounts = [one for one in items(main.get("volumeMounts")) if one.get("name") != VOLUME and one.get("mountPath") != MOUNT]
+    main["volumeMounts"] = [*mounts, {"name": VOLUME, "mountPath": MOUNT, "readOnly": True}]
+    spec = template["spec"]
+    item = {"path": domain, "fieldRef": {"fieldPath": f"metadata.labels['{key}']"}}
+    volumes = [one for one in items(spec.get("volumes")) if one.get("name") != VOLUME]
+    spec["volumes"] = [*volumes, {"name": VOLUME, "downwardAPI": {"items": [item]}}]
+    return key
+
+
+def _policy(graph: Graph) -> Fields:
+    policy: Fields = (graph.spec.get("experimental") or {}).get("kvTransferPolicy") or {}
+    return policy
+
+
+def _env(policy: Fields, domain: str) -> list[Fields]:
+    values = {_DOMAIN: domain, _ENFORCEMENT: str(policy.get("enforcement") or "required")}
+    if policy.get("preferredWeight") is not None:
+        values[_WEIGHT] = _shortest(policy["preferredWeight"])
+    values |= {_ENABLED: "true", _PATH: MOUNT}
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _shortest(number: Any) -> str:
+    """A number in its shortest decimal form: `0.5`, `1`, never `1.0` or `5e-05`."""
+    text = repr(float(number)) if not isinstance(number, int) else str(number)
+    if "e" in text:
+        text = f"{float(number):.20f}".rstrip("0")
+    return text.removesuffix(".0").removesuffix(".") or "0"

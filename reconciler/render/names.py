@@ -1,0 +1,107 @@
+"""Names of labels, annotations, volumes and ports that pods, selectors and other programs agree on, and names of children."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+GROUP: Final = "nvidia.com/"
+API_VERSION: Final = "nvidia.com/v1beta1"  # the stored version, in which owners are named
+
+# labels
+SELECTOR: Final = GROUP + "selector"
+GRAPH_NAME: Final = GROUP + "dynamo-graph-deployment-name"
+COMPONENT: Final = GROUP + "dynamo-component"
+NAMESPACE: Final = GROUP + "dynamo-namespace"
+COMPONENT_TYPE: Final = GROUP + "dynamo-component-type"
+SUB_TYPE: Final = GROUP + "dynamo-sub-component-type"
+COMPONENT_CLASS: Final = GROUP + "dynamo-component-class"
+BASE_MODEL_HASH: Final = GROUP + "dynamo-base-model-hash"
+DISCOVERY_ENABLED: Final = GROUP + "dynamo-discovery-enabled"
+WORKER_HASH: Final = GROUP + "dynamo-worker-hash"
+METRICS_ENABLED: Final = GROUP + "metrics-enabled"
+MANAGED: Final = GROUP + "managed-by"
+CHECKPOINT_ID: Final = GROUP + "snapshot-checkpoint-id"
+CHECKPOINT_SOURCE: Final = GROUP + "snapshot-is-checkpoint-source"
+RESTORE_TARGET: Final = GROUP + "snapshot-is-restore-target"
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+PART: Final = "app.kubernetes.io/component"
+APP: Final = "app.kubernetes.io/name"
+OPERATOR: Final = "dynamo-operator"
+
+# annotations; the backend of discovery is a label as well
+DISCOVERY_BACKEND: Final = GROUP + "dynamo-discovery-backend"
+DISCOVERY_MODE: Final = GROUP + "dynamo-kube-discovery-mode"
+ENABLE_GROVE: Final = GROUP + "enable-grove"
+ENABLE_METRICS: Final = GROUP + "enable-metrics"
+ORIGIN_VERSION: Final = GROUP + "dynamo-operator-origin-version"
+VLLM_EXECUTOR: Final = GROUP + "vllm-distributed-executor-backend"
+STRATEGY: Final = GROUP + "deployment-strategy"
+MAX_SURGE: Final = GROUP + "deployment-rolling-update-max-surge"
+MAX_UNAVAILABLE: Final = GROUP + "deployment-rolling-update-max-unavailable"
+NO_PULL_SECRETS: Final = GROUP + "disable-image-pull-secret-discovery"
+RESTART_AT: Final = GROUP + "restartAt"
+CURRENT_HASH: Final = GROUP + "current-worker-hash"
+TOPOLOGY_LABEL: Final = GROUP + "topology-label-key"
+BASE_MODEL: Final = GROUP + "dynamo-base-model"
+COMPONENT_REMAINDER: Final = GROUP + "dcd-spec"
+ARTIFACT_VERSION: Final = GROUP + "snapshot-artifact-version"
+TARGET_CONTAINERS: Final = GROUP + "snapshot-target-containers"
+STORAGE_TYPE: Final = GROUP + "snapshot-storage-type"
+STORAGE_PATH: Final = GROUP + "snapshot-storage-base-path"
+ISTIO_INJECT: Final = "sidecar.istio.io/inject"
+
+MAIN: Final = "main"  # the container that the operator completes
+
+# component types
+FRONTEND: Final = "frontend"
+WORKER: Final = "worker"
+PREFILL: Final = "prefill"
+DECODE: Final = "decode"
+PLANNER: Final = "planner"
+EPP: Final = "epp"
+WORKERS: Final = frozenset({WORKER, PREFILL, DECODE})
+
+HTTP_PORT: Final = 8000
+SYSTEM_PORT: Final = 9090
+EPP_GRPC_PORT: Final = 9002
+FORWARD_PASS_PORT: Final = 20380
+
+LONGEST_LABEL: Final = 63
+
+
+def low(name: str) -> str:
+    """A component's name as it stands in names of objects."""
+    return name.lower()
+
+
+def dns(name: str) -> str:
+    """An object's name as Services must be called: lower case, without dots."""
+    return name.lower().replace(".", "-")
+
+
+def component_name(graph: str, component: str, worker_hash: str = "") -> str:
+    """The name of the component's own object; workers carry their generation in it."""
+    return f"{graph}-{low(component)}" + (f"-{worker_hash}" if worker_hash else "")
+
+
+def discovery_account(owner: str) -> str:
+    """The service account with which pods of a graph, or of a component that stands alone, discover each other."""
+    return f"{owner}-k8s-service-discovery"
+
+
+def claim_template(owner: str, component: str) -> str:
+    """The ResourceClaimTemplate of a component whose containers share GPUs."""
+    return f"{owner}-{low(component)}-gpu"
+
+
+def digest(text: str, digits: int = 8) -> str:
+    """The beginning of a SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+def as_label(value: str) -> str:
+    """A text as a label's value: one that is too long is cut, and keeps apart from its like by a digest."""
+    if len(value) <= LONGEST_LABEL:
+        return value
+    return f"{value[: LONGEST_LABEL - 9]}-{digest(value)}"

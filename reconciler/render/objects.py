@@ -1,0 +1,40 @@
+"""The outer shape of a child: identity, labels, owner. What is inside it is its own module's business."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conversion.lens.protocol import Fields
+
+
+def child(  # noqa: PLR0913 - the parts of an object's head, all by name
+    api_version: str,
+    kind: str,
+    name: str,
+    namespace: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    owner: Fields | None = None,
+) -> Fields:
+    """An object without content. Labels and annotations are sorted and left out when empty; an owner becomes its controller."""
+    metadata: Fields = {"name": name, "namespace": namespace}
+    if labels:
+        metadata["labels"] = dict(sorted(labels.items()))
+    if annotations:
+        metadata["annotations"] = dict(sorted(annotations.items()))
+    if owner is not None:
+        metadata["ownerReferences"] = [reference(owner)]
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def reference(owner: Fields) -> Fields:
+    """The controller reference to an object; an object that was never stored has no uid to name."""
+    metadata = owner["metadata"]
+    out = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"]}
+    if metadata.get("uid"):
+        out["uid"] = metadata["uid"]
+    return {**out, "controller": True, "blockOwnerDeletion": True}

@@ -1,0 +1,21 @@
+"""What a cluster already holds and rendering must respect. An offline render knows nothing of it, and leaves it empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Observed(NamedTuple):
+    """Facts of one graph's life, gathered by the loop."""
+
+    worker_hash: str = ""  # the generation that the workers are named after; empty: computed from the object
+    restart_at: Mapping[str, str] = _EMPTY  # component -> restart id that its pods carry; such a mark stays for good
+    restarted: frozenset[str] = frozenset()  # components that have completed the restart which the object asks for
+    rolling: bool = False  # a roll of the workers is under way: no restart begins
+    replicas: Mapping[str, int] = _EMPTY  # worker component -> replicas of the new generation during a roll
+    frameworks: Mapping[str, str] = _EMPTY  # component -> framework that its object was made with
+    old_selectors: frozenset[str] = frozenset()  # component objects whose pods are still selected as `worker` with a sub-type

@@ -1,0 +1,31 @@
+"""Accounts that are shared by all graphs of a namespace, bound to a ClusterRole of the installation: the planner's, and the shape of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.discovery import RBAC_GROUP, account_labels, binding
+from reconciler.render.objects import child
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.settings import Settings
+
+ACCOUNT: Final = "planner-serviceaccount"
+
+
+def rights(namespace: str, settings: Settings) -> list[Fields]:
+    """The planner's account in a namespace, whether or not a graph there has a planner (A11: it is asked for before the planner is)."""
+    return shared_account(ACCOUNT, settings.planner_role, namespace, settings)
+
+
+def shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:
+    """A service account bound to a ClusterRole. It belongs to no graph, since the next one needs it too.
+
+    Nothing for an operator of one namespace, whose installation brings the accounts, and nothing where no role is configured.
+    """
+    if settings.restricted or not role:
+        return []
+    marks = account_labels(account)
+    bound = child(f"{RBAC_GROUP}/v1", "RoleBinding", f"{account}-binding", namespace, labels=marks)
+    return [child("v1", "ServiceAccount", account, namespace, labels=marks), bound | binding("ClusterRole", role, account, namespace)]

@@ -1,0 +1,84 @@
+"""The environment that containers get by default. The user wins for every name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.render.discovery import backend, in_containers
+from reconciler.render.names import EPP, FORWARD_PASS_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
+from reconciler.render.settings import ETCD, KUBERNETES
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.pod.plan import PodPlan
+    from reconciler.render.settings import Settings
+
+NIXL_TELEMETRY_PORT = 19090
+PLANNER_PORT = 9085
+
+
+def default_env(plan: PodPlan, kind: str, settings: Settings) -> list[Fields]:
+    """What a container of a component type is told; a frontend beside a worker is told of the worker's namespace."""
+    values = {
+        "DYN_NAMESPACE": plan.dynamo_namespace,
+        "DYN_COMPONENT": kind,
+        "DYN_PARENT_DGD_K8S_NAME": plan.parent,
+        "DYN_PARENT_DGD_K8S_NAMESPACE": plan.namespace,
+        **_discovery(plan, settings),
+        **_typed(plan, kind),
+    }
+    fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_UID": "metadata.uid"}
+    return [{"name": name, "value": value} if value else {"name": name} for name, value in values.items()] + [
+        from_field(name, path) for name, path in fields.items()
+    ]
+
+
+def infrastructure_env(settings: Settings) -> list[Fields]:
+    """The addresses of services that the operator was configured with."""
+    known = settings.infrastructure
+    values = {
+        "NATS_SERVER": known.nats,
+        "ETCD_ENDPOINTS": known.etcd,
+        "MODEL_EXPRESS_URL": known.model_express,
+        "PROMETHEUS_ENDPOINT": known.prometheus,
+    }
+    return [{"name": name, "value": value} for name, value in values.items() if value]
+
+
+def from_field(name: str, path: str) -> Fields:
+    """A variable that takes its value from a field of the pod."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def _discovery(plan: PodPlan, settings: Settings) -> dict[str, str]:
+    # anything but etcd is told as Kubernetes, as the runtime knows no third one
+    out = {} if backend(plan.annotations, settings) == ETCD else {"DYN_DISCOVERY_BACKEND": KUBERNETES}
+    return {**out, "CONTAINER_NAME": MAIN, "DYN_KUBE_DISCOVERY_MODE": "container"} if in_containers(plan.annotations) else out
+
+
+def _typed(plan: PodPlan, kind: str) -> dict[str, str]:
+    if kind == FRONTEND:
+        return {"DYNAMO_PORT": str(HTTP_PORT), "DYN_HTTP_PORT": str(HTTP_PORT), "DYN_NAMESPACE_PREFIX": plan.dynamo_namespace}
+    if kind in WORKERS:
+        suffix = {"DYN_NAMESPACE_WORKER_SUFFIX": plan.worker_hash} if plan.worker_hash else {}
+        return {
+            "DYN_SYSTEM_ENABLED": "true",
+            "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
+            "DYN_SYSTEM_PORT": str(SYSTEM_PORT),
+            "DYN_HEALTH_CHECK_ENABLED": "false",
+            "NIXL_TELEMETRY_ENABLE": "n",
+            "NIXL_TELEMETRY_EXPORTER": "prometheus",
+            "NIXL_TELEMETRY_PROMETHEUS_PORT": str(NIXL_TELEMETRY_PORT),
+            "DYN_FORWARDPASS_METRIC_PORT": str(FORWARD_PASS_PORT),
+            **suffix,
+        }
+    if kind == PLANNER:
+        return {"DYN_SYSTEM_PORT": str(SYSTEM_PORT), "PLANNER_PROMETHEUS_PORT": str(PLANNER_PORT)}
+    if kind == EPP:
+        return {
+            "DYN_NAMESPACE_PREFIX": plan.dynamo_namespace,
+            "USE_STREAMING": "true",
+            "RUST_LOG": "debug,dynamo_llm::kv_router=trace",
+            "DYN_ENFORCE_DISAGG": "false",
+        }
+    return {}

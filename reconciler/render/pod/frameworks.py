@@ -1,0 +1,42 @@
+"""What a framework changes in a pod: its main container before the pod is put together, and the pod afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.errors import RenderError
+from reconciler.render.framework import VLLM
+from reconciler.render.merge import items
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.pod.plan import PodPlan
+
+_VLLM_CACHE: Final = "/root/.cache/vllm"
+
+
+def cache_mount(plan: PodPlan) -> Fields | None:
+    """The mount of the compilation cache; None where there is no cache.
+
+    Raises: RenderError when no path is given for a framework that has no usual one.
+    """
+    cache = plan.component.get("compilationCache")
+    if not cache:
+        return None
+    path = cache.get("mountPath") or (_VLLM_CACHE if plan.framework == VLLM else "")
+    if not path:
+        where = (*plan.path, "compilationCache", "mountPath")
+        raise RenderError(where, "must say where the cache is mounted; only vLLM has a usual place")
+    return {"name": str(cache.get("pvcName") or ""), "mountPath": path}
+
+
+def change_main(main: Fields, plan: PodPlan) -> None:
+    """Changes the main container, which is ours, as the framework needs it."""
+    cache = cache_mount(plan)
+    if cache and plan.framework == VLLM and plan.role is None:
+        # behind the sorted variables, as recorded
+        main["env"] = [*items(main.get("env")), {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]}]
+
+
+def change_pod(spec: Fields, main: Fields, plan: PodPlan) -> None:
+    """Changes a pod spec of ours as the framework needs it; a pod that is alone in its replica needs nothing."""

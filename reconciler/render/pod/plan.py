@@ -1,0 +1,56 @@
+"""What a pod is made from, whichever object it ends up in: a Deployment, a LeaderWorkerSet, a PodCliqueSet or a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from reconciler.render.graph import experimental
+from reconciler.render.names import WORKERS
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+    from reconciler.render.multinode.role import Role
+    from reconciler.render.workload import Workload
+
+
+class PodPlan(NamedTuple):
+    """One pod to be assembled."""
+
+    component: Fields  # v1beta1, never changed
+    name: str  # of the component
+    type: str  # as pods are selected; empty for the default type
+    parent: str  # the graph, or the component that stands alone
+    namespace: str
+    dynamo_namespace: str
+    framework: str
+    worker_hash: str  # empty where no generation is told apart
+    annotations: dict[str, str]  # that decide on discovery and pull secrets
+    path: Path  # of the component, for errors
+    role: Role | None = None  # of a pod in a replica that spans several nodes
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether it serves a model."""
+        return self.type in WORKERS
+
+    def wants(self, feature: str) -> Fields | None:
+        """The block of an experimental feature; None where it is not asked for."""
+        return experimental(self.component, feature)
+
+
+def plan_of(workload: Workload, role: Role | None = None) -> PodPlan:
+    """The plan of a component's pods."""
+    return PodPlan(
+        component=workload.spec,
+        name=workload.component,
+        type=workload.type,
+        parent=workload.parent,
+        namespace=workload.namespace,
+        dynamo_namespace=workload.dynamo_namespace,
+        framework=workload.framework,
+        worker_hash=workload.worker_hash,
+        annotations=workload.template_annotations,
+        path=("spec",),
+        role=role,
+    )

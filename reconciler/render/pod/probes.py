@@ -1,0 +1,44 @@
+"""The default probes of each component type. A probe of the user's replaces the default one whole, wherever containers are merged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.render.names import EPP, FRONTEND, PLANNER, WORKERS
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+KINDS = ("livenessProbe", "readinessProbe", "startupProbe")
+_PICKER_HEALTH = 9003
+_PICKER_SERVICE = "inference-extension"
+
+
+def default_probes(kind: str) -> Fields:
+    """The probes of a component type; none for the default type."""
+    if kind == FRONTEND:
+        return {
+            "livenessProbe": _http("/live", "http", initialDelaySeconds=15, periodSeconds=10, timeoutSeconds=1, failureThreshold=3),
+            "readinessProbe": _http("/health", "http", initialDelaySeconds=10, periodSeconds=10, timeoutSeconds=3, failureThreshold=3),
+        }
+    if kind in WORKERS or kind == PLANNER:
+        return {
+            "livenessProbe": _http("/live", "system", periodSeconds=5, timeoutSeconds=4, failureThreshold=1),
+            "readinessProbe": _http("/health", "system", periodSeconds=10, timeoutSeconds=4, failureThreshold=3),
+            # two hours: large models take long to load
+            "startupProbe": _http("/live", "system", periodSeconds=10, timeoutSeconds=5, failureThreshold=720),
+        }
+    if kind == EPP:
+        handler = {"grpc": {"port": _PICKER_HEALTH, "service": _PICKER_SERVICE}}
+        steady = {**handler, "initialDelaySeconds": 5, "periodSeconds": 10}
+        return {
+            "livenessProbe": steady,
+            "readinessProbe": dict(steady),
+            "startupProbe": {**handler, "periodSeconds": 10, "failureThreshold": 180},
+        }
+    return {}
+
+
+def _http(path: str, port: str, **figures: int) -> Fields:
+    # ports are named, so that a user who moves one keeps the probes by keeping its name
+    return {"httpGet": {"path": path, "port": port}, **figures}

@@ -1,0 +1,53 @@
+"""Volumes of a pod: shared memory, claims that mounts mean by name, their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.quantity import is_quantity, is_zero
+from reconciler.render.merge import items
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+SHARED_MEMORY: Final = "shared-memory"
+SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it
+_DEFAULT_SIZE: Final = "8Gi"
+
+
+def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
+    """Gives a pod spec and a container of ours a memory-backed /dev/shm, in place of what may be there; none for size 0."""
+    if size is not None and is_quantity(size) and is_zero(size):
+        return
+    volume = {"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or _DEFAULT_SIZE}}
+    spec["volumes"] = [one for one in items(spec.get("volumes")) if one.get("name") != SHARED_MEMORY] + [volume]
+    mounts = [
+        one
+        for one in items(main.get("volumeMounts"))
+        if one.get("name") != SHARED_MEMORY and str(one.get("mountPath")) != SHARED_MEMORY_PATH
+    ]
+    main["volumeMounts"] = [*mounts, {"name": SHARED_MEMORY, "mountPath": SHARED_MEMORY_PATH}]
+
+
+def claim_volume(name: str) -> Fields:
+    """A volume that is the claim of its own name."""
+    return {"name": name, "persistentVolumeClaim": {"claimName": name}}
+
+
+def add_claim(spec: Fields, name: str) -> None:
+    """Adds the claim's volume unless a volume is called so already."""
+    volumes = items(spec.get("volumes"))
+    if not any(one.get("name") == name for one in volumes):
+        spec["volumes"] = [*volumes, claim_volume(name)]
+
+
+def settle(spec: Fields, main: Fields) -> None:
+    """Makes a claim of each mount without a volume, and puts the volumes of the main container's mounts first, in their order.
+
+    A volume that is mounted twice stands once: twice would be refused (A3).
+    """
+    volumes = {one.get("name"): one for one in items(spec.get("volumes"))}
+    ordered = {name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in items(main.get("volumeMounts")))}
+    ordered |= {name: one for name, one in volumes.items() if name not in ordered}
+    if ordered:
+        spec["volumes"] = list(ordered.values())

@@ -1,0 +1,41 @@
+"""Restarts that a graph asks for: which components carry the mark, in what order. Whether one has restarted, the loop observes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from reconciler.render.graph import Graph
+    from reconciler.render.observed import Observed
+
+_DONE: Final = "Completed"
+_SUPERSEDED: Final = "Superseded"
+_PARALLEL: Final = "Parallel"
+
+
+def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
+    """The restart id that each component's pods carry; a mark that was set once stays, or its removal would be a restart."""
+    marks = dict(observed.restart_at)
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    status = (graph.object.get("status") or {}).get("restart") or {}
+    if not asked or observed.rolling or (status.get("observedID") == asked and status.get("phase") == _SUPERSEDED):
+        return marks
+    if status.get("observedID") == asked and status.get("phase") == _DONE:
+        return marks | dict.fromkeys((one.name for one in graph.members), asked)
+    for name in order(graph):
+        marks[name] = asked
+        if name not in observed.restarted and not _at_once(graph):
+            break
+    return marks
+
+
+def order(graph: Graph) -> list[str]:
+    """The components in the order in which they restart: as said, else by name."""
+    known = [one.name for one in graph.members]
+    said = (((graph.spec.get("restart") or {}).get("strategy") or {}).get("order")) or []
+    return [name for name in said if name in known] or sorted(known)
+
+
+def _at_once(graph: Graph) -> bool:
+    strategy = (graph.spec.get("restart") or {}).get("strategy") or {}
+    return strategy.get("type") == _PARALLEL

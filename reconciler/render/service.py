@@ -1,0 +1,88 @@
+"""Services: the one of each component, and the headless one of each model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.render import discovery
+from reconciler.render.names import (
+    BASE_MODEL,
+    BASE_MODEL_HASH,
+    COMPONENT,
+    COMPONENT_TYPE,
+    EPP,
+    EPP_GRPC_PORT,
+    FRONTEND,
+    HTTP_PORT,
+    MANAGED,
+    NAMESPACE,
+    OPERATOR,
+    SYSTEM_PORT,
+    digest,
+    dns,
+)
+from reconciler.render.objects import child
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conversion.lens.protocol import Fields
+    from reconciler.render.settings import Settings
+    from reconciler.render.workload import Workload
+
+
+def is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
+    """Whether a component of a type has a Service: discovery by Kubernetes needs one, and a frontend is talked to anyway."""
+    return kind == FRONTEND or discovery.by_kubernetes(annotations, settings)
+
+
+def services(workload: Workload, settings: Settings) -> list[Fields]:
+    """The Service of a component, if it has one."""
+    annotations = workload.template_annotations
+    if not is_served(workload.type, annotations, settings):
+        return []
+    labels = {**workload.labels, **discovery.labels(annotations, settings)}
+    out = child(
+        "v1",
+        "Service",
+        dns(workload.name),
+        workload.namespace,
+        labels=labels,
+        annotations=workload.annotations,
+        owner=workload.object,
+    )
+    # the generation is not selected by: during a roll both generations are talked to
+    selector = {COMPONENT_TYPE: workload.type, NAMESPACE: workload.selected_namespace, COMPONENT: workload.component}
+    if workload.nodes > 1:
+        selector["role"] = "leader"
+    out["spec"] = {"ports": [service_port(workload.type)], "selector": selector}
+    return [out]
+
+
+def service_port(kind: str) -> Fields:
+    """The port of a component's Service. Where a container renames or drops the named port, the Service leads nowhere (A2, A20)."""
+    if kind == FRONTEND:
+        return {"name": "http", "port": HTTP_PORT, "targetPort": "http", "protocol": "TCP"}
+    if kind == EPP:
+        return {"name": "grpc", "port": EPP_GRPC_PORT, "targetPort": EPP_GRPC_PORT, "protocol": "TCP", "appProtocol": "http2"}
+    return {"name": "system", "port": SYSTEM_PORT, "targetPort": "system", "protocol": "TCP"}
+
+
+def model_services(component: Fields, namespace: str, owner: Fields) -> list[Fields]:
+    """The headless Service by which a model's endpoints are found, if the component names a model; one for a model and namespace."""
+    model = str((component.get("modelRef") or {}).get("name") or "")
+    if not model:
+        return []
+    mark = {BASE_MODEL_HASH: digest(model)}
+    out = child(
+        "v1",
+        "Service",
+        f"dynamo-model-{digest(model)}",
+        namespace,
+        labels={**mark, MANAGED: OPERATOR},
+        annotations={BASE_MODEL: model},
+        owner=owner,
+    )
+    port = {"name": "system", "port": SYSTEM_PORT, "targetPort": SYSTEM_PORT, "protocol": "TCP"}
+    out["spec"] = {"clusterIP": "None", "ports": [port], "selector": mark}
+    return [out]

@@ -1,0 +1,126 @@
+"""From a graph to the objects of its components: what of the graph's own data reaches a component, and how."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.deployment_config import apply_deployment_config
+from reconciler.render.graph import NEW, OLD, converted
+from reconciler.render.kv_transfer import apply_kv_transfer
+from reconciler.render.merge import filled, items, merged_env, texts
+from reconciler.render.names import (
+    API_VERSION,
+    COMPONENT,
+    COMPONENT_CLASS,
+    COMPONENT_REMAINDER,
+    DISCOVERY_BACKEND,
+    DISCOVERY_MODE,
+    ENABLE_METRICS,
+    EPP,
+    GRAPH_NAME,
+    ISTIO_INJECT,
+    NAMESPACE,
+    ORIGIN_VERSION,
+    PLANNER,
+    RESTART_AT,
+    TOPOLOGY_LABEL,
+    VLLM_EXECUTOR,
+    WORKER,
+    WORKER_HASH,
+    component_name,
+)
+from reconciler.render.objects import child
+from reconciler.render.planner import ACCOUNT
+from reconciler.render.template import main_in
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+
+# annotations of a graph that its pods need; a component's own win
+PROPAGATED: Final = (ENABLE_METRICS, DISCOVERY_BACKEND, DISCOVERY_MODE, ORIGIN_VERSION, VLLM_EXECUTOR)
+# what a v1alpha1 service says, a component can't, and children need
+_ALPHA_ONLY: Final = ("annotations", "labels", "ingress", "dynamoNamespace", "subComponentType")
+
+
+def component_object(graph: Graph, member: Member, worker_hash: str, framework: str, *, restart: str = "") -> Fields:
+    """The object of one component. Only workers carry a generation.
+
+    Raises: RenderError where the component's configuration can't be read.
+    """
+    spec: Fields = copy.deepcopy(member.fields)
+    if framework:
+        spec["backendFramework"] = framework
+    generation = worker_hash if member.is_worker else ""
+    template = spec.setdefault("podTemplate", {}) or {}
+    spec["podTemplate"] = template
+    metadata: Fields = template.get("metadata") or {}
+    written = texts(metadata.get("labels"))
+    marks = _worker_marks(graph, member, generation)
+    metadata["labels"] = filled({**written, **marks}, texts(graph.spec.get("labels")))
+    metadata["annotations"] = _annotations(graph, member, texts(metadata.get("annotations")), restart)
+    template["metadata"] = {name: value for name, value in metadata.items() if value}
+    _give_env(graph, template)
+    if member.type == PLANNER:
+        template.setdefault("spec", {})["serviceAccountName"] = ACCOUNT
+    label_key = apply_kv_transfer(graph, member, template)
+    apply_deployment_config(member, spec)
+    if not template["metadata"]:
+        del template["metadata"]
+    if not template:
+        del spec["podTemplate"]
+    labels = {**written, COMPONENT: member.name, NAMESPACE: member.dynamo_namespace, GRAPH_NAME: graph.name, **marks}
+    out = child(
+        API_VERSION,
+        "DynamoComponentDeployment",
+        component_name(graph.name, member.name, generation),
+        graph.namespace,
+        labels=labels,
+        annotations={TOPOLOGY_LABEL: label_key} if label_key else {},
+        owner=graph.object,
+    )
+    out["spec"] = spec
+    return _remembering(out, member)
+
+
+def _worker_marks(graph: Graph, member: Member, generation: str) -> dict[str, str]:
+    if not member.is_worker:
+        return {}
+    marks = {WORKER_HASH: generation} if generation else {}
+    return {**marks, COMPONENT_CLASS: WORKER} if graph.picker else marks
+
+
+def _annotations(graph: Graph, member: Member, written: dict[str, str], restart: str) -> dict[str, str]:
+    out = dict(written)
+    if member.type == EPP:
+        out.setdefault(ISTIO_INJECT, "false")
+    for key in PROPAGATED:
+        if key in graph.annotations:
+            out.setdefault(key, graph.annotations[key])
+    out = filled(out, texts(graph.spec.get("annotations")))
+    return {**out, RESTART_AT: restart} if restart else out
+
+
+def _give_env(graph: Graph, template: Fields) -> None:
+    """Puts the graph's variables below those of the main container, which is made if there is none."""
+    shared = items(graph.spec.get("env"))
+    if not shared:
+        return
+    main = main_in(template)
+    main["env"] = merged_env(shared, items(main.get("env")))
+
+
+def _remembering(out: Fields, member: Member) -> Fields:
+    """The object with what only v1alpha1 can say kept in its annotation, written by conversion itself."""
+    said = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key)}
+    if member.fields.get("type") != WORKER:
+        said.pop("subComponentType", None)
+    if not said:
+        return out
+    old = converted(out, OLD)
+    new = converted({**old, "spec": {**old["spec"], **said}}, NEW)
+    kept = (new["metadata"].get("annotations") or {}).get(COMPONENT_REMAINDER)
+    if kept:
+        out["metadata"]["annotations"] = {**out["metadata"].get("annotations", {}), COMPONENT_REMAINDER: kept}
+    return out

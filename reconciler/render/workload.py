@@ -1,0 +1,141 @@
+"""One component's object as rendering reads it: v1beta1, whose it is, and the labels and annotations that all its children share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from reconciler.render.errors import RenderError
+from reconciler.render.framework import framework_of
+from reconciler.render.graph import NEW, OLD, converted, dynamo_namespace_of, experimental, nodes
+from reconciler.render.merge import texts
+from reconciler.render.names import (
+    BASE_MODEL,
+    BASE_MODEL_HASH,
+    COMPONENT,
+    COMPONENT_CLASS,
+    COMPONENT_TYPE,
+    GRAPH_NAME,
+    NAMESPACE,
+    ORIGIN_VERSION,
+    SUB_TYPE,
+    TOPOLOGY_LABEL,
+    WORKER,
+    WORKER_HASH,
+    WORKERS,
+    digest,
+)
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+_OWN: Final = (COMPONENT, NAMESPACE, GRAPH_NAME, WORKER_HASH, COMPONENT_CLASS)
+
+
+class Workload(NamedTuple):
+    """One component that becomes a Deployment or a LeaderWorkerSet."""
+
+    object: Fields  # v1beta1, never changed
+    name: str
+    namespace: str
+    graph: str  # empty for a component that stands alone
+    component: str
+    type: str  # as its pods are selected; empty for the default type
+    spec: Fields
+    alpha: Fields  # the same as v1alpha1
+    framework: str
+    labels: dict[str, str]  # of the object, its pods, its Service
+    annotations: dict[str, str]
+    template_annotations: dict[str, str]  # as the pod template has them: what settings of one component are read from
+    dynamo_namespace: str  # what the pods are told
+    worker_hash: str
+
+    @property
+    def parent(self) -> str:
+        """What shared children are named after."""
+        return self.graph or self.name
+
+    @property
+    def selected_namespace(self) -> str:
+        """The Dynamo namespace that pods are labelled with and selected by: v1alpha1 could name another than they are told."""
+        return str(self.alpha.get("dynamoNamespace") or "") or self.labels[NAMESPACE]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes one replica spans."""
+        return nodes(self.spec)
+
+    def wants(self, feature: str) -> Fields | None:
+        """The block of an experimental feature; None where it is not asked for."""
+        return experimental(self.spec, feature)
+
+
+def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
+    """Reads a component's object of either version.
+
+    With `old_selectors` its pods stay selected as `worker` with a sub-type: a selector can't be changed under running pods.
+
+    Raises: RenderError when it can't be converted, or its framework contradicts its command.
+    """
+    new, old = converted(obj, NEW), converted(obj, OLD)
+    metadata, spec, alpha = new.get("metadata") or {}, new.get("spec") or {}, old.get("spec") or {}
+    name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
+    if not name:
+        raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
+    own = texts(metadata.get("labels"))
+    graph = own.get(GRAPH_NAME) or _owning_graph(metadata)
+    kind = str(spec.get("type") or "")
+    component = str(spec.get("name") or own.get(COMPONENT) or alpha.get("serviceName") or name)
+    dynamo_namespace = dynamo_namespace_of(spec, namespace, graph or name)
+    template = (spec.get("podTemplate") or {}).get("metadata") or {}
+    written = texts(template.get("annotations"))
+    return Workload(
+        object=new,
+        name=name,
+        namespace=namespace,
+        graph=graph,
+        component=component,
+        type=WORKER if old_selectors and kind in WORKERS else kind,
+        spec=spec,
+        alpha=alpha,
+        framework=framework_of(spec, str(spec.get("backendFramework") or ""), ("spec", "podTemplate")),
+        labels=_labels(own, alpha, spec, component, dynamo_namespace),
+        annotations=_annotations(texts(metadata.get("annotations")), alpha, spec),
+        template_annotations=written,
+        dynamo_namespace=dynamo_namespace,
+        worker_hash=texts(template.get("labels")).get(WORKER_HASH) or own.get(WORKER_HASH, ""),
+    )
+
+
+def uses_old_selectors(obj: Fields) -> bool:
+    """Whether a component's own labels say that its pods are selected as `worker` with a sub-type."""
+    labels = texts((obj.get("metadata") or {}).get("labels"))
+    sub_type = labels.get(SUB_TYPE, "")
+    return labels.get(COMPONENT_TYPE) == WORKER and sub_type in ("", str((obj.get("spec") or {}).get("type") or ""))
+
+
+def _owning_graph(metadata: Fields) -> str:
+    owners = metadata.get("ownerReferences") or ()
+    return next((str(one.get("name") or "") for one in owners if one and one.get("kind") == "DynamoGraphDeployment"), "")
+
+
+def _labels(own: dict[str, str], alpha: Fields, spec: Fields, component: str, dynamo_namespace: str) -> dict[str, str]:
+    """Labels of all children; later ones win, and the identity that the object carries itself wins over all."""
+    out = {**own, **texts(alpha.get("labels")), **texts(((spec.get("podTemplate") or {}).get("metadata") or {}).get("labels"))}
+    model = str((spec.get("modelRef") or {}).get("name") or "")
+    if model:
+        out[BASE_MODEL_HASH] = digest(model)
+    if alpha.get("subComponentType"):
+        out[SUB_TYPE] = str(alpha["subComponentType"])
+    out |= {COMPONENT: component, NAMESPACE: str(alpha.get("dynamoNamespace") or "") or dynamo_namespace}
+    return out | {key: own[key] for key in _OWN if own.get(key)}
+
+
+def _annotations(own: dict[str, str], alpha: Fields, spec: Fields) -> dict[str, str]:
+    out = {**texts(alpha.get("annotations")), **texts(((spec.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))}
+    model = str((spec.get("modelRef") or {}).get("name") or "")
+    if model:
+        out[BASE_MODEL] = model
+    # which operator saw a graph first must not restart its pods; the place comes from the graph's policy alone
+    out.pop(ORIGIN_VERSION, None)
+    out.pop(TOPOLOGY_LABEL, None)
+    return out | ({TOPOLOGY_LABEL: own[TOPOLOGY_LABEL]} if own.get(TOPOLOGY_LABEL) else {})

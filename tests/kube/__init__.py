@@ -1,0 +1,1 @@
+"""Tests of kube, and the API server in memory that other rooms test with."""

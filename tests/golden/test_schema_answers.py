@@ -11,7 +11,7 @@ import pytest
 
 from api.kinds import BY_NAME
 from api.walk import admit
-from tests.golden.corpus import cases, compare
+from tests.golden.corpus import cases, compare, without_conversion
 
 pytestmark = pytest.mark.golden
 
@@ -29,23 +29,6 @@ def _of(kind: str, version: str) -> Iterator[dict[str, Any]]:
     return (case for case in _recorded() if (case["object"]["kind"], case["object"]["apiVersion"]) == wanted)
 
 
-def _without_conversion(obj: dict[str, Any]) -> dict[str, Any]:
-    """Takes out what the recorded server's conversion webhook left in objects of a version that isn't the stored one.
-
-    It wrote each of them to the storage version and back, so they came with zero values, an empty or initial status, preservation
-    annotations, and without false where the types leave it out. Conversion has golden cases of its own.
-    """
-    obj = copy.deepcopy(obj)
-    obj.pop("status", None)
-    annotations = obj["metadata"].get("annotations", {})
-    for name in compare().RESERVED & annotations.keys():
-        del annotations[name]
-    if obj.get("spec", {}).get("autoApply") is False:
-        del obj["spec"]["autoApply"]
-    normal: dict[str, Any] = compare().normalise(obj)
-    return normal
-
-
 def _difference(case: dict[str, Any], kind: str, version: str) -> list[str]:
     """Says how our answer differs from the recorded one; nothing when it doesn't."""
     expect = case["expect"]
@@ -57,7 +40,7 @@ def _difference(case: dict[str, Any], kind: str, version: str) -> list[str]:
         return [f"causes: extra {sorted(got - want)}, missing {sorted(want - got)}"] if got != want else []
     ours, theirs = answer.object, expect["object"]
     if BY_NAME[kind].storage_version != version:
-        ours, theirs = _without_conversion(ours), _without_conversion(theirs)
+        ours, theirs = without_conversion(ours), without_conversion(theirs)
     return list(compare().diff(ours, theirs))
 
 

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "explain": "explain a rule, a kind, a field path or a pasted server message",
     "rules": "list the rules and defaults",
+    "config": "print the effective configuration and where each value came from",
     "review": "answer an AdmissionReview or ConversionReview from a file as the server would",
     "crds": "print the CustomResourceDefinitions, ready to be applied",
     "version": "print versions as JSON",

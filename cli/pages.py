@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.check.record import OWN_RULES
+from cli.configuration_page import configuration_page
 from cli.convert.fields import fields_page
 from conversion.quirks import HEALED, NUMBERS
 from conversion.quirks import KEPT as CONVERSION_KEPT
@@ -104,7 +105,13 @@ def _row(rule: Rule) -> str:
 def main(arguments: list[str]) -> int:
     """Writes the pages, or with `--check` names the stale ones; returns the exit code."""
     stale = []
-    for name, text in {"rules.md": rules_page(), "differences.md": differences_page(), "fields.md": fields_page()}.items():
+    pages = {
+        "rules.md": rules_page(),
+        "differences.md": differences_page(),
+        "fields.md": fields_page(),
+        "configuration.md": configuration_page(),
+    }
+    for name, text in pages.items():
         file = DOCS / name
         if "--check" not in arguments:
             file.write_text(text)

@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h|d)")
-_SIZE: Final = re.compile(r"([1-9]\d*)(Ki|Mi|Gi|)")
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h|d)")
+_SIZE: Final = re.compile(r"([1-9][0-9]*)(Ki|Mi|Gi|)")
 _SIZES: Final = {"Gi": 2**30, "Mi": 2**20, "Ki": 2**10, "": 1}
 # what the Go operator can hold: nanoseconds in 64 bits, about 292 years
 LONGEST: Final = 2**63 / 1e9

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from api.operator import durations
 from api.operator.configuration import OperatorConfiguration, allowed_at, known_keys, leaves
+from api.operator.surroundings import Istio
 from api.paths import MISSING, Path, lookup
 from api.wording import article, shortened
 
@@ -64,7 +65,15 @@ def judge(data: dict[str, Any], *, complete: bool) -> tuple[OperatorConfiguratio
     for problem in _across(configuration, data, complete=complete):
         if not any(problem.path[: len(path)] == path for path in wrong):
             problems.append(problem)
-    return configuration, problems
+    return _completed(configuration), problems
+
+
+def _completed(found: OperatorConfiguration) -> OperatorConfiguration:
+    """Makes the block of a mesh that is switched on, so that its defaults are there to be seen."""
+    mesh = found.service_mesh
+    if mesh.provider != "istio" or mesh.istio is not None:
+        return found
+    return found.model_copy(update={"service_mesh": mesh.model_copy(update={"istio": Istio()})})
 
 
 def seen(value: object) -> str:

@@ -1,0 +1,154 @@
+"""The effective OperatorConfiguration: flags before environment before file before defaults, and where each value came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from cli.exits import UsageError
+
+if TYPE_CHECKING:
+    from api.operator.configuration import OperatorConfiguration
+    from api.operator.judge import Problem
+    from cli.yaml.load import Document
+
+Key: TypeAlias = tuple[str, ...]
+
+
+class Variable(NamedTuple):
+    """An environment variable that sets a key."""
+
+    name: str
+    key: Key
+    means: str
+    read: Callable[[str], Any] = str
+
+
+def _number(text: str) -> Any:
+    """A number where it is one; else the text, which the key then refuses in its own words."""
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+VARIABLES: Final = (
+    Variable("POD_NAMESPACE", ("operator", "namespace"), "namespace that we run in"),
+    Variable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount"), "our service account"),
+    Variable("POD_NAME", ("operator", "podName"), "our pod"),
+    Variable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain"), "the cluster's DNS domain"),
+    Variable(
+        "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT",
+        ("featureGates", "gmsSnapshot"),
+        "`1` allows the GPU memory service together with snapshots; any other value does not",
+        lambda text: text == "1",
+    ),
+    Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate"), "where a node's GPU metrics are read"),
+    Variable("DYNAMO_WEBHOOKS_PROFILE", ("serving", "profile"), "which verdicts"),
+    Variable("DYNAMO_WEBHOOKS_WORKERS", ("serving", "workers"), "serving processes", _number),
+    Variable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level"), "least level that is logged"),
+)
+
+
+class Effective(NamedTuple):
+    """A configuration that can be used, with the origin of what isn't a default."""
+
+    configuration: OperatorConfiguration
+    origins: dict[Key, str]
+
+    def origin(self, key: Key) -> str:
+        """Where a value came from: a flag, an environment variable, a line of the file, or `default`."""
+        return self.origins.get(key, "default")
+
+
+def load_configuration(file: str | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None) -> Effective:
+    """Reads everything that has a say; `flags` maps keys to the flag's name and its value.
+
+    Without a file nothing is required, so that defaults and environment can be shown and used on their own.
+
+    Raises: UsageError that names everything that is wrong, each with where it stands.
+    """
+    from api.operator.judge import judge, prepared
+    from kube import identity
+
+    document = _document(file) if file is not None else None
+    data: dict[str, Any] = prepared(document.data) if document is not None else {}
+    origins = {} if document is None else _of_file(file or "", document, data)
+    if namespace := identity.namespace(environment):
+        _put(data, origins, ("operator", "namespace"), namespace, "the service account")
+    for variable in VARIABLES:
+        if text := environment.get(variable.name, ""):
+            _put(data, origins, variable.key, variable.read(text), f"environment {variable.name}")
+    for key, (flag, value) in (flags or {}).items():
+        _put(data, origins, key, value, f"flag {flag}")
+    configuration, problems = judge(data, complete=document is not None)
+    lines = [_told(problem, file, document, origins) for problem in problems]
+    if not _is_version(configuration.operator.version):
+        place = _place(("operator", "version"), file, document, origins)
+        lines.append(f'{place}operator.version: must be a semantic version such as 1.2.0, got "{configuration.operator.version}"')
+    if lines:
+        what = f"{file} can't be used" if file is not None else "the configuration can't be used"
+        raise UsageError("\n  ".join([f"{what}; {len(lines)} thing{'s' * (len(lines) > 1)} to change:", *lines]))
+    return Effective(configuration, origins)
+
+
+def _is_version(text: str) -> bool:
+    from policies.semver import is_semver
+
+    return is_semver(text)
+
+
+def _document(file: str) -> Document:
+    from cli.files import load_text
+    from cli.yaml.load import InputError, load
+
+    try:
+        documents = load(load_text(file), file)
+    except InputError as error:
+        raise UsageError(f"--config {error}") from None
+    if len(documents) != 1 or not isinstance(documents[0].data, dict):
+        raise UsageError(f"--config {file}: must hold one OperatorConfiguration, a mapping")
+    return documents[0]
+
+
+def _of_file(file: str, document: Document, data: Any, above: Key = ()) -> dict[Key, str]:
+    """The origin of every value that the file gives."""
+    found: dict[Key, str] = {}
+    for key, value in data.items():
+        path = (*above, str(key))
+        if isinstance(value, dict):
+            found |= _of_file(file, document, value, path)
+        else:
+            found[path] = f"{file}:{document.position(path).line}"
+    return found
+
+
+def _put(data: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, origin: str) -> None:
+    """Lays one value over those of lower precedence; a file that holds no mapping on the way is told of that, not overruled."""
+    for part in key[:-1]:
+        inner = data.setdefault(part, {})
+        if not isinstance(inner, dict):
+            return
+        data = inner
+    data[key[-1]] = value
+    origins[key] = origin
+
+
+def _place(path: tuple[str | int, ...], file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
+    """Where a wrong value was written, as the start of its line."""
+    origin = origins.get(tuple(str(part) for part in path))
+    if origin is not None:
+        return f"{origin}: "
+    if document is None or file is None:
+        return ""
+    return f"{file}:{document.position(path).line}: "
+
+
+def _told(problem: Problem, file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
+    from api.paths import render
+    from api.wording import shortened
+    from cli.nearest import hint
+
+    text = problem.text
+    if problem.known:
+        meant = f"; it stands at {problem.elsewhere[0]}" if problem.elsewhere else hint(str(problem.path[-1]), problem.known)
+        text += meant or f"; known here: {', '.join(problem.known)}"
+    place = _place(problem.path, file, document, origins)
+    return f"{place}{shortened(render(problem.path), 200)}: {text}"

@@ -1,0 +1,28 @@
+{{/* What all entries of both configurations share: (list $ path). There is no caBundle unless somebody gives one. */}}
+{{- define "dw.hook" -}}
+{{- $root := index . 0 -}}
+admissionReviewVersions: [v1]
+sideEffects: None
+failurePolicy: {{ $root.Values.webhook.failurePolicy }}
+timeoutSeconds: {{ $root.Values.webhook.timeoutSeconds }}
+matchPolicy: Exact
+{{- if $root.Values.namespaceRestriction.enabled }}
+namespaceSelector:
+  matchLabels:
+    kubernetes.io/metadata.name: {{ include "dw.target" $root }}
+{{- else }}
+{{- with $root.Values.webhook.namespaceSelector }}
+namespaceSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+clientConfig:
+  service:
+    name: {{ include "dw.base" $root }}
+    namespace: {{ $root.Release.Namespace }}
+    path: {{ index . 1 }}
+    port: 443
+  {{- with $root.Values.webhook.caBundle }}
+  caBundle: {{ ternary (b64enc .) (nospace .) (contains "-----BEGIN" .) }}
+  {{- end }}
+{{- end -}}

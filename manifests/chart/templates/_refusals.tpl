@@ -1,0 +1,61 @@
+{{/* What the schema can't say: values that are gone, and values that contradict each other. All of it at once. */}}
+{{- define "dw.refusals" -}}
+{{- $wrong := list -}}
+{{- $webhook := .Values.webhook -}}
+{{- if hasKey $webhook "enabled" -}}
+{{- $wrong = append $wrong "webhook.enabled: the webhooks are what this chart installs and can't be switched off; remove the value" -}}
+{{- end -}}
+{{- if hasKey $webhook "certGenerator" -}}
+{{- $wrong = append $wrong "webhook.certGenerator: certificates are made by the provisioner, or by cert-manager with webhook.certManager.enabled; remove the value" -}}
+{{- end -}}
+{{- if hasKey $webhook "certificateValidity" -}}
+{{- $wrong = append $wrong "webhook.certificateValidity: say it as config.certificates.leafValidity, for example 8760h; remove the value" -}}
+{{- end -}}
+{{- if hasKey $webhook.certManager "issuerRef" -}}
+{{- $wrong = append $wrong "webhook.certManager.issuerRef: has no effect; for an issuer of your own write the Certificate yourself and set webhook.certificateSecret.external" -}}
+{{- end -}}
+{{- if hasKey (.Values.nats | default dict) "enabled" -}}
+{{- $wrong = append $wrong "nats.enabled: this chart installs no NATS; remove the value" -}}
+{{- end -}}
+{{- if hasKey .Values.dynamo.mpiRun "sshKeygen" -}}
+{{- $wrong = append $wrong "dynamo.mpiRun.sshKeygen: the SSH key is made when its Secret is missing; remove the value" -}}
+{{- end -}}
+{{- if hasKey .Values.dynamo "internalImages" -}}
+{{- $wrong = append $wrong "dynamo.internalImages: images are named in graphs; remove the value" -}}
+{{- end -}}
+{{- if hasKey .Values.dynamo "enableRestrictedSecurityContext" -}}
+{{- $wrong = append $wrong "dynamo.enableRestrictedSecurityContext: pods always run restricted; remove the value" -}}
+{{- end -}}
+{{- if hasKey (.Values.checkpoint | default dict) "readyForCheckpointFilePath" -}}
+{{- $wrong = append $wrong "checkpoint.readyForCheckpointFilePath: the path is fixed; remove the value" -}}
+{{- end -}}
+{{- if hasKey .Values.controllerManager.manager "args" -}}
+{{- $wrong = append $wrong "controllerManager.manager.args: has no effect; settings go into config" -}}
+{{- end -}}
+{{- if .Values.upgradeCRD -}}
+{{- $wrong = append $wrong "upgradeCRD: must be false, because CRDs are no part of this chart; apply manifests/crds with kubectl apply --server-side before the chart" -}}
+{{- end -}}
+{{- range .Values.controllerManager.manager.env -}}
+{{- if eq .name "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT" -}}
+{{- $wrong = append $wrong "controllerManager.manager.env: must not name DYN_OPERATOR_ALLOW_GMS_SNAPSHOT; set featureGates.gmsSnapshot" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $webhook.certManager.enabled $webhook.certificateSecret.external -}}
+{{- $wrong = append $wrong "webhook.certManager.enabled: must be false with webhook.certificateSecret.external, or two would write one Secret; set one of them" -}}
+{{- end -}}
+{{- if and $webhook.caBundle (not $webhook.certificateSecret.external) -}}
+{{- $wrong = append $wrong "webhook.caBundle: must be empty unless webhook.certificateSecret.external is true; the trust is published by the provisioner" -}}
+{{- end -}}
+{{- if and $webhook.namespaceSelector .Values.namespaceRestriction.enabled -}}
+{{- $wrong = append $wrong "webhook.namespaceSelector: must be empty with namespaceRestriction.enabled, which selects its target namespace itself" -}}
+{{- end -}}
+{{- if and .Values.namespaceRestriction.targetNamespace (not .Values.namespaceRestriction.enabled) -}}
+{{- $wrong = append $wrong "namespaceRestriction.targetNamespace: must be empty unless namespaceRestriction.enabled is true" -}}
+{{- end -}}
+{{- if hasKey (dig "server" "webhook" dict .Values.config) "secretName" -}}
+{{- $wrong = append $wrong "config.server.webhook.secretName: must not be set, because mounts and permissions name it too; set webhook.certificateSecret.name" -}}
+{{- end -}}
+{{- if $wrong -}}
+{{- fail (printf "\n%s" (join "\n" $wrong)) -}}
+{{- end -}}
+{{- end -}}

@@ -64,7 +64,7 @@ class Profiling:
         _forward_mocker(left, right, kept)
         if aside:
             save["profilingConfig"] = aside
-        if any(overrides.values()):
+        if type(left.get("deploymentOverrides")) is dict:
             save["deploymentOverrides"] = overrides
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:

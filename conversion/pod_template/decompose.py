@@ -62,9 +62,9 @@ def _flatten(pieces: Pieces) -> None:
     over = pieces.over = dict(main)
     if amounts := over.pop("resources", None):
         flat["resources"] = resources.flat(amounts)
-    mounts = over.pop("volumeMounts", None)
-    if (mounts or pieces.cache is not None) and (entries := flat_list(pieces.cache, items(main, "volumeMounts"))):
+    if entries := flat_list(pieces.cache, items(main, "volumeMounts")):
         flat["volumeMounts"] = entries
+        over.pop("volumeMounts", None)  # but a list of nulls names no mount, and stays
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
     for name in PROBES:

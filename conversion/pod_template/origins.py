@@ -52,7 +52,7 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled:
 
 def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool) -> None:
     main = left["extraPodSpec"].get("mainContainer")
-    if type(main) is dict and (eager or main.get("name") or any(name in said for name in _SPLIT)):
+    if type(main) is dict and (eager or main.get("name") or any(_entries(said.get(name)) for name in _SPLIT)):
         _collect_halves(left, main.get("name"), said, save)
     containers = items(pod, "containers")
     if not containers:
@@ -60,6 +60,11 @@ def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, e
     if (MAIN in names(containers) and not mains) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
         # names that the template gives a meaning of its own; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
+
+
+def _entries(value: object) -> bool:
+    """Whether a half says anything; a list of nulls alone is no half."""
+    return any(value) if type(value) is list else value is not None
 
 
 def _says_more(left: Fields) -> bool:
@@ -167,6 +172,8 @@ def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
     flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts")
     if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
         return  # what was read is what was kept
+    if pieces.main is None and pieces.present and not mounts.reproducible(flat):
+        return  # several caches would make a main, with mounts, in a template whose author has none
     live = items(pieces.main, "volumeMounts") if pieces.main is not None else None
     entries = mounts.restored(items(pieces.flat, "volumeMounts"), flat, over, pieces.cache, live)
     if entries is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
+from conversion.pod_template.compose import compose
 from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, metadata_content, named, names, pod_content
 from conversion.pod_template.mounts import Place, cache_of, cache_place, flagged, flat_list, flat_place, place
 from conversion.pod_template.overlay import merged, plain_secret
@@ -26,8 +27,9 @@ def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
     if generated:
         sidecar = left["frontendSidecar"]
         containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
+    main = named(containers, MAIN)  # further ones of that name aren't composed
+    containers = [_mounted(each, remembered, left) if each is main else each for each in containers]
     containers = _ordered(containers, remembered, flat_sidecar=generated)
-    containers = [_mounted(each, remembered, left) if each.get("name") == MAIN else each for each in containers]
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
     if containers:
         spec["containers"] = containers
@@ -47,7 +49,9 @@ def _without_main(containers: list[Fields], remembered: list[Fields], left: Fiel
     if main is None or named(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
-    said.pop("volumeMounts", None)  # nothing but flagged entries, which alone make no template either
+    mounts = said.pop("volumeMounts", [])  # nothing but flagged entries, which alone make no template either
+    if len(mounts) > 1 and compose(left) is not None:
+        return containers  # and of several the template says more than the cache does
     return containers if said else [each for each in containers if each is not main]
 
 
@@ -69,12 +73,13 @@ def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fi
     kept = named(remembered, SIDECAR)
     if kept is None:
         return container
-    extra = {name: value for name, value in content(kept).items() if name not in ("image", "args", "env")}
+    said = content(kept)
+    extra = {name: value for name, value in said.items() if name not in ("image", "args", "env")}
     mine, theirs = items(container, "envFrom"), items(extra, "envFrom")
     if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and plain_secret(mine) == _secret(theirs[0])):
         del extra["envFrom"]
     out: Fields = merged(container, extra)
-    return {**{name: value for name, value in kept.items() if not value}, **out}
+    return {**{name: value for name, value in kept.items() if name not in said}, **out}
 
 
 def _secret(source: Fields) -> object:

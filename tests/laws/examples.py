@@ -30,6 +30,7 @@ _PROFILER: Final = '{"overrides":{"profilingJob":{"backoffLimit":2,"template":{"
 _STALENESS: Final = {"config": {"saturationDetector": {"metricsStalenessThreshold": "no duration"}}}
 _NULL_LISTS: Final = {"containers": [{"name": "main", "env": [None, {"name": "A"}], "envFrom": [None], "volumeMounts": [None]}]}
 _TWO_CACHES: Final = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"useAsCompilationCache": True}]
+_PROBED: Final = {"livenessProbe": {"httpGet": {}}, "extraPodSpec": {"mainContainer": {"volumeMounts": [None]}}}
 _BLOB: Final = {"sla": {"isl": 100.9, "osl": 3000000000, "extra": 9007199254740993}, "planner": {"z": [None, 1.0, True]}}
 
 OBJECTS: Final[list[Object]] = [
@@ -39,6 +40,7 @@ OBJECTS: Final[list[Object]] = [
     _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _TWO_MAINS}, "compilationCache": {"pvcName": "c"}}]}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "a", "podTemplate": {"spec": _NULL_LISTS}}]}),
     _object(GRAPH, LEFT, spec={"services": {"a": {"envs": [None], "extraPodSpec": {"mainContainer": {"envFrom": [None]}}}}}),
+    _object(COMPONENT, LEFT, spec=_PROBED),
     _object(GRAPH, LEFT, annotations={"nvidia.com/dgd-spec": _EVIL}, spec={"services": {"a": {"replicas": 1}}}),
     _object(GRAPH, LEFT, spec={"services": {"a": None, "b": {"componentType": "prefill", "subComponentType": "custom"}, "c": {}}}),
     _object(GRAPH, RIGHT, spec={"components": [{"name": "z", "type": "decode"}, {"name": "B"}, {"name": "a", "experimental": {}}]}),
@@ -53,6 +55,7 @@ OBJECTS: Final[list[Object]] = [
     _object(REQUEST, LEFT, spec={"model": "m", "profilingConfig": {"profilerImage": "i", "config": _BLOB}}),
     _object(REQUEST, LEFT, status={"state": "Ready", "deployment": {"state": "successful", "name": "c", "created": True}}),
     _object(REQUEST, RIGHT, status={"dgdName": "e"}),
+    _object(REQUEST, RIGHT, annotations={"nvidia.com/dgdr-spec": "{oops", "nvidia.com/dgdr-deployment-overrides": "{}"}, status={}),
     _object(REQUEST, RIGHT, spec={"model": "m", "sla": {"optimizationType": "cost", "itl": -1.5}, "image": "j"}, status={}),
 ]
 _NAMED: Final = _object(REQUEST, RIGHT, status={"dgdName": "e"})
@@ -68,6 +71,17 @@ _SOURCES: Final = {"containers": [{"name": "s", "env": []}, {"name": "main", "en
 _SPLIT_ENV: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"envs": [{"name": "main"}, {"name": None}]}}})
 _NULLS: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"replicas": None, "labels": {}, "envs": []}}})
 _NULL_NAME: Final = _object(COMPONENT, RIGHT, spec={"name": "s", "frontendSidecar": None, "podTemplate": {"spec": {"containers": None}}})
+_FLAGS: Final = [{"name": "c", "useAsCompilationCache": True}, {"name": "d", "useAsCompilationCache": True}]
+_LABELLED: Final = _object(COMPONENT, LEFT, spec={"extraPodMetadata": {"annotations": {}}, "volumeMounts": _FLAGS})
+_POD: Final = {"hostUsers": True}
+_CACHES: Final = _object(GRAPH, LEFT, spec={"services": {"a": {"volumeMounts": _FLAGS, "extraPodSpec": _POD}}})
+_NO_MAIN: Final = {"name": "a", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": {**_POD, "containers": []}}}
+_EMPTY_POD: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": {"spec": {**_POD, "containers": []}}})
+_BARE: Final = _object(COMPONENT, LEFT, spec={"annotations": {"a": "b"}})
+_MAINS: Final = {"containers": [{"image": "j"}, {"name": "main"}, {"name": "main", "volumeMounts": [{"name": "c"}]}, {"name": "main"}]}
+_SIDE: Final = {"name": "sidecar-frontend", "resources": {"limits": {}}, "command": []}
+_FLAT_SIDE: Final = _object(COMPONENT, LEFT, spec={"frontendSidecar": {"image": "i"}})
+_SIDE_FIRST: Final = {"spec": {"containers": [_SIDE, {"name": "main"}, {"name": "main"}]}}
 
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
@@ -79,5 +93,10 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_TWO_SIDECARS, _edited(_TWO_SIDECARS, spec={"extraPodSpec": {"containers": [{"name": "sidecar-frontend"}]}, "frontendSidecar": {}})),
     (_SPLIT_ENV, _edited(_SPLIT_ENV, spec={"components": [{"name": "a", "podTemplate": {"spec": _SOURCES}}]})),
     (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
+    (_LABELLED, _edited(_LABELLED, spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": {}}})),
+    (_CACHES, _edited(_CACHES, spec={"components": [_NO_MAIN]})),
+    (_EMPTY_POD, _edited(_EMPTY_POD, spec={"serviceName": "x", "extraPodSpec": _POD, "volumeMounts": _FLAGS})),
+    (_BARE, _edited(_BARE, spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": _MAINS}})),
+    (_FLAT_SIDE, _edited(_FLAT_SIDE, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _SIDE_FIRST})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

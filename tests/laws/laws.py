@@ -224,7 +224,7 @@ def edits_survive(origin: Object, edited: Object) -> Iterator[str]:
 
 
 def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
-    """Where a stale remainder makes a difference to what an edited object says at home, it makes it say what the author wrote.
+    """Where a stale remainder makes a difference to what an edited object says at home, it makes it say what the author wrote, or part.
 
     Containers apart: a remembered `{}` makes a main container, and with it the cache's mount, explicit; and a flat sidecar is one more
     container where its remainder is dropped.
@@ -235,7 +235,8 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
         if path[0] not in at_home:  # its remainder alone says it all
             continue
         of_pod = "podTemplate" in path or {"extraPodSpec", "containers"} <= set(path)
-        if not of_pod and not identical(wrote, value) and not (_says_nothing(wrote) and _says_nothing(value)):
+        wrong = len(wrote) != len(value) or not all(map(_within, value, wrote))
+        if wrong and not of_pod and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
 
 
@@ -250,6 +251,13 @@ def _says_nothing(value: Any) -> bool:
     if type(value) is dict:
         return all(_says_nothing(below) or (name, below) == ("name", "main") for name, below in value.items())
     return all(map(_says_nothing, value)) if type(value) is list else value in (None, "")
+
+
+def _within(part: Any, whole: Any) -> bool:
+    """Whether a value says nothing that the other doesn't say: objects member by member, anything else as it stands."""
+    if type(part) is dict and type(whole) is dict:
+        return all(name in whole and _within(below, whole[name]) for name, below in part.items())
+    return identical(part, whole)
 
 
 def _at(value: Any, path: list[str | int]) -> list[Any]:

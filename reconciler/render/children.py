@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reconciler.render import claims, discovery, generation, gms, planner, restart, scaling
+from reconciler.render import checkpoint, claims, discovery, generation, gms, planner, restart, scaling
 from reconciler.render.component import component_children
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import read_graph
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
+CHECKPOINT: Final = "DynamoCheckpoint"
 # what others need first comes first; kinds that are not here come last, by name
 _ORDER: Final = (
     "ServiceAccount",
@@ -60,6 +61,8 @@ def render(obj: Fields, settings: Settings, observed: Observed = Observed()) -> 
         return _ordered(_whole_graph(obj, settings, observed))
     if kind == COMPONENT:
         return _ordered(_collected(lambda: component_children(obj, settings)))
+    if kind == CHECKPOINT:
+        return _collected(lambda: [checkpoint.job(obj, settings)])
     return Rendered([], [])
 
 
@@ -74,6 +77,7 @@ def graph_children(obj: Fields, settings: Settings, observed: Observed = Observe
         _collected(lambda: claims.claims(graph)),
         _collected(lambda: discovery.rights(graph.object, graph.namespace) if discovery.by_kubernetes(graph.annotations, settings) else []),
         *(_collected(lambda member=member: _claim_templates(graph, member, settings)) for member in graph.members),
+        *(_collected(lambda member=member: checkpoint.checkpoints(graph, member, settings)) for member in graph.members),
         _collected(lambda: scaling.adapters(graph)),
         _components(graph, observed) if not on_grove(graph, settings) else _grove(graph),
     ]

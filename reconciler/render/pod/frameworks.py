@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from reconciler.render.errors import RenderError
+from reconciler.render.flags import add_flags, has_flag
 from reconciler.render.framework import VLLM
+from reconciler.render.graph import is_inter_pod
 from reconciler.render.merge import items
 
 if TYPE_CHECKING:
@@ -32,10 +34,20 @@ def cache_mount(plan: PodPlan) -> Fields | None:
 
 def change_main(main: Fields, plan: PodPlan) -> None:
     """Changes the main container, which is ours, as the framework needs it."""
+    if is_inter_pod(plan.component):
+        _load_from_peers(main, plan)
     cache = cache_mount(plan)
     if cache and plan.framework == VLLM and plan.role is None:
         # behind the sorted variables, as recorded
         main["env"] = [*items(main.get("env")), {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]}]
+
+
+def _load_from_peers(main: Fields, plan: PodPlan) -> None:
+    """An engine takes its weights from the memory service, wherever that runs."""
+    if not has_flag(main, "--load-format"):
+        add_flags(main, "--load-format gms", plan.framework)
+    if plan.framework == VLLM:
+        main["env"] = [*items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
 
 
 def change_pod(spec: Fields, main: Fields, plan: PodPlan) -> None:

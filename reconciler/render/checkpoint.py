@@ -1,0 +1,223 @@
+"""Snapshots of warm workers: the checkpoint that a component asks for, and the job that takes it. Restoring is done by nobody here yet."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.render.errors import RenderError
+from reconciler.render.graph import experimental
+from reconciler.render.merge import filled, items, merged, texts
+from reconciler.render.names import (
+    ARTIFACT_VERSION,
+    CHECKPOINT_ID,
+    CHECKPOINT_SOURCE,
+    COMPONENT,
+    COMPONENT_TYPE,
+    GRAPH_NAME,
+    MAIN,
+    NAMESPACE,
+    STORAGE_PATH,
+    STORAGE_TYPE,
+    TARGET_CONTAINERS,
+    WORKER_HASH,
+    digest,
+)
+from reconciler.render.objects import child
+from reconciler.render.pod.assemble import plain_pod_spec
+from reconciler.render.pod.container import overlaid
+from reconciler.render.pod.plan import PodPlan
+from reconciler.render.pod.volumes import add_shared_memory
+from reconciler.render.split import component_object
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+    from reconciler.render.settings import Checkpoints, Settings
+
+FIRST_VERSION: Final = "1"
+CONTROL: Final = "snapshot-control"
+CONTROL_PATH: Final = "/snapshot-control"
+STORAGE: Final = "checkpoint-storage"
+_POD_FACTS: Final = {
+    "pod_name": "metadata.name",
+    "pod_uid": "metadata.uid",
+    "pod_namespace": "metadata.namespace",
+    "dyn_namespace": f"metadata.labels['{NAMESPACE}']",
+    "dyn_namespace_worker_suffix": f"metadata.labels['{WORKER_HASH}']",
+    "dyn_component": f"metadata.labels['{COMPONENT_TYPE}']",
+    "dyn_parent_dgd_k8s_name": f"metadata.labels['{GRAPH_NAME}']",
+    "dyn_parent_dgd_k8s_namespace": "metadata.namespace",
+}
+# in the order of the digested text
+_IDENTITY: Final = (
+    ("model", ""),
+    ("backendFramework", ""),
+    ("dynamoVersion", None),
+    ("tensorParallelSize", 1),
+    ("pipelineParallelSize", 1),
+    ("dtype", None),
+    ("maxModelLen", None),
+    ("extraParameters", None),
+)
+
+
+def identity_hash(identity: Fields) -> str:
+    """What tells two snapshots apart: sixteen digits over everything that a warm worker depends on."""
+    told: dict[str, Any] = {}
+    for name, fallback in _IDENTITY:
+        value = identity.get(name) or fallback
+        if value is not None:
+            told[name] = dict(sorted(value.items())) if isinstance(value, dict) else value
+    text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":  # Go writes these so, and the digest is shared with it
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return digest(text, 16)
+
+
+def checkpoints(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
+    """The checkpoint of a component that wants one made, with the job that makes it; it belongs to no graph, since others may use it.
+
+    Raises: RenderError when nothing says of what the checkpoint is.
+    """
+    wanted = experimental(member.fields, "checkpoint")
+    if wanted is None or wanted.get("checkpointRef"):
+        return []
+    path = (*member.path, "experimental", "checkpoint")
+    identity = wanted.get("identity")
+    if not identity:
+        raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
+    if wanted.get("mode") == "Manual":
+        return []
+    identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
+    name = identity_hash(identity)
+    out = child(
+        "nvidia.com/v1alpha1",
+        "DynamoCheckpoint",
+        f"checkpoint-{name}",
+        graph.namespace,
+        labels={CHECKPOINT_ID: name},
+        annotations={ARTIFACT_VERSION: FIRST_VERSION},
+    )
+    target = wanted.get("targetContainerName") or MAIN
+    template = _template(graph, member, wanted, str(target), settings)
+    out["spec"] = {"identity": identity, "job": {"targetContainerName": target, "podTemplateSpec": template}}
+    return [out, job(out, settings)]
+
+
+def job(checkpoint: Fields, settings: Settings) -> Fields:
+    """The job that starts a worker, waits until it is warm, and has it written down."""
+    metadata, spec = checkpoint["metadata"], checkpoint.get("spec") or {}
+    asked = spec.get("job") or {}
+    name = texts(metadata.get("labels")).get(CHECKPOINT_ID) or identity_hash(spec.get("identity") or {})
+    version = texts(metadata.get("annotations")).get(ARTIFACT_VERSION) or FIRST_VERSION
+    out = child(
+        "batch/v1",
+        "Job",
+        f"checkpoint-job-{name}-{version}",
+        metadata.get("namespace") or "default",
+        labels={CHECKPOINT_ID: name},
+        owner=checkpoint,
+    )
+    target = str(asked.get("targetContainerName") or MAIN)
+    template = copy.deepcopy(asked.get("podTemplateSpec") or {})
+    head = template.get("metadata") or {}
+    storage = settings.checkpoints
+    marks = {ARTIFACT_VERSION: version, TARGET_CONTAINERS: target}
+    if storage.claim:
+        marks |= {STORAGE_TYPE: "pvc", STORAGE_PATH: storage.base_path}
+    labels = {**texts(head.get("labels")), CHECKPOINT_ID: name, CHECKPOINT_SOURCE: "true"}
+    pod: Fields = template.get("spec") or {}
+    memory = asked.get("sharedMemory") or {}
+    _prepare(pod, target, _processes(spec.get("identity") or {}), "0" if memory.get("disabled") else memory.get("size"), storage)
+    out["spec"] = {
+        "activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or 3600,
+        "backoffLimit": 0,
+        "ttlSecondsAfterFinished": 300,
+        "template": {"metadata": {"labels": labels, "annotations": {**texts(head.get("annotations")), **marks}}, "spec": pod},
+    }
+    return out
+
+
+def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:
+    """The pod of which the checkpoint is taken: the component's own, with the target container alone, and the user's overlay."""
+    made = component_object(graph, member, "", "")["spec"]
+    alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
+    plan = PodPlan(
+        component=alone,
+        name=member.name,
+        type=member.type,
+        parent=graph.name,
+        namespace=graph.namespace,
+        dynamo_namespace=member.dynamo_namespace,
+        framework=str(made.get("backendFramework") or ""),
+        worker_hash="",
+        annotations=texts(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations")),
+        path=member.path,
+    )
+    spec = plain_pod_spec(plan, settings)
+    spec["containers"] = [one for one in items(spec.get("containers")) if one.get("name") == target]
+    if not spec["containers"]:
+        path = (*member.path, "experimental", "checkpoint", "targetContainerName")
+        raise RenderError(path, f"must be the name of a container of the pod template, got {target[:80]!r}")
+    spec["restartPolicy"] = "Never"
+    overlay = (wanted.get("job") or {}).get("podTemplate") or {}
+    head = overlay.get("metadata") or {}
+    metadata: Fields = {"labels": filled(texts(head.get("labels")), {COMPONENT: member.name})}
+    if head.get("annotations"):
+        metadata["annotations"] = texts(head["annotations"])
+    return {"metadata": metadata, "spec": _overlaid(spec, overlay.get("spec") or {})}
+
+
+def _overlaid(spec: Fields, overlay: Fields) -> Fields:
+    named = ("containers", "initContainers", "volumes")
+    out = merged(spec, {name: value for name, value in overlay.items() if name not in named})
+    for part in named:
+        ours, theirs = items(spec.get(part)), {one.get("name"): one for one in items(overlay.get(part))}
+        put = overlaid if part == "containers" else merged
+        both = [put(one, theirs.pop(one.get("name"))) if one.get("name") in theirs else one for one in ours]
+        if both or theirs:
+            out[part] = [*both, *theirs.values()]
+    return out
+
+
+def _processes(identity: Fields) -> int:
+    return int(identity.get("tensorParallelSize") or 1) * int(identity.get("pipelineParallelSize") or 1)
+
+
+def _prepare(pod: Fields, target: str, processes: int, memory: Any, storage: Checkpoints) -> None:
+    """Turns a worker's pod of ours into one that is to be written down once it is warm."""
+    pod["restartPolicy"] = "Never"
+    if storage.seccomp_profile:
+        profile = {"type": "Localhost", "localhostProfile": storage.seccomp_profile}
+        pod["securityContext"] = {**(pod.get("securityContext") or {}), "seccompProfile": profile}
+    facts = [{"path": path, "fieldRef": {"fieldPath": field}} for path, field in _POD_FACTS.items()]
+    added: list[Fields] = [{"name": "podinfo", "downwardAPI": {"items": facts}}]
+    main: Fields = next((one for one in items(pod.get("containers")) if one.get("name") == target), {})
+    _append(pod, "volumes", added, "name")
+    _append(main, "volumeMounts", [{"name": "podinfo", "mountPath": "/etc/podinfo", "readOnly": True}], "mountPath")
+    # the size is the job's own: a worker that runs without shared memory, or with less, is not what is written down
+    add_shared_memory(pod, main, memory)
+    _append(pod, "volumes", [{"name": CONTROL, "emptyDir": {}}], "name")
+    _append(main, "volumeMounts", [{"name": CONTROL, "mountPath": CONTROL_PATH, "subPath": target}], "mountPath")
+    if storage.claim:
+        _append(pod, "volumes", [{"name": STORAGE, "persistentVolumeClaim": {"claimName": storage.claim}}], "name")
+        _append(main, "volumeMounts", [{"name": STORAGE, "mountPath": storage.base_path}], "mountPath")
+    _watch(main, processes)
+
+
+def _append(holder: Fields, member: str, added: list[Fields], key: str) -> None:
+    """Puts entries at the end of a list of ours, in place of those with the same key."""
+    taken = {one[key] for one in added}
+    holder[member] = [one for one in items(holder.get(member)) if one.get(key) not in taken] + added
+
+
+def _watch(container: Fields, processes: int) -> None:
+    for kind in ("livenessProbe", "startupProbe"):
+        container.pop(kind, None)
+    container["readinessProbe"] = {"exec": {"command": ["cat", f"{CONTROL_PATH}/ready-for-checkpoint"]}, "periodSeconds": 1}
+    if processes > 1:
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        container["command"], container["args"] = ["cuda-checkpoint"], ["--launch-job", *words]
+    _append(container, "env", [{"name": "DYN_SNAPSHOT_CONTROL_DIR", "value": CONTROL_PATH}], "name")

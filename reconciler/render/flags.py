@@ -1,0 +1,72 @@
+"""Getting flags into a command that a user wrote: behind a Python program's arguments, or into the right place of a shell line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conversion.lens.protocol import Fields
+
+_INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
+_NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]")
+_ESCAPED: Final = re.compile(r'([\\"$`])')
+
+
+def is_python(container: Fields) -> bool:
+    """Whether a container's command is a Python interpreter."""
+    command = container.get("command") or ()
+    return bool(command) and _INTERPRETER.fullmatch(str(command[0])) is not None
+
+
+def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = False) -> None:
+    """Adds flags to the call of a framework in a container of ours; nothing happens where no call is found.
+
+    With `shell` the flags hold something that only a shell can compute, so a Python command is put into one.
+    """
+    if not is_python(container):
+        container["args"] = _inserted([str(one) for one in container.get("args") or ()], flags, framework)
+    elif shell:
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        container["command"] = ["sh", "-c"]
+        container["args"] = [f"exec {joined(words)} {flags}"]
+    else:
+        container["args"] = [*(container.get("args") or ()), *flags.split()]
+
+
+def joined(words: Sequence[object]) -> str:
+    """Words as a shell line that means them again."""
+    return " ".join(quoted(str(one)) for one in words)
+
+
+def quoted(word: str) -> str:
+    """A word as a shell reads it back, in double quotes where it needs any."""
+    if not _NEEDS_QUOTES.search(word):
+        return word
+    escaped = _ESCAPED.sub(r"\\\1", word).replace("'", "'\"'\"'")
+    return f'"{escaped}"'
+
+
+def flag_value(container: Fields, flag: str) -> int:
+    """The number behind a flag in a container's arguments; 1 where it is absent or no number. `--flag=value` is not read."""
+    words = " ".join(str(one) for one in container.get("args") or ()).split()
+    for name, value in zip(words, words[1:], strict=False):
+        if name == flag:
+            return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 1
+    return 1
+
+
+def has_flag(container: Fields, flag: str) -> bool:
+    """Whether a flag stands in a container's arguments."""
+    return flag in " ".join(str(one) for one in container.get("args") or ()).split()
+
+
+def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
+    """The arguments with flags behind every call of the framework in the first one that has any."""
+    call = re.compile(rf"(python[0-9.]*[^|&;]*\bdynamo\.{re.escape(framework)}[^\s|&;]*)")
+    for index, text in enumerate(args):
+        if call.search(text):
+            return [*args[:index], call.sub(lambda found: f"{found[1]} {flags}", text), *args[index + 1 :]]
+    return args

@@ -107,7 +107,8 @@ def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
     state, deployment = kept.get("state"), kept.get("deployment")
     named = _same(fields(deployment).get("name"), name)
     # a deployment whose phase is not the live one belongs to the past, and so does the state that was saved with it
-    fits = not state or _fits(state, deployment, phase if phase is not None else PENDING)
+    said = state or left.get("state")
+    fits = not said or _fits(said, deployment, phase if phase is not None else PENDING)
     if state and fits and phase is not None and (named or state != _DELETED):
         left["state"] = state
     if type(deployment) is dict and named and fits:

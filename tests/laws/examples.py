@@ -82,6 +82,7 @@ _MAINS: Final = {"containers": [{"image": "j"}, {"name": "main"}, {"name": "main
 _SIDE: Final = {"name": "sidecar-frontend", "resources": {"limits": {}}, "command": []}
 _FLAT_SIDE: Final = _object(COMPONENT, LEFT, spec={"frontendSidecar": {"image": "i"}})
 _SIDE_FIRST: Final = {"spec": {"containers": [_SIDE, {"name": "main"}, {"name": "main"}]}}
+_CREATED: Final = _object(REQUEST, LEFT, status={"state": "", "deployment": {"state": "pending", "created": True}})
 
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
@@ -98,5 +99,6 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_EMPTY_POD, _edited(_EMPTY_POD, spec={"serviceName": "x", "extraPodSpec": _POD, "volumeMounts": _FLAGS})),
     (_BARE, _edited(_BARE, spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": _MAINS}})),
     (_FLAT_SIDE, _edited(_FLAT_SIDE, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _SIDE_FIRST})),
+    (_CREATED, _edited(_CREATED, status={"phase": "Ready"})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

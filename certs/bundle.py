@@ -19,14 +19,14 @@ def compose(authorities: Iterable[Certificate], served: Iterable[Certificate], n
     """Writes authorities as PEM in their order, each once, at most four; expired ones only while they issued a leaf still served.
 
     Never empty unless nothing was given: an empty bundle means the roots of the system, which don't know us. When there are too many,
-    those that issued a served leaf stay, and of the others the first.
+    the first two stay (they carry the rotation), then those that issued a served leaf, then the others.
     """
     leaves = tuple(served)
     unique = tuple(dict.fromkeys(authorities))
     kept = tuple(one for one in unique if one.not_after > now or _serves(one, leaves)) or unique[:1]
     if len(kept) > LARGEST:
-        first = sorted(kept[1:], key=lambda one: not _serves(one, leaves))[: LARGEST - 1]
-        kept = tuple(one for one in kept if one is kept[0] or one in first)
+        more = sorted(kept[2:], key=lambda one: not _serves(one, leaves))[: LARGEST - 2]
+        kept = (*kept[:2], *(one for one in kept[2:] if one in more))
     return b"".join(one.pem for one in kept)
 
 

@@ -118,6 +118,7 @@ class Target:
     version: str = ""
     stance: Stance = Stance.OURS
     bundles: tuple[bytes, ...] = ()  # decoded PEM, one per entry that names our service
+    refused: str = ""  # why the last write failed; no step writes it again until whoever gathers empties this (after a pause)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,194 @@
+"""What a step writes into Secrets and the ConfigMap, whole, in one update. Bundles in configuration objects are injection's matter."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from certs import names
+from certs.authority import AUTHORITY_NAME, Pair, issue_leaf, make_authority
+from certs.state import Mode, Phase
+from certs.step import (
+    AdoptAuthority,
+    CreateAuthority,
+    DropPrevious,
+    MarkPhase,
+    PromoteNext,
+    RewriteServing,
+    StoreNext,
+    WriteServing,
+    WriteTrust,
+)
+from certs.trust import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from certs.certificate import Certificate, Key
+    from certs.names import Names
+    from certs.state import AuthoritySecret, State
+    from certs.step import Step
+
+Node: TypeAlias = dict[str, Any]
+
+LABELS: Final = {
+    "app.kubernetes.io/name": "dynamo-webhooks",
+    "app.kubernetes.io/component": "provisioner",
+    "app.kubernetes.io/part-of": "dynamo-operator",
+}
+_NUMBERED: Final = re.compile(re.escape(AUTHORITY_NAME) + r"(\d{1,9})\Z")
+
+
+class Write(NamedTuple):
+    """One write of a whole object. Its text holds keys: never log it."""
+
+    kind: str  # `Secret` or `ConfigMap`
+    name: str
+    type: str  # of a new Secret
+    data: Mapping[str, bytes]  # all keys: what isn't here is deleted
+    notes: Mapping[str, str | None]  # annotations to set, or with None to delete; others stay
+    version: str  # resourceVersion that must still be there; empty: the object must not exist yet
+
+
+def content(step: Step, state: State, now: datetime, called: Names) -> Write | None:
+    """What the step writes; new keys are made here. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
+    if isinstance(step, (WriteServing, RewriteServing)):
+        return _serving(step, state, now, called)
+    if isinstance(step, WriteTrust) or (isinstance(step, MarkPhase) and state.mode is not Mode.MANAGED):
+        return _trust(step, state, now, called)
+    if isinstance(step, (CreateAuthority, AdoptAuthority, StoreNext, PromoteNext, MarkPhase, DropPrevious)):
+        return _authority(step, state, now, called)
+    return None
+
+
+def as_object(write: Write, old: Mapping[str, Any] | None, namespace: str) -> Node:
+    """The object to create (no `old`) or to replace `old` with; labels, annotations and whatever else others put there stay."""
+    obj: Node = copy.deepcopy(dict(old)) if old else {"apiVersion": "v1", "kind": write.kind}
+    meta = obj.setdefault("metadata", {})
+    meta |= {"name": write.name, "namespace": namespace}
+    if write.version:
+        meta["resourceVersion"] = write.version  # the lock: a write of somebody else in between is a conflict
+    meta["labels"] = {**(meta.get("labels") or {}), **LABELS, "nvidia.com/dynamo-operator-namespace": namespace}
+    notes = {**(meta.get("annotations") or {}), **write.notes}
+    meta["annotations"] = {key: value for key, value in notes.items() if value is not None}
+    if write.kind == "Secret":
+        obj.setdefault("type", write.type)
+        obj["data"] = {key: base64.b64encode(value).decode() for key, value in write.data.items()}
+        obj.pop("stringData", None)
+    else:
+        obj["data"] = {key: value.decode() for key, value in write.data.items()}
+        obj.pop("binaryData", None)
+    return obj
+
+
+def _serving(step: WriteServing | RewriteServing, state: State, now: datetime, called: Names) -> Write:
+    old = state.serving
+    if isinstance(step, RewriteServing):
+        if old is None or old.key is None:
+            raise ValueError("a serving Secret is rewritten only when it holds a pair")
+        pair = Pair(old.chain, old.key.pem)
+    else:
+        pair = _leaf(state, _signer(state, step), now)
+    data = {names.TLS_CERTIFICATE: pair.certificate, names.TLS_KEY: pair.key, names.TLS_AUTHORITY: step.bundle}
+    return Write("Secret", called.serving, "kubernetes.io/tls", data, {}, old.version if old else "")
+
+
+def _signer(state: State, step: WriteServing) -> Pair:
+    secret = state.authority
+    certificate, key = (None, None) if secret is None else (secret.current, secret.current_key)
+    if secret and step.signer == "next":
+        certificate, key = secret.next, secret.next_key
+    if certificate is None or key is None:
+        raise ValueError(f"the {step.signer} authority must have a key to sign with")
+    return Pair(certificate.pem, key.pem)
+
+
+def _leaf(state: State, signer: Pair, now: datetime) -> Pair:
+    timings, profile = state.timings, state.profile
+    return issue_leaf(signer, profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind)
+
+
+def _trust(step: Step, state: State, now: datetime, called: Names) -> Write:
+    old = state.trust
+    bundle, usable = (step.bundle, step.usable) if isinstance(step, WriteTrust) else (old.bundle, old.usable) if old else (b"", frozenset())
+    notes = _entered(step.phase, now) if isinstance(step, MarkPhase) else {}
+    data = {names.BUNDLE: bundle, names.USABLE: "".join(f"{one}\n" for one in sorted(usable)).encode()}
+    return Write("ConfigMap", called.trust, "", data, notes, old.version if old else "")
+
+
+def _authority(step: Step, state: State, now: datetime, called: Names) -> Write:
+    secret = state.authority
+    data = _stored(secret) if secret else {}
+    generation = _generation(state) + 1
+    notes: dict[str, str | None] = {}
+    if isinstance(step, CreateAuthority):
+        data = _slot(names.CURRENT, names.CURRENT_KEY, _new(state, generation, now)) | _previous(step.previous)
+        notes = {**_entered(Phase.TRUST if step.previous else Phase.BOOTSTRAP, now), names.GENERATION: str(generation)}
+        notes[names.REASON] = "key-lost" if step.previous else None
+    elif isinstance(step, AdoptAuthority):
+        data = _adopted(state)
+        notes = {**_entered(Phase.STABLE, now), names.GENERATION: str(generation), names.REASON: "adopted"}
+    elif isinstance(step, StoreNext):
+        data |= _slot(names.NEXT, names.NEXT_KEY, _new(state, generation, now))
+        notes = {**_entered(Phase.TRUST, now), names.GENERATION: str(generation), names.REASON: step.reason}
+        notes[names.HANDLED] = secret.requested if secret and secret.requested else None
+    elif isinstance(step, PromoteNext):
+        data, notes = _promoted(data, step), _entered(Phase.ROLL, now)
+    elif isinstance(step, MarkPhase):
+        notes = _entered(step.phase, now)
+    else:
+        data.pop(names.PREVIOUS, None)
+        notes = {**_entered(Phase.STABLE, now), names.REASON: None}
+    return Write("Secret", called.authority, "Opaque", data, notes, secret.version if secret else "")
+
+
+def _new(state: State, generation: int, now: datetime) -> Pair:
+    timings = state.timings
+    life, kind = timings.authority_life, state.profile.key_kind
+    return make_authority(now, generation=generation, life=life, backdate=timings.backdate, key_kind=kind)
+
+
+def _generation(state: State) -> int:
+    """The highest that was ever used, as far as anybody remembers: the annotation, or the names of all authorities seen."""
+    numbers = [int(found[1]) for one in seen(state) if (found := _NUMBERED.match(one.common_name))]
+    return max([0, *numbers, state.authority.generation if state.authority else 0])
+
+
+def _adopted(state: State) -> dict[str, bytes]:
+    serving = state.serving
+    key = serving.authority_key if serving else None
+    if serving is None or key is None:
+        raise ValueError("an authority is adopted only with its key")
+    certificate = next(one for one in serving.authorities if key.belongs_to(one))
+    return _slot(names.CURRENT, names.CURRENT_KEY, Pair(certificate.pem, key.pem))
+
+
+def _promoted(data: dict[str, bytes], step: PromoteNext) -> dict[str, bytes]:
+    slots = {names.CURRENT: data.get(names.NEXT), names.CURRENT_KEY: data.get(names.NEXT_KEY)}
+    return {key: value for key, value in slots.items() if value} | _previous(step.previous)
+
+
+def _stored(secret: AuthoritySecret) -> dict[str, bytes]:
+    """The Secret as it is, in our encoding; what couldn't be read is gone for ever."""
+    data = _kept(names.CURRENT, names.CURRENT_KEY, secret.current, secret.current_key)
+    return data | _kept(names.NEXT, names.NEXT_KEY, secret.next, secret.next_key) | _previous(secret.previous)
+
+
+def _kept(slot: str, key_slot: str, certificate: Certificate | None, key: Key | None) -> dict[str, bytes]:
+    data = {slot: certificate.pem} if certificate else {}
+    return data | ({key_slot: key.pem} if key else {})
+
+
+def _slot(slot: str, key_slot: str, pair: Pair) -> dict[str, bytes]:
+    return {slot: pair.certificate, key_slot: pair.key}
+
+
+def _previous(authorities: tuple[Certificate, ...]) -> dict[str, bytes]:
+    return {names.PREVIOUS: b"".join(one.pem for one in authorities)} if authorities else {}
+
+
+def _entered(phase: Phase, now: datetime) -> dict[str, str | None]:
+    return {names.PHASE: phase.value, names.SINCE: now.isoformat(timespec="milliseconds")}

@@ -1,0 +1,46 @@
+"""What the stored objects, their keys and their annotations are called (operations.md 1.14.2)."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+PREFIX: Final = "webhooks.nvidia.com/"
+PHASE: Final = f"{PREFIX}phase"
+SINCE: Final = f"{PREFIX}phase-since"
+GENERATION: Final = f"{PREFIX}ca-generation"
+REASON: Final = f"{PREFIX}rotation-reason"
+REQUESTED: Final = f"{PREFIX}rotate-requested"
+HANDLED: Final = f"{PREFIX}rotate-handled"
+CERT_MANAGER: Final = "cert-manager.io/inject-"  # `inject-ca-from` and its sisters: another injector writes this object
+
+TLS_CERTIFICATE: Final = "tls.crt"
+TLS_KEY: Final = "tls.key"
+TLS_AUTHORITY: Final = "ca.crt"
+AUTHORITY_KEY: Final = "ca.key"  # left by the Go operator, never written by us
+CURRENT, CURRENT_KEY = "current.crt", "current.key"
+NEXT, NEXT_KEY = "next.crt", "next.key"
+PREVIOUS: Final = "previous.crt"
+BUNDLE: Final = "bundle.pem"
+USABLE: Final = "usable"  # one fingerprint a line
+
+
+class Names(NamedTuple):
+    """The stored objects of one installation; all names follow from the serving Secret's."""
+
+    namespace: str
+    serving: str = "webhook-server-cert"
+
+    @property
+    def authority(self) -> str:
+        """The CA Secret."""
+        return f"{self.serving}-ca"
+
+    @property
+    def trust(self) -> str:
+        """The trust ConfigMap."""
+        return f"{self.serving}-trust"
+
+    @property
+    def lease(self) -> str:
+        """The Lease of the provisioner."""
+        return f"{self.serving}-provisioner"

@@ -1,0 +1,107 @@
+"""Where a rotation stands, derived from facts at each pass; the phase written down is only a hint for what facts can't say: the time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from certs.policy import age, can_sign, compromised, leaf_reason, outage, rotation_reason
+from certs.state import Phase
+from certs.timings import ROUNDS, SHORT_SETTLE
+from certs.trust import everywhere, issuers, served, wanted
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+    from certs.state import AuthoritySecret, State
+
+AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
+
+
+def derive(state: State, now: datetime) -> Phase:
+    """The phase of mode `managed`, by the table of operations.md 1.14.4 with the emergencies of 1.14.7."""
+    secret = state.authority
+    if secret is None or secret.current is None:
+        return Phase.BOOTSTRAP
+    if secret.next and served_by(state, secret.next):
+        return Phase.ISSUE  # half done: a leaf of next is out
+    if _lacks_next(state, secret, secret.current, now):
+        return Phase.PREPARE
+    if secret.next:
+        return _towards(state, now)
+    if secret.previous:
+        return _after(state, secret, secret.current, now)
+    if rotation_reason(state, now):
+        return Phase.PREPARE
+    return Phase.BOOTSTRAP if secret.hint.phase is Phase.BOOTSTRAP else Phase.STABLE
+
+
+def served_by(state: State, authority: Certificate) -> bool:
+    """Whether the authority issued the leaf of the serving Secret, or one that an endpoint presents."""
+    return bool(issuers((authority,), served(state)))
+
+
+def stored_by(state: State, authority: Certificate) -> bool:
+    """Whether the authority issued the leaf of the serving Secret."""
+    return bool(state.serving and state.serving.leaf and authority.issued(state.serving.leaf))
+
+
+def _lacks_next(state: State, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:
+    """In the midst of a rotation, another authority is needed: the next one can't sign, or the newest can't and a leaf is needed."""
+    if secret.next:
+        return secret.next_key is None or not secret.next.valid_at(now)
+    return bool(secret.previous) and not can_sign(secret, now) and bool(leaf_reason(state, current, now))
+
+
+def _towards(state: State, now: datetime) -> Phase:
+    """On the way to a new issuer: trust is published everywhere, has settled, is used."""
+    if not everywhere(state, wanted(state, Phase.TRUST, now)):
+        return Phase.TRUST
+    lasted = age(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
+    if outage(state, now) or (lasted is not None and lasted >= settle_time(state)):
+        return Phase.ISSUE
+    return Phase.SETTLE
+
+
+def _after(state: State, secret: AuthoritySecret, current: Certificate, now: datetime) -> Phase:
+    """With a previous authority: the current one is either in use, or (after the loss of the CA Secret) on its way to be."""
+    phase = secret.hint.phase
+    if stored_by(state, current):
+        return phase if phase in AFTER_ISSUE and phase is not None else Phase.ROLL
+    if phase in AFTER_ISSUE and phase is not None:
+        restored = any(stored_by(state, old) for old in secret.previous)  # somebody put an old Secret back
+        if not restored:
+            return phase
+        return Phase.ISSUE if everywhere(state, wanted(state, Phase.ROLL, now)) else Phase.TRUST
+    return _towards(state, now)
+
+
+def settle_time(state: State) -> timedelta:
+    """How long every object must have shown a bundle before it is relied upon."""
+    return min(state.timings.settle, SHORT_SETTLE) if compromised(state) else state.timings.settle
+
+
+def roll_time(state: State) -> timedelta:
+    """How long ROLL lasts at least; twice as long when nobody can be asked what is served."""
+    return state.timings.min_roll * (2 if unprobed(state) else 1)
+
+
+def unprobed(state: State) -> bool:
+    """Whether probing is impossible: not permitted, or none of the endpoints answers although some are ready."""
+    if state.endpoints is None:
+        return True
+    return not any(one.leaf for one in state.endpoints) and any(one.ready for one in state.endpoints)
+
+
+def clean(state: State) -> bool:
+    """Whether every endpoint has presented a leaf of the current authority, twice in a row."""
+    if unprobed(state):
+        return True
+    return all(one.leaf and one.rounds >= ROUNDS for one in state.endpoints or ()) and not strayed(state)
+
+
+def strayed(state: State) -> tuple[str, ...]:
+    """The addresses that are known to present a leaf of another authority than the current one."""
+    current = state.authority.current if state.authority else None
+    return tuple(one.address for one in state.endpoints or () if one.leaf and not (current and current.issued(one.leaf)))

@@ -1,0 +1,202 @@
+"""The next step, from facts and the time alone. Mode `managed` is here; provided.py has the two modes in which somebody else signs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from certs import provided
+from certs.bundle import LARGEST
+from certs.phase import AFTER_ISSUE, clean, derive, roll_time, settle_time, strayed
+from certs.policy import age, can_sign, compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
+from certs.state import Mode, Phase
+from certs.step import (
+    AdoptAuthority,
+    CreateAuthority,
+    DropPrevious,
+    MarkPhase,
+    Nothing,
+    PromoteNext,
+    StoreNext,
+    Wait,
+    WriteServing,
+    WriteTrust,
+)
+from certs.trust import blind, everywhere, issuers, served, survivors, wanted
+from certs.writing import bundles, rewrite, trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+    from certs.state import AuthoritySecret, State
+    from certs.step import Step
+
+_WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
+
+
+def next_step(state: State, now: datetime) -> Step:
+    """The one thing to do now. `now` is the API server's time (our clock less `state.skew`).
+
+    A crash after any step is harmless: the same facts give the same step again, and what was done shows in the facts.
+    """
+    if state.mode is not Mode.MANAGED:
+        return provided.next_step(state, now)
+    allowed = (step for step in _candidates(state, now) if may_sign(state) or _harmless(step))
+    return next(allowed, Nothing("the clock differs too much from the API server's: nothing is signed until it is set"))
+
+
+def _harmless(step: Step) -> bool:
+    """What is still done when the clock can't be believed: repair, and waiting longer."""
+    if isinstance(step, MarkPhase):
+        return step.phase in _WAITING
+    return not isinstance(step, (CreateAuthority, AdoptAuthority, StoreNext, WriteServing, PromoteNext, DropPrevious, WriteTrust))
+
+
+def _candidates(state: State, now: datetime) -> Iterator[Step]:
+    secret = state.authority
+    if secret is None or secret.current is None:
+        yield _begin(state)
+        return
+    phase = derive(state, now)
+    if phase is Phase.PREPARE:
+        yield StoreNext(rotation_reason(state, now) or secret.reason or "key-lost")
+        phase = Phase.STABLE  # reached only when nothing may be signed: repairs go on
+    bundle = wanted(state, phase, now)
+    if phase in {Phase.TRUST, Phase.SETTLE}:
+        yield from _approach(state, secret, phase, bundle, now)
+    elif phase is Phase.ISSUE:
+        yield from _issue(state, secret, bundle, now)
+    elif phase in AFTER_ISSUE:
+        yield from _withdraw(state, secret.current, phase, bundle, now)
+    else:
+        yield from _rest(state, secret.current, phase, bundle, now)
+
+
+def _begin(state: State) -> Step:
+    """There is no authority of ours: adopt what the Go operator left, or make one and keep trusting what is still served."""
+    serving = state.serving
+    if state.authority is None and serving and serving.authority_key:
+        key = serving.authority_key
+        if any(key.belongs_to(one) for one in serving.authorities):
+            if state.reference_running:
+                return Nothing(
+                    "the Go operator still has ready pods and would replace an adopted authority; stop it first, or force the adoption"
+                )
+            return AdoptAuthority()
+    return CreateAuthority(survivors(state))
+
+
+def _approach(state: State, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+    """TRUST and SETTLE: everybody learns of the new issuer, the old one goes on signing while it can."""
+    current = secret.current
+    if secret.next and current and can_sign(secret, now) and (reason := leaf_reason(state, current, now)):
+        yield WriteServing("current", bundle, reason)
+    yield from rewrite(state, bundle)
+    if phase is Phase.TRUST and state.hint.phase is not Phase.TRUST:
+        yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
+    yield from bundles(state, bundle, "rotation")
+    outgoing = (current, *secret.previous) if secret.next else secret.previous
+    yield from trust(state, bundle, _known(outgoing) | _still_usable(state, secret))
+    if phase is Phase.TRUST:
+        yield _blocked(state, now)
+        return
+    if state.hint.phase is not Phase.SETTLE or age(state.hint.since, now) is None:
+        yield MarkPhase(Phase.SETTLE)
+    yield _wait(state, now, settle_time(state), "every API server must have seen the new authority before it is used")
+
+
+def _issue(state: State, secret: AuthoritySecret, bundle: bytes, now: datetime) -> Iterator[Step]:
+    """ISSUE: permission for servers, the leaf, the rename; each is found half done by facts."""
+    yield from bundles(state, bundle, "rotation")
+    yield from trust(state, bundle, _known((secret.current, secret.next, *secret.previous)))
+    issuer, key = (secret.next, secret.next_key) if secret.next else (secret.current, secret.current_key)
+    if issuer and key and (reason := leaf_reason(state, issuer, now)):
+        yield WriteServing("next" if secret.next else "current", bundle, "rotation" if reason == "issuer-differs" else reason)
+    yield PromoteNext(_outgoing(state, secret)) if secret.next else MarkPhase(Phase.ROLL)
+
+
+def _withdraw(state: State, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+    """ROLL, DRAIN and DROP: the old authority is let go when nobody serves its leaves, has done for long, and then everywhere."""
+    yield from _leaf(state, current, bundle, now)
+    timed = state.hint.phase is phase and age(state.hint.since, now) is not None
+    if strayed(state) if phase is Phase.DROP else not timed:
+        yield MarkPhase(Phase.ROLL)
+    if phase is Phase.DROP:
+        yield from _drop(state, current, bundle, now)
+        return
+    yield from rewrite(state, bundle)
+    yield from bundles(state, bundle, "drift")
+    secret = state.authority
+    yield from trust(state, bundle, _known((current, *(secret.previous if secret else ()))))
+    lasted = age(state.hint.since, now) or timedelta(0)
+    if phase is Phase.ROLL:
+        if clean(state) and lasted >= roll_time(state):
+            yield MarkPhase(Phase.DROP if compromised(state) else Phase.DRAIN)
+        yield _wait(state, now, roll_time(state), "every endpoint must present a leaf of the current authority")
+        return
+    if clean(state) and (lasted >= state.timings.drain or compromised(state)):
+        yield MarkPhase(Phase.DROP)
+    yield _wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
+
+
+def _drop(state: State, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
+    """First nobody may serve the old authority's leaves, then nobody trusts them, then it is forgotten."""
+    usable = frozenset({current.fingerprint})
+    if state.trust is None or state.trust.usable != usable:
+        yield WriteTrust(state.trust.bundle if state.trust else bundle, usable)
+    yield from bundles(state, bundle, "rotation")
+    yield from rewrite(state, bundle)
+    yield from trust(state, bundle, usable)
+    if everywhere(state, bundle):
+        yield DropPrevious()
+    yield _blocked(state, now)
+
+
+def _rest(state: State, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+    """STABLE and the end of BOOTSTRAP: renew, repair, wait."""
+    yield from _leaf(state, current, bundle, now)
+    yield from rewrite(state, bundle)
+    yield from bundles(state, bundle, "bootstrap" if phase is Phase.BOOTSTRAP else "drift")
+    secret = state.authority
+    yield from trust(state, bundle, _known((current, *(secret.previous if secret else ()))))
+    if not everywhere(state, bundle):
+        yield _blocked(state, now)
+    if state.hint.phase is not Phase.STABLE:
+        yield MarkPhase(Phase.STABLE)
+    due = [rotation_time(state, current)]
+    if state.serving and state.serving.leaf:
+        due.append(renewal_time(state.serving.leaf))
+    until = min((moment for moment in due if moment > now), default=now + state.timings.resync)
+    yield Wait(min(until, now + state.timings.resync), "everything is as it should be")
+
+
+def _leaf(state: State, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
+    if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
+        yield WriteServing("current", bundle, reason)
+
+
+def _outgoing(state: State, secret: AuthoritySecret) -> tuple[Certificate, ...]:
+    """The next `previous`: the current authority, and older ones while their leaves are or may be served; at most three."""
+    older = secret.previous if blind(state) else issuers(secret.previous, served(state))
+    return tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: LARGEST - 1]
+
+
+def _known(authorities: tuple[Certificate | None, ...]) -> frozenset[str]:
+    return frozenset(one.fingerprint for one in authorities if one)
+
+
+def _still_usable(state: State, secret: AuthoritySecret) -> frozenset[str]:
+    """Permission is never withdrawn before DROP: a server may have acted on it."""
+    return _known((secret.current, secret.next, *secret.previous)) & (state.trust.usable if state.trust else frozenset())
+
+
+def _blocked(state: State, now: datetime) -> Step:
+    return Wait(now + state.timings.resync, "some configuration objects can't be written, so the rotation stays where it is")
+
+
+def _wait(state: State, now: datetime, lasting: timedelta, why: str) -> Step:
+    """Until the phase has lasted long enough, or what else it waits for may have come."""
+    end = (state.hint.since or now) + lasting
+    return Wait(min(end, now + state.timings.resync) if end > now else now + state.timings.resync, why)

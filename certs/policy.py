@@ -1,0 +1,172 @@
+"""Why a leaf must be renewed and an authority rotated: ordered chains of named predicates; the first that holds is the reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from cryptography import x509
+
+from certs.state import Phase
+from certs.timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
+from certs.trust import blind, ours, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+    from certs.state import AuthoritySecret, Serving, State
+
+REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
+MARGIN: Final = 30 * DAY
+RESTING: Final = frozenset({Phase.BOOTSTRAP, Phase.STABLE, None})
+
+
+class _Leaf(NamedTuple):
+    """What predicates on a leaf read; the serving Secret may be absent."""
+
+    state: State
+    serving: Serving | None
+    leaf: Certificate | None
+    issuer: Certificate
+    now: datetime
+
+
+_Check: TypeAlias = "Callable[[_Leaf], bool]"
+
+
+def _present(case: _Leaf, check: Callable[[Certificate], bool]) -> bool:
+    return case.leaf is not None and check(case.leaf)
+
+
+# reasons for which the present leaf can't be served at all: nothing delays its successor
+_UNUSABLE: Final[tuple[tuple[str, _Check], ...]] = (
+    ("missing", lambda case: case.serving is None or not case.serving.chain),
+    ("unreadable", lambda case: case.leaf is None),
+    ("key-unreadable", lambda case: case.serving is None or case.serving.key is None),
+    (
+        "key-differs",
+        lambda case: _present(case, lambda leaf: not (case.serving and case.serving.key and case.serving.key.belongs_to(leaf))),
+    ),
+    ("not-yet-valid", lambda case: _present(case, lambda leaf: case.now < leaf.not_before)),
+    ("expired", lambda case: _present(case, lambda leaf: case.now >= leaf.not_after)),
+    ("issuer-differs", lambda case: _present(case, lambda leaf: not case.issuer.issued(leaf))),
+    ("server-name-missing", lambda case: _present(case, lambda leaf: case.state.profile.server_name not in leaf.names)),
+)
+_UNFIT: Final[tuple[tuple[str, _Check], ...]] = (
+    ("outlives-issuer", lambda case: _present(case, lambda leaf: leaf.not_after > case.issuer.not_after)),
+    ("name-missing", lambda case: _present(case, lambda leaf: not leaf.names.issuperset(case.state.profile.names))),
+    ("profile-changed", lambda case: _present(case, lambda leaf: leaf.key_kind != case.state.profile.key_kind)),
+    ("ends-soon", lambda case: _present(case, lambda leaf: case.now >= renewal_time(leaf) and _gains(case, leaf))),
+)
+LEAF_REASONS: Final = tuple(name for name, _ in (*_UNUSABLE, *_UNFIT))
+
+
+def leaf_reason(state: State, issuer: Certificate, now: datetime) -> str:
+    """Why the serving Secret needs a new leaf of `issuer`; empty when it doesn't, or not yet.
+
+    A leaf that can still be served is replaced at most once in timings.LEAF_GUARD, so that no disagreement can turn into a flood.
+    """
+    serving = state.serving
+    case = _Leaf(state, serving, serving.leaf if serving else None, issuer, now)
+    if reason := _first(_UNUSABLE, case):
+        return reason
+    if case.leaf and now < case.leaf.not_before + state.timings.backdate + LEAF_GUARD:
+        return ""
+    return _first(_UNFIT, case)
+
+
+def renewal_time(leaf: Certificate) -> datetime:
+    """When a third of its life is left: 122 of 365 days."""
+    return leaf.not_after - leaf.life / 3
+
+
+def _gains(case: _Leaf, leaf: Certificate) -> bool:
+    """Whether a new leaf would live longer; one that ends with its authority doesn't, and waits for the next authority."""
+    return min(case.now + case.state.timings.leaf_life, case.issuer.not_after) > leaf.not_after
+
+
+class _Authority(NamedTuple):
+    """What predicates on the current authority read."""
+
+    state: State
+    secret: AuthoritySecret
+    current: Certificate
+    now: datetime
+
+
+_ROTATE: Final[tuple[tuple[str, Callable[[_Authority], bool]], ...]] = (
+    ("key-lost", lambda case: case.secret.current_key is None),
+    ("compromised", lambda case: case.secret.reason == "compromised" and (case.secret.hint.phase in RESTING or _requested(case.secret))),
+    ("requested", lambda case: _requested(case.secret)),
+    ("expiry", lambda case: not case.current.valid_at(case.now)),
+    ("adopted", lambda case: case.secret.reason == "adopted" or _weak(case.current)),
+    ("expiry", lambda case: case.now >= rotation_time(case.state, case.current) and _guarded(case)),
+    ("profile-changed", lambda case: case.current.key_kind != case.state.profile.key_kind and _guarded(case)),
+)
+ROTATION_REASONS: Final = tuple(dict.fromkeys(name for name, _ in _ROTATE))
+
+
+def rotation_reason(state: State, now: datetime) -> str:
+    """Why a new authority must follow the current one; empty when none need, and while there is no current one."""
+    secret = state.authority
+    if secret is None or secret.current is None:
+        return ""
+    return _first(_ROTATE, _Authority(state, secret, secret.current, now))
+
+
+def rotation_time(state: State, authority: Certificate) -> datetime:
+    """When what is left of an authority would no longer cover a whole leaf, its drain and a margin; at most a third of its life."""
+    ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
+    return authority.not_after - min(ahead, authority.life / 3)
+
+
+def _requested(secret: AuthoritySecret) -> bool:
+    return bool(secret.requested) and secret.requested != secret.handled
+
+
+def _weak(authority: Certificate) -> bool:
+    """The profile of the Go operator's authorities: always serial 0 and the same name, and no key id by which to tell them apart."""
+    try:
+        authority.parsed.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+    except (x509.ExtensionNotFound, ValueError):
+        return True
+    return authority.parsed.serial_number <= 0 or not authority.is_authority
+
+
+def _guarded(case: _Authority) -> bool:
+    return case.now >= case.current.not_before + case.state.timings.backdate + AUTHORITY_GUARD
+
+
+def may_sign(state: State) -> bool:
+    """Whether our clock is near enough to the API server's to sign and to rotate."""
+    return abs(state.skew) <= SKEW_STOP
+
+
+def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
+    """Whether the current authority can issue a leaf that clients accept."""
+    return bool(secret.current and secret.current_key and secret.current.valid_at(now))
+
+
+def outage(state: State, now: datetime) -> bool:
+    """Whether nobody serves anything that clients accept, so that no wait can protect anybody."""
+    leaves = served(state)
+    if not leaves:
+        return not blind(state)
+    trusted = [one for one in ours(state.authority) if one.valid_at(now)] if state.authority else []
+    return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
+
+
+def compromised(state: State) -> bool:
+    """Whether the rotation under way flees from a stolen key: waiting protects the thief."""
+    return state.authority is not None and state.authority.reason == "compromised"
+
+
+def _first(chain: tuple[tuple[str, Callable[..., bool]], ...], case: object) -> str:
+    return next((name for name, holds in chain if holds(case)), "")
+
+
+def age(since: datetime | None, now: datetime) -> timedelta | None:
+    """How long something has lasted; None when its beginning is unknown or lies in the future, as after a clock was set back."""
+    return now - since if since is not None and since <= now else None

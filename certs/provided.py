@@ -1,0 +1,130 @@
+"""The next step where somebody else signs: publish what the serving Secret brings before it is served, or only compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from certs.bundle import compose, holds
+from certs.certificate import read_certificates
+from certs.policy import age
+from certs.state import Mode, Phase, Stance
+from certs.step import MarkPhase, Nothing, Wait, WriteTrust
+from certs.timings import ROUNDS
+from certs.trust import blind, everywhere, issuers, presented, seen
+from certs.writing import bundles, trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+    from certs.state import State
+    from certs.step import Step
+
+NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it nobody can be told whom to trust"
+
+
+def next_step(state: State, now: datetime) -> Step:
+    """The one thing to do now. The writer of the Secret swaps leaf and authority at once; `usable` makes servers wait for the trust."""
+    if state.mode is Mode.EXTERNAL_INJECTION:
+        return next(_compare(state, now))
+    return next(_publish(state, now))
+
+
+def brought(state: State) -> tuple[Certificate, ...]:
+    """The authorities that the Secret's writer wants trusted: all of ca.crt, or what was configured in its place."""
+    inside = state.serving.authorities if state.serving else ()
+    return inside or read_certificates(state.configured_trust)
+
+
+def bundle_of(state: State, now: datetime) -> bytes:
+    """The wanted bundle: what was brought, and older authorities while a leaf of theirs is, or may be, served."""
+    new = brought(state)
+    leaves = presented(state)
+    published = read_certificates(state.trust.bundle) if state.trust else ()
+    kept = issuers_of(state, seen(state), leaves)
+    if _uncertain(state, now):
+        kept += published if state.trust or not blind(state) else seen(state)
+    return compose((*new, *kept), leaves, now) if new else b""
+
+
+def issuers_of(state: State, candidates: tuple[Certificate, ...], leaves: tuple[Certificate, ...]) -> tuple[Certificate, ...]:
+    """The candidates that stand behind any of the leaves, also by way of intermediates that tls.crt carries."""
+    chain = read_certificates(state.serving.chain)[1:] if state.serving else ()
+    reached = leaves
+    for _ in chain:
+        reached = tuple(dict.fromkeys((*reached, *issuers(chain, reached))))
+    return issuers(candidates, reached)
+
+
+def phase(state: State, now: datetime) -> Phase:
+    """TRUST until every object shows the bundle, SETTLE until each API server has seen it, ROLL while old leaves are served, STABLE."""
+    bundle = bundle_of(state, now)
+    if not bundle or state.serving is None:
+        return Phase.BOOTSTRAP
+    if not _new_here(state):
+        return Phase.STABLE if set(read_certificates(bundle)) <= set(brought(state)) else Phase.ROLL
+    if not everywhere(state, bundle):
+        return Phase.TRUST
+    lasted = age(state.hint.since, now) if state.hint.phase is Phase.SETTLE else None
+    idle = not blind(state) and not any(leaf.valid_at(now) for leaf in presented(state))  # nobody is served: no wait protects anybody
+    return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
+
+
+def _publish(state: State, now: datetime) -> Iterator[Step]:
+    bundle = bundle_of(state, now)
+    if state.serving is None:
+        yield Nothing("the serving Secret must exist: somebody else writes it in this mode")
+        return
+    if not bundle:
+        yield Nothing(NO_TRUST)
+        return
+    now_in = phase(state, now)
+    usable = _usable(state)
+    if now_in is Phase.TRUST and state.hint.phase is Phase.SETTLE:
+        yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
+    if state.trust is None:
+        yield WriteTrust(b"", usable)  # first of all the gate: without it servers would use a new leaf at once
+    yield from bundles(state, bundle, "rotation" if now_in is Phase.TRUST else "drift")
+    if now_in is Phase.ISSUE:
+        usable |= frozenset(one.fingerprint for one in brought(state))
+    elif now_in is Phase.STABLE:
+        usable = frozenset(one.fingerprint for one in brought(state))
+    yield from trust(state, bundle, usable)
+    marked = Phase.STABLE if now_in is Phase.ISSUE else now_in
+    if state.hint.phase is not marked or age(state.hint.since, now) is None:
+        yield MarkPhase(marked)
+    end = (state.hint.since or now) + (state.timings.settle if now_in is Phase.SETTLE else state.timings.resync)
+    yield Wait(min(end, now + state.timings.resync) if end > now else now + state.timings.resync, "the serving Secret is somebody else's")
+
+
+def _compare(state: State, now: datetime) -> Iterator[Step]:
+    """Only a gate that an earlier mode left is kept open; nothing else is ours."""
+    issuing = issuers_of(state, brought(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
+    expected = [one for one in state.targets if one.stance in {Stance.OURS, Stance.ANNOTATED}]
+    shown = bool(issuing) and bool(expected) and all(holds(bundle, issuing) for one in expected for bundle in one.bundles)
+    if state.trust and shown and (more := frozenset(one.fingerprint for one in issuing) - state.trust.usable):
+        yield WriteTrust(state.trust.bundle, state.trust.usable | more)
+    yield Wait(now + state.timings.resync, "certificates and trust are somebody else's; differences are reported")
+
+
+def _new_here(state: State) -> bool:
+    """Whether what was brought holds an authority whose leaves servers were not yet told to use."""
+    known = state.trust.usable if state.trust else frozenset()
+    return not {one.fingerprint for one in brought(state)} <= known
+
+
+def _usable(state: State) -> frozenset[str]:
+    """Permission is withdrawn only when nobody serves the leaf any more; an absent ConfigMap permitted everything that was served."""
+    if state.trust is None:
+        return frozenset(one.fingerprint for one in issuers_of(state, (*brought(state), *seen(state)), presented(state)))
+    return state.trust.usable
+
+
+def _uncertain(state: State, now: datetime) -> bool:
+    """Whether an old leaf may still be served unseen: too few rounds, somebody silent, or trust of the new issuer not settled."""
+    if _new_here(state):
+        return True
+    quiet = blind(state) or any(one.leaf is None or one.rounds < ROUNDS for one in state.endpoints or ())
+    lasted = age(state.hint.since, now) if state.hint.phase in {Phase.STABLE, Phase.ROLL} else None
+    return quiet and (lasted is None or lasted < state.timings.drain)

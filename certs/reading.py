@@ -1,0 +1,131 @@
+"""Facts from Kubernetes objects as an API server answers them. Total: whatever stands there becomes a fact, nothing raises."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from certs import names
+from certs.certificate import read_certificate, read_certificates, read_key
+from certs.state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from certs.certificate import Certificate, Key
+
+Node: TypeAlias = "Mapping[str, Any]"
+
+
+def read_authority(secret: Node) -> AuthoritySecret:
+    """The CA Secret; a key that can't be read or belongs to another certificate counts as lost."""
+    data, notes = _decoded(secret), _annotations(secret)
+    current, following = read_certificate(data.get(names.CURRENT, b"")), read_certificate(data.get(names.NEXT, b""))
+    generation = notes.get(names.GENERATION, "")
+    return AuthoritySecret(
+        version=_version(secret),
+        current=current,
+        current_key=_key_of(current, data.get(names.CURRENT_KEY, b"")),
+        next=following,
+        next_key=_key_of(following, data.get(names.NEXT_KEY, b"")),
+        previous=tuple(one for one in read_certificates(data.get(names.PREVIOUS, b"")) if one not in {current, following}),
+        hint=_hint(notes),
+        generation=int(generation) if generation.isascii() and generation.isdecimal() and len(generation) < 10 else 0,
+        reason=notes.get(names.REASON, ""),
+        requested=notes.get(names.REQUESTED, ""),
+        handled=notes.get(names.HANDLED, ""),
+    )
+
+
+def read_serving(secret: Node) -> Serving:
+    """The serving Secret."""
+    data = _decoded(secret)
+    chain, bundle = data.get(names.TLS_CERTIFICATE, b""), data.get(names.TLS_AUTHORITY, b"")
+    return Serving(
+        version=_version(secret),
+        chain=chain,
+        leaf=read_certificate(chain),
+        key=read_key(data.get(names.TLS_KEY, b"")),
+        bundle=bundle,
+        authorities=read_certificates(bundle),
+        holds_authority_key=names.AUTHORITY_KEY in data,
+        authority_key=read_key(data.get(names.AUTHORITY_KEY, b"")),
+    )
+
+
+def read_trust(config_map: Node) -> Trust:
+    """The trust ConfigMap."""
+    data = config_map.get("data") or {}
+    usable = frozenset(str(data.get(names.USABLE, "")).split())
+    return Trust(_version(config_map), str(data.get(names.BUNDLE, "")).encode(), usable, _hint(_annotations(config_map)))
+
+
+def read_target(
+    kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False, refused: str = ""
+) -> Target:
+    """One configuration object, or None when it isn't there; `take_over` lets a CRD's stanza of somebody else count as not set."""
+    if obj is None:
+        return Target(kind, name, stance=Stance.ABSENT)
+    if kind is TargetKind.CRD:
+        stance, bundles = _conversion(obj, (service, namespace), take_over=take_over)
+    else:
+        entries = [entry.get("clientConfig") or {} for entry in obj.get("webhooks") or ()]
+        bundles = tuple(_bundle(entry) for entry in entries if _service(entry) == (service, namespace))
+        stance = Stance.OURS if bundles else Stance.FOREIGN
+    if stance is not Stance.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
+        stance, bundles = Stance.ANNOTATED, bundles or (b"",)
+    return Target(kind, name, _version(obj), stance, bundles, refused)
+
+
+def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[Stance, tuple[bytes, ...]]:
+    conversion = (crd.get("spec") or {}).get("conversion") or {}
+    if conversion.get("strategy", "None") != "Webhook":
+        return Stance.UNSET, ()
+    config = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    if _service(config) == ours:
+        return Stance.OURS, (_bundle(config),)
+    return (Stance.UNSET if take_over else Stance.FOREIGN), ()
+
+
+def _service(config: Node) -> tuple[str, str]:
+    service = config.get("service") or {}
+    return str(service.get("name", "")), str(service.get("namespace", ""))
+
+
+def _bundle(config: Node) -> bytes:
+    return _base64(config.get("caBundle"))
+
+
+def _key_of(certificate: Certificate | None, pem: bytes) -> Key | None:
+    key = read_key(pem)
+    return key if key and certificate and key.belongs_to(certificate) else None
+
+
+def _hint(notes: Mapping[str, str]) -> Hint:
+    phase = Phase(notes[names.PHASE]) if notes.get(names.PHASE) in set(Phase) else None
+    since = None
+    with contextlib.suppress(ValueError):
+        since = datetime.fromisoformat(notes.get(names.SINCE, ""))
+    return Hint(phase, since.astimezone(UTC) if since and since.tzinfo else None)
+
+
+def _decoded(secret: Node) -> dict[str, bytes]:
+    return {key: _base64(value) for key, value in (secret.get("data") or {}).items()}
+
+
+def _base64(value: object) -> bytes:
+    try:
+        return base64.b64decode(value) if isinstance(value, str) else b""
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _annotations(obj: Node) -> dict[str, str]:
+    return {key: str(value) for key, value in ((obj.get("metadata") or {}).get("annotations") or {}).items()}
+
+
+def _version(obj: Node) -> str:
+    return str((obj.get("metadata") or {}).get("resourceVersion", ""))

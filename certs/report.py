@@ -1,0 +1,189 @@
+"""What people and monitors are told about a state: is everything ready, and if not why; standing reports; gauges. Sending is done elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from certs import provided
+from certs.bundle import holds
+from certs.certificate import read_certificates
+from certs.phase import clean, derive, strayed, unprobed
+from certs.policy import age, leaf_reason, may_sign, outage
+from certs.state import Mode, Phase, Stance
+from certs.timings import SKEW_WARN
+from certs.trust import everywhere, ours, presented, shows, unsynced, wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+    from certs.state import State, Target
+
+
+class Report(NamedTuple):
+    """One thing that stands wrong. The same report may be sent once and not again until its text changes."""
+
+    reason: str  # an Event's reason
+    text: str
+    warning: bool = True
+
+
+class Gauge(NamedTuple):
+    """One value of a metric; names and labels as in operations.md 1.14.13."""
+
+    name: str
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def phase_of(state: State, now: datetime) -> Phase:
+    """The phase in any mode; where nothing is ours, STABLE."""
+    if state.mode is Mode.MANAGED:
+        return derive(state, now)
+    return provided.phase(state, now) if state.mode is Mode.PROVIDED else Phase.STABLE
+
+
+def bundle_of(state: State, now: datetime) -> bytes:
+    """The bundle that every object must show now, in any mode; empty while nobody knows whom to trust."""
+    if state.mode is Mode.MANAGED:
+        return wanted(state, derive(state, now), now)
+    if state.mode is Mode.PROVIDED:
+        return provided.bundle_of(state, now)
+    return b"".join(one.pem for one in _needed(state))
+
+
+def _needed(state: State) -> tuple[Certificate, ...]:
+    """Who stands behind the leaf in the serving Secret."""
+    if state.serving is None or state.serving.leaf is None:
+        return ()
+    return provided.issuers_of(state, provided.brought(state), (state.serving.leaf,))
+
+
+def _trusting(state: State, target: Target) -> bool:
+    needed = _needed(state)
+    return bool(needed) and all(holds(bundle, needed) for bundle in target.bundles)
+
+
+# the order is that of causes: what is named first explains what would be named later
+_READY: Final[tuple[tuple[str, Callable[[State, datetime], str]], ...]] = (
+    ("clock-differs", lambda state, now: "" if may_sign(state) else _skew_text(state)),
+    (
+        "authority-missing",
+        lambda state, now: (
+            "" if state.mode is not Mode.MANAGED or (state.authority and state.authority.current) else "the CA Secret is missing"
+        ),
+    ),
+    (
+        "certificate-missing",
+        lambda state, now: "" if state.serving and state.serving.leaf else "the serving Secret is missing or holds no certificate",
+    ),
+    ("trust-unknown", lambda state, now: "" if _needed(state) else "ca.crt must hold the authority of tls.crt"),
+    ("certificate-unusable", lambda state, now: _leaf_text(state, now)),
+    ("object-missing", lambda state, now: _named(state, "is not there", lambda one: one.stance is Stance.ABSENT)),
+    ("object-foreign", lambda state, now: _named(state, "points to another service", lambda one: one.stance is Stance.FOREIGN)),
+    ("conversion-unset", lambda state, now: _named(state, "has no conversion by webhook", lambda one: one.stance is Stance.UNSET)),
+    ("trust-differs", lambda state, now: _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))),
+    ("not-usable", lambda state, now: _gate_text(state)),
+)
+READY_REASONS: Final = tuple(name for name, _ in _READY)
+
+
+def unready(state: State, now: datetime) -> tuple[str, str] | None:
+    """The first cause for which requests of the API server may fail, as a name and a sentence; None when there is none."""
+    found = ((name, text(state, now)) for name, text in _READY)
+    return next(((name, text) for name, text in found if text), None)
+
+
+def reports(state: State, now: datetime) -> tuple[Report, ...]:
+    """Everything that stands wrong at this moment and that waiting alone may not repair."""
+    found = []
+    if abs(state.skew) > SKEW_WARN:
+        found.append(Report("ClockSkew", _skew_text(state)))
+    for name, text in (("absent", Stance.ABSENT), ("foreign", Stance.FOREIGN)):
+        objects = [f"{one.kind} {one.name}" for one in state.targets if one.stance is text]
+        if objects:
+            ending = "is not there; it is written to when it comes" if name == "absent" else "points to another service and is left alone"
+            found.append(Report("WebhookConfigMissing", f"{', '.join(objects)} {ending}"))
+    stuck = _stuck(state, now)
+    if stuck:
+        found.append(Report("CARotationStuck", stuck))
+    if state.mode is Mode.EXTERNAL_INJECTION and (
+        wrong := _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))
+    ):
+        found.append(Report("TrustMismatch", wrong))
+    return tuple(found)
+
+
+def gauges(state: State, now: datetime) -> tuple[Gauge, ...]:
+    """The metrics that follow from facts alone; counters are counted where steps are performed."""
+    phase, bundle = phase_of(state, now), bundle_of(state, now)
+    found = [Gauge("rotation_phase", float(one is phase), (("phase", one.value),)) for one in Phase]
+    found.append(Gauge("clock_skew_seconds", state.skew.total_seconds()))
+    found.append(Gauge("roll_stuck", float(bool(_stuck(state, now)))))
+    found.append(Gauge("probe_unavailable", float(unprobed(state))))
+    if state.serving and state.serving.leaf:
+        found.append(Gauge("leaf_not_after_seconds", state.serving.leaf.not_after.timestamp()))
+    authorities = ours(state.authority) if state.authority else provided.brought(state)
+    found += [Gauge("ca_not_after_seconds", one.not_after.timestamp(), (("generation", one.common_name),)) for one in authorities]
+    needed = read_certificates(bundle)
+    for target in state.targets:
+        labels = (("kind", target.kind.value), ("name", target.name))
+        absent = target.stance is Stance.ABSENT
+        found.append(Gauge("expected_objects_missing", float(absent), labels))
+        synced = _trusting(state, target) if state.mode is Mode.EXTERNAL_INJECTION else shows(target, bundle, needed)
+        found.append(Gauge("trust_in_sync", float(synced and not absent), labels))
+        found.append(Gauge("trust_mismatch", float(not synced and not absent), labels))
+    newest = state.serving.leaf if state.serving else None
+    found += [Gauge("endpoint_leaf_in_sync", float(one.leaf == newest), (("address", one.address),)) for one in state.endpoints or ()]
+    return tuple(found)
+
+
+def _stuck(state: State, now: datetime) -> str:
+    """Who holds a rotation up beyond `roll_warn`; empty when nobody does."""
+    phase = phase_of(state, now)
+    lasted = age(state.hint.since, now)
+    if phase not in {Phase.TRUST, Phase.ROLL} or lasted is None or lasted < state.timings.roll_warn:
+        return ""
+    bundle = bundle_of(state, now)
+    if not everywhere(state, bundle):
+        objects = (f"{one.kind} {one.name}" + (f" ({one.refused})" if one.refused else "") for one in unsynced(state, bundle))
+        return f"phase {phase}: the bundle can't be written to {', '.join(objects)}"
+    if state.mode is not Mode.MANAGED or clean(state):
+        return ""
+    silent = [one.address for one in state.endpoints or () if one.leaf is None]
+    parts = [f"{', '.join(strayed(state))} still present an older certificate"] if strayed(state) else []
+    parts += [f"{', '.join(silent)} don't answer"] if silent else []
+    return f"phase {phase}: {'; '.join(parts)}" if parts else ""
+
+
+def _leaf_text(state: State, now: datetime) -> str:
+    issuer = next(iter(_needed(state)), None)
+    if issuer is None or state.serving is None or state.serving.leaf is None:
+        return ""
+    if state.mode is Mode.MANAGED:
+        reason = leaf_reason(state, issuer, now)
+    elif not state.serving.leaf.valid_at(now):
+        reason = "its dates exclude this moment"
+    elif state.profile.server_name not in state.serving.leaf.names:
+        reason = f"it must name {state.profile.server_name}"
+    else:
+        reason = "" if state.serving.key and state.serving.key.belongs_to(state.serving.leaf) else "tls.key is not its key"
+    dead = presented(state) and outage(state, now) if state.mode is Mode.MANAGED else False
+    return f"the certificate must be replaced: {reason}" if reason else ("no endpoint presents a valid certificate" if dead else "")
+
+
+def _gate_text(state: State) -> str:
+    known = state.trust.usable if state.trust else None
+    if known is None or any(one.fingerprint in known for one in _needed(state)):
+        return ""
+    return "the authority of the new certificate has not been trusted long enough to be used"
+
+
+def _named(state: State, ending: str, wrong: Callable[[Target], bool]) -> str:
+    found = [f"{one.kind} {one.name}" for one in state.targets if wrong(one)]
+    return f"{', '.join(found)} {ending}" if found else ""
+
+
+def _skew_text(state: State) -> str:
+    return f"this machine's clock must agree with the API server's, and differs by {state.skew.total_seconds():.0f} s"

@@ -1,0 +1,39 @@
+"""Steps that every mode takes in the same way when what stands there differs from what should: bundles, `ca.crt`, the trust ConfigMap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from certs.state import Stance
+from certs.step import RewriteServing, WriteBundle, WriteTrust
+from certs.trust import everywhere, unsynced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from certs.state import State
+    from certs.step import Step
+
+
+def bundles(state: State, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
+    """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
+    for target in unsynced(state, bundle) if bundle else ():
+        if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
+            yield WriteBundle(target, bundle, reason)
+
+
+def rewrite(state: State, bundle: bytes) -> Iterator[Step]:
+    """The same leaf with the wanted `ca.crt` and without an authority's key; a pair that doesn't belong together is never written again."""
+    serving = state.serving
+    if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
+        return
+    if serving.bundle != bundle or serving.holds_authority_key:
+        yield RewriteServing(bundle)
+
+
+def trust(state: State, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
+    """The trust ConfigMap: the bundle only once every object shows it, permission to serve at once."""
+    old = state.trust
+    shown = bundle if everywhere(state, bundle) else (old.bundle if old else b"")
+    if old is None or (old.bundle, old.usable) != (shown, usable):
+        yield WriteTrust(shown, usable)

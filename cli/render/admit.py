@@ -34,7 +34,7 @@ def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
     An object without a namespace gets the given one, or `default`. The argument is not changed.
     """
     obj = copy.deepcopy(data)
-    kind, _, version = obj["kind"], *obj["apiVersion"].rpartition("/")[1:]
+    kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
     wrong = decoder(kind, version)(obj)
     if wrong:
         return Admitted(obj, [f"{render(error.path)}: {error.message}" for error in wrong])

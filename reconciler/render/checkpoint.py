@@ -103,10 +103,10 @@ def checkpoints(graph: Graph, member: Member, settings: Settings) -> list[Fields
     target = wanted.get("targetContainerName") or MAIN
     template = _template(graph, member, wanted, str(target), settings)
     out["spec"] = {"identity": identity, "job": {"targetContainerName": target, "podTemplateSpec": template}}
-    return [out, job(out, settings)]
+    return [out, *jobs(out, settings)]
 
 
-def job(checkpoint: Fields, settings: Settings) -> Fields:
+def jobs(checkpoint: Fields, settings: Settings) -> list[Fields]:
     """The job that starts a worker, waits until it is warm, and has it written down."""
     metadata, spec = checkpoint["metadata"], checkpoint.get("spec") or {}
     asked = spec.get("job") or {}
@@ -137,7 +137,7 @@ def job(checkpoint: Fields, settings: Settings) -> Fields:
         "ttlSecondsAfterFinished": 300,
         "template": {"metadata": {"labels": labels, "annotations": {**texts(head.get("annotations")), **marks}}, "spec": pod},
     }
-    return out
+    return [out]
 
 
 def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from reconciler.render import checkpoint, claims, discovery, generation, gms, planner, restart, scaling
+from reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
 from reconciler.render.component import component_children
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import read_graph
 from reconciler.render.names import ENABLE_GROVE
-from reconciler.render.observed import Observed
+from reconciler.render.observed import NOTHING
 from reconciler.render.split import component_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from api.paths import Path
     from conversion.lens.protocol import Fields
     from reconciler.render.graph import Graph, Member
+    from reconciler.render.observed import Observed
     from reconciler.render.settings import Settings
 
 GRAPH: Final = "DynamoGraphDeployment"
@@ -51,7 +53,7 @@ class Rendered(NamedTuple):
     problems: list[RenderError]
 
 
-def render(obj: Fields, settings: Settings, observed: Observed = Observed()) -> Rendered:
+def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
     """All children of a graph or a component of either version, down to those of the components that a graph makes.
 
     Other kinds have none. Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
@@ -60,25 +62,27 @@ def render(obj: Fields, settings: Settings, observed: Observed = Observed()) -> 
     if kind == GRAPH:
         return _ordered(_whole_graph(obj, settings, observed))
     if kind == COMPONENT:
-        return _ordered(_collected(lambda: component_children(obj, settings)))
+        return _ordered(_collected(component_children, obj, settings))
     if kind == CHECKPOINT:
-        return _collected(lambda: [checkpoint.job(obj, settings)])
+        return _collected(checkpoint.jobs, obj, settings)
     return Rendered([], [])
 
 
-def graph_children(obj: Fields, settings: Settings, observed: Observed = Observed()) -> Rendered:
+def graph_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
     """The children that belong to a graph itself, among them the objects of its components, but not what becomes of those."""
     try:
         graph = read_graph(obj)
     except RenderError as error:
         return Rendered([], [error])
     parts = [
-        _collected(lambda: planner.rights(graph.namespace, settings)),
-        _collected(lambda: claims.claims(graph)),
-        _collected(lambda: discovery.rights(graph.object, graph.namespace) if discovery.by_kubernetes(graph.annotations, settings) else []),
-        *(_collected(lambda member=member: _claim_templates(graph, member, settings)) for member in graph.members),
-        *(_collected(lambda member=member: checkpoint.checkpoints(graph, member, settings)) for member in graph.members),
-        _collected(lambda: scaling.adapters(graph)),
+        _collected(planner.rights, graph.namespace, settings),
+        _collected(epp.rights, graph, settings),
+        _collected(claims.claims, graph),
+        _collected(_discovery, graph, settings),
+        *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
+        *(_collected(checkpoint.checkpoints, graph, member, settings) for member in graph.members),
+        _collected(scaling.adapters, graph),
+        _collected(epp.picker_objects, graph, settings),
         _components(graph, observed) if not on_grove(graph, settings) else _grove(graph),
     ]
     return _ordered(_joined(parts))
@@ -89,27 +93,31 @@ def on_grove(graph: Graph, settings: Settings) -> bool:
     return settings.grove and graph.annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
-def worker_hash(graph: Graph, observed: Observed = Observed()) -> str:
+def worker_hash(graph: Graph, observed: Observed = NOTHING) -> str:
     """The generation that the workers of a graph belong to.
 
     Raises: RenderError where a worker can't be made into an object.
     """
     framework = graph.framework
     workers = [one for one in graph.members if one.is_worker]
-    objects = [
-        component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers
-    ]
+    objects = [component_object(graph, one, generation.PLACEHOLDER, observed.frameworks.get(one.name, framework)) for one in workers]
     return generation.worker_digest(objects)
 
 
 def _whole_graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
     own = graph_children(obj, settings, observed)
     made = [one for one in own.children if one["kind"] == COMPONENT]
-    below = [
-        _collected(lambda one=one: component_children(one, settings, old_selectors=one["metadata"]["name"] in observed.old_selectors))
-        for one in made
-    ]
+    if not made:
+        return own
+    paths = {member.name: member.path for member in read_graph(obj).members}
+    below = [_below(one, paths[one["spec"]["name"]], settings, observed) for one in made]
     return _joined([own, *below])
+
+
+def _below(component: Fields, path: Path, settings: Settings, observed: Observed) -> Rendered:
+    """The children of a component that a graph has just made; a problem is told of the graph's own field."""
+    made = _collected(component_children, component, settings, component["metadata"]["name"] in observed.old_selectors)
+    return Rendered(made.children, [RenderError((*path, *one.path[1:]), one.reason) for one in made.problems])
 
 
 def _components(graph: Graph, observed: Observed) -> Rendered:
@@ -126,7 +134,11 @@ def _components(graph: Graph, observed: Observed) -> Rendered:
             made["spec"]["replicas"] = observed.replicas[member.name]
         return [made]
 
-    return _joined(_collected(lambda member=member: one(member)) for member in graph.members)
+    return _joined(_collected(one, member) for member in graph.members)
+
+
+def _discovery(graph: Graph, settings: Settings) -> list[Fields]:
+    return discovery.rights(graph.object, graph.namespace) if discovery.by_kubernetes(graph.annotations, settings) else []
 
 
 def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
@@ -142,9 +154,9 @@ def _grove(graph: Graph) -> Rendered:
     return Rendered([], [RenderError(path, f"graph {graph.name} runs on Grove, for which this release does not render yet")])
 
 
-def _collected(make: Callable[[], list[Fields]]) -> Rendered:
+def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
     try:
-        return Rendered(make(), [])
+        return Rendered(make(*of), [])
     except RenderError as error:
         return Rendered([], [error])
 

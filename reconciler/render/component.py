@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reconciler.render.workload import Workload
 
 
-def component_children(obj: Fields, settings: Settings, *, old_selectors: bool = False) -> list[Fields]:
+def component_children(obj: Fields, settings: Settings, old_selectors: bool = False) -> list[Fields]:
     """All children of one component's object, its pods' controller first.
 
     Raises: RenderError when they can't be made.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ _ESCAPED: Final = re.compile(r'([\\"$`])')
 
 def is_python(container: Fields) -> bool:
     """Whether a container's command is a Python interpreter."""
-    command = container.get("command") or ()
+    command: list[Any] = container.get("command") or []
     return bool(command) and _INTERPRETER.fullmatch(str(command[0])) is not None
 
 
@@ -52,7 +53,7 @@ def quoted(word: str) -> str:
 def flag_value(container: Fields, flag: str) -> int:
     """The number behind a flag in a container's arguments; 1 where it is absent or no number. `--flag=value` is not read."""
     words = " ".join(str(one) for one in container.get("args") or ()).split()
-    for name, value in zip(words, words[1:], strict=False):
+    for name, value in pairwise(words):
         if name == flag:
             return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 1
     return 1

@@ -55,7 +55,7 @@ def framework_of(component: Fields, said: str, path: Path) -> str:
     if len(found) == 1 and said and found[0] != said:
         raise RenderError(path, f'must run what backendFramework says, "{said}"; its command calls dynamo.{found[0]}')
     if len(found) > 1 and not said:
-        raise RenderError(path, f"must run one framework, its command calls {' and '.join(found)}; say in backendFramework which one counts")
+        raise RenderError(path, f"must run one framework, its command calls {' and '.join(found)}; say in backendFramework which counts")
     return said or (found[0] if found else NONE)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import api_version
+from api.decode import decoder
+from api.kinds import BY_NAME, api_version
 from conversion.lens.protocol import ConversionError
 from conversion.objects import Target, convert_object, target
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import framework_of_graph
 from reconciler.render.merge import items, texts
-from reconciler.render.names import EPP, NAMESPACE, PLANNER, WORKERS, low
+from reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, NAMESPACE, PLANNER, WORKERS, low
 
 if TYPE_CHECKING:
     from api.paths import Path
@@ -75,7 +76,7 @@ class Graph(NamedTuple):
 
 
 def converted(obj: Fields, wanted: Target) -> Fields:
-    """An object in the other version.
+    """An object in a version.
 
     Raises: RenderError where conversion has no answer.
     """
@@ -85,12 +86,24 @@ def converted(obj: Fields, wanted: Target) -> Fields:
         raise RenderError(error.path, error.reason) from None
 
 
+def both_versions(obj: Fields) -> tuple[Fields, Fields]:
+    """An object as v1beta1 and as v1alpha1.
+
+    Raises: RenderError naming the field when it is not of its type, or can't be converted.
+    """
+    kind, version = str(obj.get("kind")), str(obj.get("apiVersion")).rpartition("/")[2]
+    wrong = decoder(kind, version)(obj) if kind in BY_NAME and BY_NAME[kind].has(version) else ()
+    if wrong:
+        raise RenderError(wrong[0].path, wrong[0].message)
+    return converted(obj, NEW), converted(obj, OLD)
+
+
 def read_graph(obj: Fields) -> Graph:
     """Reads a graph of either version.
 
-    Raises: RenderError when it can't be converted, or a component has no name.
+    Raises: RenderError when it can't be read into its type or converted, or a component has no name.
     """
-    new, old = converted(obj, NEW), converted(obj, OLD)
+    new, old = both_versions(obj)
     metadata = new.get("metadata") or {}
     name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
     if not name:
@@ -134,8 +147,6 @@ def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:
 
 def selects(member: Member) -> dict[str, str]:
     """What a Service selects the member's pods by, where no generation is told apart."""
-    from reconciler.render.names import COMPONENT, COMPONENT_TYPE
-
     said = str(member.alpha.get("dynamoNamespace") or "") or member.dynamo_namespace
     return {COMPONENT_TYPE: member.type, NAMESPACE: said, COMPONENT: member.name}
 

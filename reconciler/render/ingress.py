@@ -21,9 +21,7 @@ class _Wanted(NamedTuple):
     gateway: str
 
 
-def ways_in(  # noqa: PLR0913 - two pathways with owners of their own ask for the same
-    service: str, namespace: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings
-) -> list[Fields]:
+def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
     """Ingress and VirtualService of a component whose Service has the given object name, where they are wanted.
 
     What a v1alpha1 service says wins; else frontends of a graph get what the operator is configured with.

@@ -51,6 +51,11 @@ STORAGE_TYPE: Final = GROUP + "snapshot-storage-type"
 STORAGE_PATH: Final = GROUP + "snapshot-storage-base-path"
 ISTIO_INJECT: Final = "sidecar.istio.io/inject"
 
+# the endpoint picker
+PICKER_ACCOUNT: Final = "epp-serviceaccount"
+PICKER_CONFIG: Final = "epp-config-dynamo.yaml"  # key of the ConfigMap, and the file's name in the pod
+POOL_GROUP: Final = "inference.networking.k8s.io"
+
 MAIN: Final = "main"  # the container that the operator completes
 
 # component types

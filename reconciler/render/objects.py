@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 
-def child(  # noqa: PLR0913 - the parts of an object's head, all by name
+def child(
     api_version: str,
     kind: str,
     name: str,

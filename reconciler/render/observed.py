@@ -19,3 +19,6 @@ class Observed(NamedTuple):
     replicas: Mapping[str, int] = _EMPTY  # worker component -> replicas of the new generation during a roll
     frameworks: Mapping[str, str] = _EMPTY  # component -> framework that its object was made with
     old_selectors: frozenset[str] = frozenset()  # component objects whose pods are still selected as `worker` with a sub-type
+
+
+NOTHING: Final = Observed()

@@ -1,4 +1,4 @@
-"""Accounts that are shared by all graphs of a namespace, bound to a ClusterRole of the installation: the planner's, and the shape of one."""
+"""Accounts shared by all graphs of a namespace, bound to a ClusterRole of the installation: the planner's, and the shape of one."""
 
 from __future__ import annotations
 

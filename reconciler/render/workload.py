@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import framework_of
-from reconciler.render.graph import NEW, OLD, converted, dynamo_namespace_of, experimental, nodes
+from reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes
 from reconciler.render.merge import texts
 from reconciler.render.names import (
     BASE_MODEL,
@@ -74,9 +74,9 @@ def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
 
     With `old_selectors` its pods stay selected as `worker` with a sub-type: a selector can't be changed under running pods.
 
-    Raises: RenderError when it can't be converted, or its framework contradicts its command.
+    Raises: RenderError when it can't be read into its type or converted, or its framework contradicts its command.
     """
-    new, old = converted(obj, NEW), converted(obj, OLD)
+    new, old = both_versions(obj)
     metadata, spec, alpha = new.get("metadata") or {}, new.get("spec") or {}, old.get("spec") or {}
     name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
     if not name:

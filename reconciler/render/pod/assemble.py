@@ -9,9 +9,9 @@ from reconciler.render import failover, gms, sidecar
 from reconciler.render.discovery import by_kubernetes
 from reconciler.render.framework import main_of
 from reconciler.render.merge import items, merged, merged_env
-from reconciler.render.names import EPP, MAIN, PLANNER, discovery_account
+from reconciler.render.names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
 from reconciler.render.planner import ACCOUNT
-from reconciler.render.pod.container import PICKER_CONFIG, main_container
+from reconciler.render.pod.container import main_container
 from reconciler.render.pod.env import infrastructure_env
 from reconciler.render.pod.frameworks import cache_mount, change_main, change_pod
 from reconciler.render.pod.secrets import add_pull_secrets
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _GRACE: Final = 60  # seconds; the endpoint picker drains longer than a pod of inference
 _PICKER_GRACE: Final = 130
-_PICKER_ACCOUNT: Final = "epp-serviceaccount"
 _GROUP: Final = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
 
 
@@ -84,7 +83,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     if plan.type == PLANNER:
         base["serviceAccountName"] = ACCOUNT
     elif picker:
-        base["serviceAccountName"] = _PICKER_ACCOUNT
+        base["serviceAccountName"] = PICKER_ACCOUNT
     spec = merged(base, {name: value for name, value in user.items() if name != "containers"})
     if picker:
         # the picker's own two volumes stay unless the user has volumes of their names (A7)

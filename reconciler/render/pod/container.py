@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reconciler.render.errors import RenderError
 from reconciler.render.merge import items, merged, merged_env
-from reconciler.render.names import EPP, EPP_GRPC_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
+from reconciler.render.names import EPP, EPP_GRPC_PORT, FRONTEND, HTTP_PORT, MAIN, PICKER_CONFIG, PLANNER, POOL_GROUP, SYSTEM_PORT, WORKERS
 from reconciler.render.pod.env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
 from reconciler.render.pod.probes import KINDS, default_probes
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from reconciler.render.pod.plan import PodPlan
     from reconciler.render.settings import Settings
 
-POOL_GROUP: Final = "inference.networking.k8s.io"
-PICKER_CONFIG: Final = "epp-config-dynamo.yaml"  # key of the ConfigMap, and the file's name in the pod
 PICKER_MOUNTS: Final[tuple[Fields, ...]] = (
     {"name": "epp-config", "mountPath": "/etc/epp", "readOnly": True},
     {"name": "hf-cache", "mountPath": "/home/nonroot/.cache"},

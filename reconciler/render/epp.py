@@ -1,0 +1,103 @@
+"""The endpoint picker of a graph: account, configuration, and the pool that a gateway sends requests to. Its pod is made as any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.errors import RenderError
+from reconciler.render.graph import object_name
+from reconciler.render.merge import items
+from reconciler.render.names import (
+    COMPONENT,
+    COMPONENT_CLASS,
+    COMPONENT_TYPE,
+    EPP,
+    EPP_GRPC_PORT,
+    GRAPH_NAME,
+    HTTP_PORT,
+    NAMESPACE,
+    PICKER_ACCOUNT,
+    PICKER_CONFIG,
+    POOL_GROUP,
+    WORKER,
+    dns,
+)
+from reconciler.render.objects import child
+from reconciler.render.planner import shared_account
+from reconciler.render.yaml_text import yaml_text
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+    from reconciler.render.settings import Mesh, Settings
+
+_CONFIG: Final = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
+_ISTIO: Final = "istio"
+_MUTUAL: Final = "MUTUAL"
+
+
+def rights(graph: Graph, settings: Settings) -> list[Fields]:
+    """The picker's account, where the graph has a picker."""
+    return shared_account(PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings) if graph.picker else []
+
+
+def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
+    """Configuration, pool and mesh rule of the graph's picker.
+
+    Raises: RenderError when nothing configures the picker.
+    """
+    picker = graph.picker
+    if picker is None:
+        return []
+    return [*_config(graph, picker), _pool(graph, picker), *_mesh_rule(graph, picker, settings)]
+
+
+def _labels(graph: Graph, picker: Member) -> dict[str, str]:
+    return {GRAPH_NAME: graph.name, COMPONENT: picker.name, COMPONENT_TYPE: EPP}
+
+
+def _config(graph: Graph, picker: Member) -> list[Fields]:
+    asked = picker.fields.get("eppConfig") or {}
+    config = asked.get("config")
+    if config is None:
+        if (asked.get("configMapRef") or {}).get("name"):
+            return []
+        raise RenderError((*picker.path, "eppConfig"), "must hold config or name a ConfigMap in configMapRef")
+    # a plugin always says both, as the operator's own types do
+    plugins = [{"name": "", "parameters": None, **one} for one in items(config.get("plugins"))]
+    out = child("v1", "ConfigMap", f"{graph.name}-epp-config", graph.namespace, labels=_labels(graph, picker), owner=graph.object)
+    out["data"] = {PICKER_CONFIG: yaml_text({**config, "plugins": plugins, **_CONFIG})}
+    return [out]
+
+
+def _pool(graph: Graph, picker: Member) -> Fields:
+    marks = _labels(graph, picker)
+    out = child(f"{POOL_GROUP}/v1", "InferencePool", f"{graph.name}-pool", graph.namespace, labels=marks, owner=graph.object)
+    service = object_name(graph, picker)
+    out["spec"] = {
+        "targetPorts": [{"number": HTTP_PORT}],
+        "selector": {"matchLabels": {COMPONENT_CLASS: WORKER, NAMESPACE: picker.dynamo_namespace}},
+        "endpointPickerRef": {"kind": "Service", "name": service, "port": {"number": EPP_GRPC_PORT}},
+    }
+    return out
+
+
+def _mesh_rule(graph: Graph, picker: Member, settings: Settings) -> list[Fields]:
+    """How proxies of the mesh reach the picker, which speaks TLS itself: without it they would wrap it twice."""
+    if not settings.istio or settings.mesh.provider != _ISTIO:
+        return []
+    name = dns(object_name(graph, picker))
+    out = child("networking.istio.io/v1beta1", "DestinationRule", name, graph.namespace, owner=graph.object)
+    out["spec"] = {"host": f"{name}.{graph.namespace}.svc.cluster.local", "trafficPolicy": {"tls": _tls(settings.mesh)}}
+    return [out]
+
+
+def _tls(mesh: Mesh) -> Fields:
+    out: Fields = {"mode": mesh.tls_mode, "insecureSkipVerify": mesh.insecure_skip_verify}
+    if mesh.tls_mode == _MUTUAL:
+        out |= {
+            "clientCertificate": mesh.client_certificate,
+            "privateKey": mesh.private_key,
+            "caCertificates": mesh.ca_certificates,
+        }
+    return out

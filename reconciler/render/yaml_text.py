@@ -1,0 +1,30 @@
+"""YAML for files inside ConfigMaps: sorted keys, one spelling, the same bytes every time."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+_ENDLESS: Final = 2**31  # columns: lines stay as long as their texts
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes plain data; no anchors, since a reader may not know them."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class asks for each value
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    # a text that would be read as something else stands in double quotes, as Go writes it
+    plain = dumper.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain and text else '"')
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(value: Any) -> str:
+    """A value as YAML in block style."""
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=_ENDLESS))

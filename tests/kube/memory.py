@@ -1,6 +1,7 @@
 """An API server in memory: a kube.protocol.Cluster for tests of rooms that speak to one.
 
-tests/cluster/test_kube.py asks the same of it and of a real API server. No schemas, no admission and no controllers; what is stored is what was sent. Its clock moves only when a test moves it.
+tests/cluster/test_kube.py asks the same of it and of a real API server.
+No schemas, no admission and no controllers; what is stored is what was sent. Its clock moves only when a test moves it.
 """
 
 from __future__ import annotations

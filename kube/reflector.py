@@ -1,0 +1,181 @@
+"""A selection of objects kept up to date in memory by list and watch, for ever. What they mean is for those who subscribe."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from contextlib import aclosing
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from kube.backoff import Backoff
+from kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from kube.protocol import Cluster, Event, Node
+    from kube.resources import Resource
+
+LOG: Final = logging.getLogger("kube.reflector")
+_SHORT: Final = 1.0  # seconds; a watch that ends sooner without a word counts as an error, or we would ask without a pause
+
+Subscriber: TypeAlias = "Callable[[Node | None, Node | None], None]"
+Key: TypeAlias = tuple[str, str]  # namespace, name
+
+
+class State(Enum):
+    """How a reflector stands; what it knows stays in every one of them."""
+
+    STARTING = "starting"
+    SYNCED = "synced"
+    FORBIDDEN = "forbidden"  # asked again slowly: a person has to grant it
+    ABSENT = "absent"  # the kind is not served; asked again slowly
+    UNAVAILABLE = "unavailable"  # asked again soon
+
+
+class Reflector:
+    """Lists and watches one selection. `synced` is set by the first list; the store and the subscribers' view never go back."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        name: str = "",
+        fields: str = "",
+        labels: str = "",
+        relist: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """With `name`, only the objects of that name are selected, as permissions by name demand.
+
+        `relist` is seconds after which everything is listed again although the watch goes on; 0 is never.
+        """
+        self.store: dict[Key, Node] = {}
+        self.synced = asyncio.Event()
+        self.state = State.STARTING
+        self.reason = ""  # why the state is what it is, for people; empty while all is well
+        self._cluster, self._resource, self._namespace = cluster, resource, namespace
+        self._fields = ",".join(part for part in (f"metadata.name={name}" if name else "", fields) if part)
+        self._labels = labels
+        self._relist, self._clock, self._sleep = relist, clock, sleep
+        self._backoff = Backoff(chance=chance)
+        self._subscribers: list[Subscriber] = []
+        self._version = ""
+        self._listed = self._heard = clock()
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """Calls `subscriber(old, new)` for each change, at once for what is there; None stands for not being there.
+
+        It is called in the loop and must not block; what it raises is logged, and the others are still called.
+        """
+        self._subscribers.append(subscriber)
+        for obj in [*self.store.values()]:
+            self._call(subscriber, None, obj)
+
+    def get(self, name: str, namespace: str = "") -> Node | None:
+        """The object as last heard of; not to be changed."""
+        return self.store.get((namespace, name))
+
+    def stale_seconds(self) -> float:
+        """Seconds since the API server last said anything about the selection: up to a minute or so while a watch is quiet."""
+        return max(0.0, self._clock() - self._heard)
+
+    async def run(self) -> None:
+        """Keeps the store up to date until it is cancelled; nothing else ends it."""
+        while True:
+            try:
+                wait = await self._round()
+            except ApiError as error:
+                wait = self._failed(error)
+            except Exception as error:
+                LOG.exception("watching %s failed in a way nobody foresaw", self._resource.plural)
+                self._version = ""
+                self.state, self.reason = State.UNAVAILABLE, f"{type(error).__name__}: {error}"
+                wait = self._backoff.next()
+            if wait:
+                await self._sleep(wait)
+
+    async def _round(self) -> float:
+        """One list, when there is need for it, and one watch to its end; gives the seconds to wait before the next."""
+        if not self._version or (self._relist and self._clock() - self._listed >= self._relist):
+            await self._list()
+        began, heard = self._clock(), False
+        seconds = int(min(300.0, self._relist or 300.0)) or 1
+        watch = self._cluster.watch(
+            self._resource, self._namespace, version=self._version, fields=self._fields, labels=self._labels, seconds=seconds
+        )
+        async with aclosing(watch) as events:
+            async for event in events:
+                heard = True
+                self._take(event)
+        self._well()
+        if not heard and self._clock() - began < _SHORT:
+            return self._backoff.next()
+        self._backoff.reset()
+        return 0.0
+
+    async def _list(self) -> None:
+        listing = await self._cluster.list(self._resource, self._namespace, fields=self._fields, labels=self._labels)
+        self._version, self._listed = listing.version, self._clock()
+        self._well()
+        now = {_key(obj): obj for obj in listing.items}
+        for key in [key for key in self.store if key not in now]:
+            self._change(key, None)
+        for key, obj in now.items():
+            if _version(obj) != _version(self.store.get(key)):
+                self._change(key, obj)
+        self.synced.set()
+
+    def _take(self, event: Event) -> None:
+        self._version = _version(event.object) or self._version
+        self._well()
+        self._backoff.reset()
+        if event.type != "BOOKMARK":
+            self._change(_key(event.object), None if event.type == "DELETED" else event.object)
+
+    def _change(self, key: Key, new: Node | None) -> None:
+        old = self.store.pop(key, None)
+        if new is not None:
+            self.store[key] = new
+        if old is None and new is None:
+            return
+        for subscriber in [*self._subscribers]:
+            self._call(subscriber, old, new)
+
+    def _call(self, subscriber: Subscriber, old: Node | None, new: Node | None) -> None:
+        try:
+            subscriber(old, new)
+        except Exception:
+            LOG.exception("a subscriber to %s failed", self._resource.plural)
+
+    def _well(self) -> None:
+        self._heard = self._clock()
+        self.state, self.reason = State.SYNCED, ""
+
+    def _failed(self, error: ApiError) -> float:
+        """Notes the error; gives the seconds to wait. A version too old is no trouble, unless it comes again and again."""
+        if isinstance(error, GoneError):
+            self._version = ""
+            return self._backoff.next()
+        states: Mapping[type[ApiError], State] = {ForbiddenError: State.FORBIDDEN, NotFoundError: State.ABSENT}
+        self.state, self.reason = states.get(type(error), State.UNAVAILABLE), error.message
+        LOG.warning("watching %s: %s", self._resource.plural, error.message)
+        if self.state is State.UNAVAILABLE:
+            return self._backoff.next()
+        self._version = ""
+        return self._backoff.slow()
+
+
+def _key(obj: Node) -> Key:
+    return (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+
+
+def _version(obj: Node | None) -> str:
+    return str(((obj or {}).get("metadata") or {}).get("resourceVersion", ""))

@@ -1,0 +1,29 @@
+"""Times as Kubernetes objects say them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    """The local clock, UTC."""
+    return datetime.now(UTC)
+
+
+def micro(moment: datetime) -> str:
+    """A MicroTime, as Leases have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def seconds(moment: datetime) -> str:
+    """A Time, in whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parsed(text: object) -> datetime | None:
+    """The moment that a Time or MicroTime names; None when it names none."""
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment is not None and moment.tzinfo else None

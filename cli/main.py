@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "serve": "run the webhook server",
     "check": "check files as the API server and the webhooks would, and list every finding",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
+    "render": "print the child resources that the reconciler would apply",
     "explain": "explain a rule, a kind, a field path or a pasted server message",
     "rules": "list the rules and defaults",
     "config": "print the effective configuration and where each value came from",

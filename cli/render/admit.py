@@ -6,7 +6,6 @@ import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from api.decode import decoder
-from api.paths import render
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
 from api.walk.prune import prune
@@ -17,15 +16,16 @@ from policies.evaluate import edits
 from policies.review import CREATE, CURRENT, Review
 
 if TYPE_CHECKING:
+    from api.paths import Path
     from conversion.lens.protocol import Fields
     from policies.facts import Facts
 
 
 class Admitted(NamedTuple):
-    """The object, or the sentences that say why it can't be read into its type."""
+    """The object, or the places and reasons why it can't be read into its type."""
 
     object: Fields
-    errors: list[str]
+    errors: list[tuple[Path, str]]
 
 
 def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
@@ -37,7 +37,7 @@ def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
     kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
     wrong = decoder(kind, version)(obj)
     if wrong:
-        return Admitted(obj, [f"{render(error.path)}: {error.message}" for error in wrong])
+        return Admitted(obj, [(error.path, error.message) for error in wrong])
     schema = load_schema(kind, version)
     metadata = obj.get("metadata") or {}
     obj["metadata"] = metadata if metadata.get("namespace") else {**metadata, "namespace": namespace or "default"}

@@ -44,11 +44,7 @@ class Capability:
     needs: tuple[tuple[str, Resource], ...] = ()  # (verb, resource), all of which must be allowed
 
 
-GROVE: Final = Capability(
-    "grove",
-    {"grove.io": ""},
-    tuple((verb, Resource("grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet")) for verb in ("list", "patch")),
-)
+GROVE: Final = Capability("grove", {"grove.io": ""}, (("patch", Resource("grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet")),))
 POOLS: Final = Capability(
     "inference-pools",
     {"inference.networking.k8s.io": ""},

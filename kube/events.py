@@ -31,7 +31,6 @@ _V = TypeVar("_V")
 @dataclass(slots=True)
 class _Written:
     name: str
-    message: str
     count: int
     at: float
 
@@ -86,7 +85,7 @@ class Recorder:
             await self._cluster.merge_patch(CORE_EVENTS, known.name, patch, _where(regarding))
         except NotFoundError:
             return False
-        known.count, known.at, known.message = known.count + 1, self._clock(), message
+        known.count, known.at = known.count + 1, self._clock()
         return True
 
     async def _create(self, regarding: Node, kind: str, reason: str, message: str, about: str) -> None:
@@ -111,7 +110,7 @@ class Recorder:
                 "count": 1,
             },
         )
-        _remember(self._written, (about, reason), _Written(made["metadata"]["name"], message, 1, self._clock()))
+        _remember(self._written, (about, reason), _Written(made["metadata"]["name"], 1, self._clock()))
 
 
 def _remember(into: OrderedDict[_K, _V], key: _K, value: _V) -> None:

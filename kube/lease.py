@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.lease")
+_PATIENCE: Final = 5.0  # seconds for a release: a process that stops must not wait for a server that is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,14 @@ class Election:
         if self._renewed is None:
             return
         self._renewed = None
-        with contextlib.suppress(ApiError):
-            lease = await self._cluster.get(LEASES, self._name, self._namespace)
-            if lease is not None and (lease.get("spec") or {}).get("holderIdentity") == self._identity:
-                spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro(self._now())}
-                await self._cluster.replace(LEASES, {**lease, "spec": spec})
+        with contextlib.suppress(ApiError, TimeoutError):
+            await asyncio.wait_for(self._let_go(), _PATIENCE)
+
+    async def _let_go(self) -> None:
+        lease = await self._cluster.get(LEASES, self._name, self._namespace)
+        if lease is not None and (lease.get("spec") or {}).get("holderIdentity") == self._identity:
+            spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro(self._now())}
+            await self._cluster.replace(LEASES, {**lease, "spec": spec})
 
     async def _term(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         """Leads and renews; True when `lead` ended by itself, False when the Lease was lost."""

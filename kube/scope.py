@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.scope")
+_PATIENCE: Final = 5.0  # seconds for the deletion at the end
 NAME: Final = "dynamo-operator-namespace-scope"  # the marker is the name alone
 PREFIX: Final = "namespace-restricted-operator-"  # of every identity, also of the Go operator's
 IDENTITY: Final = f"{PREFIX}dynamo-webhooks"  # the same for all replicas and versions, or a rolling update would refuse itself
@@ -57,6 +58,7 @@ class NamespaceLease:
         self._duration, self._interval = int(duration), interval
         self._clock, self._now, self._sleep, self._chance = clock, now, sleep, chance
         self._observed = Observed(clock)
+        self._seen = ("", "")  # holder and resourceVersion, as last read
         self._renewed: float | None = None  # when the last write that succeeded was begun
         self._version = ""  # of our own last write
         self._shared: float | None = None  # when another replica of ours was last seen to have renewed
@@ -72,15 +74,15 @@ class NamespaceLease:
 
         A claim of another identity that stays unrenewed for its whole duration, on our clock, is taken over.
         """
+        before = ("", "")
         while not await self._claim():
-            before = self._seen
-            await self._sleep(self._pause() / 2)
-            lease = await self._cluster.get(LEASES, NAME, self._namespace)
-            if lease is not None and _holder(lease) == before[0] and lease["metadata"]["resourceVersion"] != before[1]:
+            if self._seen[0] == before[0] and self._seen != before:
                 raise LeaseTakenError(
                     f"namespace {self._namespace} must be claimed by one restricted operator, seen the Lease {NAME} renewed by "
                     f"{before[0]!r}; remove that operator, or restrict this one to another namespace"
                 )
+            before = self._seen
+            await self._sleep(self._pause() / 2)
 
     async def run(self) -> None:
         """Renews until it is cancelled; writes the Lease again when somebody deleted it. Doesn't raise: see `held` and `reason`."""
@@ -99,10 +101,13 @@ class NamespaceLease:
         if self._renewed is None or (self._shared is not None and self._clock() - self._shared < 2 * self._interval):
             return
         self._renewed = None
-        with suppress(ApiError):
-            lease = await self._cluster.get(LEASES, NAME, self._namespace)
-            if lease is not None and lease["metadata"]["resourceVersion"] == self._version:
-                await self._cluster.delete(LEASES, NAME, self._namespace, uid=lease["metadata"]["uid"])
+        with suppress(ApiError, TimeoutError):
+            await asyncio.wait_for(self._delete(), _PATIENCE)
+
+    async def _delete(self) -> None:
+        lease = await self._cluster.get(LEASES, NAME, self._namespace)
+        if lease is not None and lease["metadata"]["resourceVersion"] == self._version:
+            await self._cluster.delete(LEASES, NAME, self._namespace, uid=lease["metadata"]["uid"])
 
     async def _claim(self) -> bool:
         """Writes the Lease unless another identity's is alive; once more when another replica was quicker."""

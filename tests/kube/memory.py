@@ -7,11 +7,11 @@ No schemas, no admission and no controllers; what is stored is what was sent. It
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import jsonpatch
 
-from kube.errors import AlreadyExistsError, ConflictError, GoneError, InvalidError, NotFoundError
+from kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, GoneError, InvalidError, NotFoundError
 from kube.protocol import Event, Listing
 from tests.kube import ownership
 from tests.kube.selectors import fields_match, labels_match
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Fault: TypeAlias = "Callable[[str, Resource | None, str, str], Exception | None]"
 
+_RBAC: Final = {"replace": "update", "json_patch": "patch", "merge_patch": "patch", "apply": "patch", "allowed": ""}
+
 
 class MemoryCluster:
     """Holds objects by name, tells watchers, and fails where a test wants it to."""
@@ -40,7 +42,7 @@ class MemoryCluster:
         """
         self.storage = storage or Storage()  # `storage.now` is the server's clock, moved by tests
         self.served: dict[str, frozenset[str]] = {"": frozenset({"v1"}), **(served or {})}
-        self.denied: set[tuple[str, str]] = set()  # (verb, plural) that `allowed` denies; use `fail` to make the calls fail as well
+        self.denied: set[tuple[str, str]] = set()  # (RBAC verb, plural) that `allowed` denies and that calls are forbidden for
         self.writes: list[tuple[str, str, str]] = []  # (verb, plural, name) of everything that was asked to be written, in order
         self.closed = False
         self._manager = manager
@@ -182,6 +184,8 @@ class MemoryCluster:
         if record is None:
             if subresource:
                 raise NotFoundError(404, "NotFound", f'{resource.plural} "{name}" not found')
+            if ("create", resource.plural) in self.denied:
+                raise ForbiddenError(403, "Forbidden", f'{resource.plural} "{name}" is forbidden: cannot create {resource.plural}')
             new = self.storage.born(resource, deepcopy(obj))
             ownership.apply({}, new.obj, new.owners, manager, force=force)
             return await self.storage.store(resource, new, None, dry_run=dry_run)
@@ -237,6 +241,10 @@ class MemoryCluster:
         for fault in [*self._faults]:
             if error := fault(verb, resource, namespace, name):
                 raise error
+        if resource and (_RBAC.get(verb, verb), resource.plural) in self.denied:
+            raise ForbiddenError(
+                403, "Forbidden", f'{resource.plural} "{name}" is forbidden: cannot {_RBAC.get(verb, verb)} {resource.plural}'
+            )
 
     def _found(self, verb: str, resource: Resource, name: str, namespace: str) -> Record:
         self._ask(verb, resource, namespace, name)

@@ -44,11 +44,13 @@ def validate(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = Non
 def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:
     """The scale subresource reads the replicas once more, and names them with the leading dot of its own path."""
     kind = BY_NAME.get(str(obj.get("kind")))
-    spec = obj.get("spec")
-    replicas = spec.get("replicas") if isinstance(spec, dict) else None
-    if kind is None or "scale" not in kind.subresources or replicas is None:
+    if kind is None or "scale" not in kind.subresources:
         return []
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
+    spec = obj.get("spec")
+    replicas = spec.get("replicas") if isinstance(spec, dict) else spec  # a spec that is no object can't be looked into either
+    if replicas is None:
+        return []
+    if not isinstance(spec, dict) or not isinstance(replicas, int) or isinstance(replicas, bool):
         wrong = "must be a whole number"
     elif replicas < 0:
         wrong = "should be a non-negative integer"

@@ -137,6 +137,7 @@ ANSWERS: list[tuple[tuple[str, str], Any, list[tuple[str, str]]]] = [
         {"replicas": 2**31, "dgdRef": {"name": "a", "serviceName": "b"}},
         [(".spec.replicas", "Invalid")],
     ),
+    (("DynamoGraphDeploymentScalingAdapter", "v1beta1"), "2", [("spec", "TypeInvalid"), (".spec.replicas", "Invalid")]),
 ]
 
 

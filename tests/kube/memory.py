@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import jsonpatch
 
-from kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, GoneError, InvalidError, NotFoundError
+from kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, GoneError, InvalidError, NotFoundError, UnavailableError
 from kube.protocol import Event, Listing
 from tests.kube import ownership
 from tests.kube.selectors import fields_match, labels_match
@@ -132,7 +132,7 @@ class MemoryCluster:
         if not name or (resource.namespaced and not where):
             raise InvalidError(422, "Invalid", f"{resource.kind} must have a name and, when namespaced, a namespace")
         if born.get("resourceVersion"):
-            raise InvalidError(400, "BadRequest", "resourceVersion should not be set on objects to be created")
+            raise UnavailableError(500, "", "resourceVersion should not be set on objects to be created")  # a real server says 500
         if key_of(resource, where, name) in self.storage.records:
             raise AlreadyExistsError(409, "AlreadyExists", f'{resource.plural} "{name}" already exists')
         ownership.written({}, record.obj, record.owners, self._manager)

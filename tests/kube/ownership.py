@@ -62,7 +62,7 @@ def apply(live: Node, wanted: Node, owners: Owners, manager: str, *, force: bool
     result = deepcopy(live)
     dropped = owners.get(me, set()) - new.keys()
     owners[me] = set(new)
-    for path in dropped:
+    for path in sorted(dropped, key=len, reverse=True):
         if not any(path in paths for paths in owners.values()):
             _remove(result, path)
     _merge(result, wanted)
@@ -104,7 +104,11 @@ def _walk(node: Any, path: Path, found: dict[Path, Any]) -> None:
             _walk(value, (*path, name), found)
     elif isinstance(node, list) and node and key and all(isinstance(each, dict) and key in each for each in node):
         for each in node:
-            _walk(each, (*path, f"[{each[key]}]"), found)
+            step = (*path, f"[{each[key]}]")
+            found[step] = each[key]  # the element itself is owned, whatever else is in it
+            for name, value in each.items():
+                if name != key:
+                    _walk(value, (*step, name), found)
     else:
         found[path] = node
 
@@ -126,15 +130,13 @@ def _merge(into: Node, wanted: Node) -> None:
 
 
 def _remove(node: Any, path: Path) -> None:
-    """Removes a leaf, and the maps and keyed elements that hold nothing else any more."""
+    """Removes a leaf, and the maps that hold nothing else any more; an element of a keyed list goes when only its key is left."""
     name, rest = path[0], path[1:]
     if isinstance(node, list):
-        element = next((each for each in node if any(f"[{value}]" == name for value in each.values() if isinstance(value, str))), None)
-        if element is None:
-            return
-        if rest:
+        element = next((each for each in node if any(f"[{each.get(key)}]" == name for key in KEYED.values())), None)
+        if element is not None and rest:
             _remove(element, rest)
-        if not rest or not element:
+        elif element is not None and len(element) == 1:
             node.remove(element)
     elif isinstance(node, dict) and name in node:
         if rest:

@@ -1,0 +1,175 @@
+"""At most one leads at a time, and the next one leads in time."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from kube.errors import UnavailableError
+from kube.lease import Election, Timings
+from kube.resources import LEASES
+from tests.kube.memory import MemoryCluster
+from tests.kube.storage import Storage
+from tests.kube.timing import Timing, settle
+
+
+def election(cluster: MemoryCluster, name: str, timing: Timing) -> Election:
+    return Election(cluster, "lock", "n", name, clock=timing.clock, now=timing.now, sleep=timing.sleep, chance=lambda: 0.0)
+
+
+class Work:
+    """What a leader does: it goes on until it is stopped."""
+
+    def __init__(self) -> None:
+        self.running = False
+        self.begun = 0
+
+    async def __call__(self) -> None:
+        self.running = True
+        self.begun += 1
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.running = False
+
+
+class Candidate:
+    """A replica with its own client, which can be cut off."""
+
+    def __init__(self, name: str, storage: Storage, timing: Timing) -> None:
+        self.cluster, self.work = MemoryCluster(name, storage=storage), Work()
+        self.election = election(self.cluster, name, timing)
+        self.task = asyncio.create_task(self.election.run(self.work))
+
+    async def stop(self) -> None:
+        self.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.task
+
+
+def two() -> tuple[Candidate, Candidate, Timing]:
+    storage, timing = Storage(), Timing()
+    return Candidate("one", storage, timing), Candidate("two", storage, timing), timing
+
+
+async def test_one_works_and_the_other_waits() -> None:
+    one, two_, timing = two()
+    await timing.advance(60)
+    assert one.work.running != two_.work.running
+    assert one.work.begun + two_.work.begun == 1
+    await one.stop()
+    await two_.stop()
+
+
+async def test_a_clean_stop_hands_over_within_one_retry() -> None:
+    one, other, timing = two()
+    await timing.advance(5)
+    leader, heir = (one, other) if one.work.running else (other, one)
+    await leader.stop()
+    assert not leader.work.running
+    await timing.advance(2.1)
+    assert heir.work.running
+    await heir.stop()
+
+
+async def test_a_leader_that_is_cut_off_stops_before_another_begins() -> None:
+    one, other, timing = two()
+    await timing.advance(5)
+    leader, heir = (one, other) if one.work.running else (other, one)
+    leader.cluster.fail(lambda *_: UnavailableError(0, "", "cut off"))
+    stopped = begun = 0
+    for second in range(1, 40):
+        await timing.advance(1)
+        assert not (leader.work.running and heir.work.running)
+        stopped = stopped or (second if not leader.work.running else 0)
+        begun = begun or (second if heir.work.running else 0)
+    assert 0 < stopped < begun <= 19
+    assert leader.election.reason == "cut off"
+    await leader.stop()
+    await heir.stop()
+
+
+async def test_leading_ends_by_the_clock_alone() -> None:
+    timing = Timing()
+    one = election(MemoryCluster(), "one", timing)
+    assert await one.attempt()
+    timing.seconds = 9.9
+    assert one.leading
+    timing.seconds = 10.0
+    assert not one.leading
+
+
+async def test_a_conflict_is_no_renewal() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    one = election(cluster, "one", timing)
+    assert await one.attempt()
+    lease = await cluster.get(LEASES, "lock", "n")
+    assert lease is not None
+
+    def meanwhile(verb: str, *_: object) -> None:
+        if verb == "replace":
+            lease["metadata"]["resourceVersion"] = "stale"
+            cluster.storage.records[("coordination.k8s.io", "leases", "n", "lock")].obj["metadata"]["resourceVersion"] = "changed"
+
+    cluster.fail(meanwhile)
+    timing.seconds = 9.0
+    assert await one.attempt()
+    assert "meanwhile" in one.reason
+    timing.seconds = 10.5
+    assert not one.leading
+
+
+async def test_the_clock_of_the_other_holder_is_never_looked_at() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    spec = {"holderIdentity": "other", "leaseDurationSeconds": 15, "renewTime": "1990-01-01T00:00:00.000000Z"}
+    await cluster.create(LEASES, {"metadata": {"name": "lock", "namespace": "n"}, "spec": spec})
+    one = election(cluster, "one", timing)
+    for second in range(0, 50, 5):
+        timing.seconds = float(second)
+        await cluster.merge_patch(LEASES, "lock", {"spec": {"renewTime": f"2100-01-01T00:00:{second:02}.000000Z"}}, "n")
+        assert not await one.attempt()
+    timing.seconds += 15.1
+    assert await one.attempt()
+
+
+async def test_a_leader_that_returns_lets_the_lease_go() -> None:
+    async def done() -> None:
+        await asyncio.sleep(0)
+
+    cluster, timing = MemoryCluster(), Timing()
+    await election(cluster, "one", timing).run(done)
+    lease = await cluster.get(LEASES, "lock", "n")
+    assert lease is not None
+    assert lease["spec"]["holderIdentity"] == ""
+
+
+async def test_what_the_leader_raises_is_raised() -> None:
+    async def broken() -> None:
+        raise RuntimeError("the work failed")
+
+    cluster = MemoryCluster()
+    with pytest.raises(RuntimeError, match="the work failed"):
+        await election(cluster, "one", Timing()).run(broken)
+    lease = await cluster.get(LEASES, "lock", "n")
+    assert lease is not None
+    assert lease["spec"]["holderIdentity"] == ""
+
+
+async def test_nobody_lets_go_what_another_holds() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    one = election(cluster, "one", timing)
+    assert await one.attempt()
+    await cluster.merge_patch(LEASES, "lock", {"spec": {"holderIdentity": "other"}}, "n")
+    await one.release()
+    await settle()
+    lease = await cluster.get(LEASES, "lock", "n")
+    assert lease is not None
+    assert lease["spec"]["holderIdentity"] == "other"
+
+
+@pytest.mark.parametrize("numbers", [(15, 15, 2), (15, 10, 10), (0.9, 0.5, 0.1), (15, 10, 0)])
+def test_timings_by_which_two_could_lead_are_refused(numbers: tuple[float, float, float]) -> None:
+    with pytest.raises(ValueError, match="retry < deadline < duration"):
+        Timings(*numbers)

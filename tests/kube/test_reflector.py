@@ -1,0 +1,214 @@
+"""A reflector's store follows the server whatever happens to the connection."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError, UnavailableError
+from kube.reflector import Reflector, State
+from kube.resources import CONFIG_MAPS
+from tests.kube.memory import MemoryCluster
+from tests.kube.timing import Timing, settle
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from kube.protocol import Node
+
+REFUSALS = [
+    (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), State.FORBIDDEN, 15.0),
+    (NotFoundError(404, "NotFound", "no such kind"), State.ABSENT, 15.0),
+    (UnavailableError(503, "", "etcd is away"), State.UNAVAILABLE, 0.25),
+]
+
+
+def config(name: str = "a", value: str = "1") -> Node:
+    return {"metadata": {"name": name, "namespace": "n"}, "data": {"x": value}}
+
+
+class Kept:
+    """What a subscriber was told, as pairs of values."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str | None, str | None]] = []
+
+    def __call__(self, old: Node | None, new: Node | None) -> None:
+        self.told.append((old["data"]["x"] if old else None, new["data"]["x"] if new else None))
+
+
+@asynccontextmanager
+async def reflecting(cluster: MemoryCluster, timing: Timing, **options: float) -> AsyncIterator[tuple[Reflector, Kept]]:
+    reflector = Reflector(cluster, CONFIG_MAPS, clock=timing.clock, sleep=timing.sleep, chance=lambda: 0.0, **options)  # type: ignore[arg-type] # relist is the only option that a test gives
+    kept = Kept()
+    reflector.subscribe(kept)
+    task = asyncio.create_task(reflector.run())
+    await settle()
+    try:
+        yield reflector, kept
+        assert not task.done()
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def test_the_store_follows_lists_and_events() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    await cluster.create(CONFIG_MAPS, config())
+    async with reflecting(cluster, timing) as (reflector, kept):
+        assert reflector.synced.is_set()
+        await cluster.merge_patch(CONFIG_MAPS, "a", {"data": {"x": "2"}}, "n")
+        await cluster.create(CONFIG_MAPS, config("b", "3"))
+        await cluster.delete(CONFIG_MAPS, "a", "n")
+        await settle()
+        assert kept.told == [(None, "1"), ("1", "2"), (None, "3"), ("2", None)]
+        assert set(reflector.store) == {("n", "b")}
+        assert reflector.get("b", "n") == await cluster.get(CONFIG_MAPS, "b", "n")
+
+
+async def test_a_late_subscriber_hears_of_what_is_there() -> None:
+    cluster = MemoryCluster()
+    await cluster.create(CONFIG_MAPS, config())
+    async with reflecting(cluster, Timing()) as (reflector, _):
+        late = Kept()
+        reflector.subscribe(late)
+        assert late.told == [(None, "1")]
+
+
+async def test_a_watch_that_ends_goes_on_where_it_was() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    async with reflecting(cluster, timing) as (_, kept):
+        asked: list[str] = []
+        cluster.fail(lambda verb, *_: asked.append(verb))
+        timing.seconds += 200  # or it would count as a watch that broke at once
+        await cluster.break_watches()
+        await cluster.create(CONFIG_MAPS, config())
+        await settle()
+        assert kept.told == [(None, "1")]
+        assert asked == ["create", "watch"]
+
+
+async def test_a_version_too_old_lists_again_and_tells_what_happened_meanwhile() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    for name in "abc":
+        await cluster.create(CONFIG_MAPS, config(name, name))
+    async with reflecting(cluster, timing) as (reflector, kept):
+        restore = cluster.fail(lambda verb, *_: UnavailableError(0, "", "away") if verb in {"watch", "list"} else None)
+        await cluster.break_watches()
+        await settle()
+        kept.told.clear()
+        await cluster.delete(CONFIG_MAPS, "a", "n")
+        await cluster.merge_patch(CONFIG_MAPS, "b", {"data": {"x": "new"}}, "n")
+        await cluster.forget()
+        restore()
+        await timing.advance(120)
+        assert kept.told == [("a", None), ("b", "new")]
+        assert reflector.state is State.SYNCED
+
+
+@pytest.mark.parametrize(("error", "state", "wait"), REFUSALS)
+async def test_a_refusal_is_a_state_with_a_reason_and_never_an_end(error: ApiError, state: State, wait: float) -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    await cluster.create(CONFIG_MAPS, config())
+    restore = cluster.fail(lambda *_: error)
+    async with reflecting(cluster, timing) as (reflector, kept):
+        assert (reflector.state, reflector.reason) == (state, error.message)
+        assert not reflector.synced.is_set()
+        assert timing.slept == [wait]
+        restore()
+        await timing.advance(wait)
+        assert (reflector.state, reflector.reason) == (State.SYNCED, "")
+        assert kept.told == [(None, "1")]
+
+
+@pytest.mark.parametrize(("error", "state", "_"), REFUSALS)
+async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, state: State, _: float) -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    await cluster.create(CONFIG_MAPS, config())
+    async with reflecting(cluster, timing) as (reflector, kept):
+        cluster.fail(lambda *_: error)
+        await cluster.break_watches()
+        await timing.advance(100)
+        assert reflector.state is state
+        assert set(reflector.store) == {("n", "a")}
+        assert kept.told == [(None, "1")]
+        assert reflector.stale_seconds() == pytest.approx(100)
+
+
+async def test_errors_in_a_row_are_asked_ever_more_slowly_up_to_half_a_minute() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    cluster.fail(lambda *_: UnavailableError(0, "", "away"))
+    async with reflecting(cluster, timing):
+        await timing.advance(120)
+    assert timing.slept[:8] == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
+
+
+async def test_a_server_that_always_says_gone_is_not_asked_without_a_pause() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    cluster.fail(lambda verb, *_: GoneError(410, "Expired", "too old") if verb == "watch" else None)
+    async with reflecting(cluster, timing):
+        await timing.advance(10)
+    assert timing.slept[:4] == [0.25, 0.5, 1.0, 2.0]
+
+
+async def test_a_watch_that_ends_at_once_is_not_asked_without_a_pause() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    async with reflecting(cluster, timing):
+        for _ in range(3):
+            await cluster.break_watches()
+            await timing.advance(0.9)
+    assert timing.slept
+    assert all(wait >= 0.25 for wait in timing.slept)
+
+
+async def test_a_subscriber_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(old: Node | None, new: Node | None) -> None:
+        raise RuntimeError("mine alone")
+
+    cluster = MemoryCluster()
+    async with reflecting(cluster, Timing()) as (reflector, kept):
+        reflector.subscribe(broken)
+        last = Kept()
+        reflector.subscribe(last)
+        await cluster.create(CONFIG_MAPS, config())
+        await settle()
+        assert kept.told == last.told == [(None, "1")]
+    assert "mine alone" in caplog.text
+
+
+async def test_an_answer_that_nobody_foresaw_is_survived(caplog: pytest.LogCaptureFixture) -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    restore = cluster.fail(lambda *_: KeyError("metadata"))
+    async with reflecting(cluster, timing) as (reflector, _):
+        assert reflector.state is State.UNAVAILABLE
+        restore()
+        await timing.advance(1)
+        assert reflector.synced.is_set()
+    assert "nobody foresaw" in caplog.text
+
+
+async def test_everything_is_listed_again_when_that_is_wanted() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    async with reflecting(cluster, timing, relist=300.0):
+        asked: list[str] = []
+        cluster.fail(lambda verb, *_: asked.append(verb))
+        for _ in range(2):
+            timing.seconds += 160
+            await cluster.break_watches()
+            await settle()
+        assert asked == ["watch", "list", "watch"]
+
+
+async def test_a_name_selects_that_name_alone() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    for name in "ab":
+        await cluster.create(CONFIG_MAPS, config(name))
+    reflector = Reflector(cluster, CONFIG_MAPS, "n", name="b", clock=timing.clock, sleep=timing.sleep)
+    task = asyncio.create_task(reflector.run())
+    await settle()
+    task.cancel()
+    assert set(reflector.store) == {("n", "b")}

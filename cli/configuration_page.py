@@ -19,6 +19,7 @@ _HEAD: Final = """\
 Every process takes the same file by `--config FILE`: an OperatorConfiguration, YAML or JSON, the format that the Go operator reads.
 Flags win over environment variables, these over the file, the file over defaults. `dynamo-webhooks config --config FILE` prints what
 is in effect and where each value came from; it ends with 2 and the whole list when something is wrong, as every process does at its start.
+`serve` without `--config` is for one machine: it listens as its flags say, and reads no environment variable.
 
 - Unknown keys and values of the wrong type stop the start, with line, key, what was seen, and what is allowed. The Go operator passes
   over them in silence. A file of the Go operator that says only what the Go operator knows is accepted.

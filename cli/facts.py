@@ -27,13 +27,7 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
     """
     from cli.yaml.load import InputError, load
 
-    values: dict[str, Any] = {}
-    if file is not None:
-        values = _from_file(file)
-    try:
-        facts_from(values)
-    except FactsError as error:
-        raise UsageError(f"--facts {file}: {error}") from None
+    values = load_values(file) if file is not None else {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or name not in Facts._fields:
@@ -47,6 +41,19 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
         except FactsError as error:
             raise UsageError(f"--set-fact {setting}: {error}") from None
     return facts_from(values)
+
+
+def load_values(file: str) -> dict[str, Any]:
+    """Reads and judges the facts file, and returns what it says.
+
+    Raises: UsageError that names the file and the key.
+    """
+    values = _from_file(file)
+    try:
+        facts_from(values)
+    except FactsError as error:
+        raise UsageError(f"--facts {file}: {error}") from None
+    return values
 
 
 def _from_file(file: str) -> dict[str, Any]:

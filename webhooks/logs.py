@@ -15,6 +15,8 @@ import orjson
 if TYPE_CHECKING:
     import asyncio
 
+    from api.operator.settings import Logs
+
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05
 FLUSH_BYTES: Final = 64 * 1024
@@ -31,6 +33,7 @@ class Lines:
         `shared`: other processes write there too, so that a pipe must be given whole lines in pieces that it doesn't split.
         """
         self._piece = ATOMIC_BYTES if shared else HELD_BYTES
+        self.console = False  # whether people read the lines, who are shown text
         # each counter is written by one thread alone, the loop's or the writing one, so that none needs a lock
         self._refused = self._lost = 0
         self._given = self._taken = 0
@@ -54,6 +57,8 @@ class Lines:
 
     def add(self, line: bytes) -> None:
         """Takes one line, with its newline; written a moment later."""
+        if self.console:
+            line = readable(line)
         if self._loop is None:
             self._put(line)
             return
@@ -102,6 +107,14 @@ class Lines:
             self._lost += chunk.count(b"\n", start)
 
 
+def readable(line: bytes) -> bytes:
+    """A JSON line as text: time, level, logger, message, and the rest as key=value."""
+    said = orjson.loads(line)
+    head = [str(said.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
+    rest = [f"{key}={orjson.dumps(value).decode()}" for key, value in said.items() if value not in ("", [])]
+    return (" ".join([head[0], head[1].upper(), *head[2:], *rest]).replace("\n", " ") + "\n").encode()
+
+
 class Stamp:
     """The time of a log line, formatted once a second but for its milliseconds."""
 
@@ -144,12 +157,13 @@ class JsonHandler(logging.Handler):
         self._lines.add(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def install(lines: Lines) -> logging.Handler:
-    """Sends all log records of this process to the lines, and returns the handler that does."""
+def install(lines: Lines, wanted: Logs | None = None) -> logging.Handler:
+    """Sends all log records of this process to the lines, and returns the handler that does; JSON from info on unless told."""
     root = logging.getLogger()
     handler = JsonHandler(lines)
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
-    root.setLevel(logging.INFO)
+    root.setLevel(wanted.level.upper() if wanted is not None else logging.INFO)
+    lines.console = wanted is not None and wanted.console
     # it says the same as our own line, with pieces of the request in it
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     return handler

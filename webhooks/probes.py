@@ -1,17 +1,20 @@
-"""The plain listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `State`."""
+"""The side listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `State`."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from aiohttp.web import BaseRequest, Response, Server, StreamResponse
 
 if TYPE_CHECKING:
-    import asyncio
     import socket
+
+    from certs.context import ReloadingContext
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
+_POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with TLS
 
 
 class State(Protocol):
@@ -34,9 +37,12 @@ class Probes:
         self._state = state
         self._listeners: list[asyncio.AbstractServer] = []
         self._servers: list[Server] = []
+        self._watches: list[asyncio.Task[None]] = []
 
-    async def listen(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, paths: frozenset[str]) -> None:
-        """Serves some of the paths on a bound socket."""
+    async def listen(
+        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, paths: frozenset[str], context: ReloadingContext | None = None
+    ) -> None:
+        """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh."""
 
         async def handle(request: BaseRequest) -> StreamResponse:
             path = request.raw_path.partition("?")[0]
@@ -48,10 +54,15 @@ class Probes:
 
         server = Server(handle, access_log=cast("Any", None), keepalive_timeout=60, lingering_time=0, max_line_size=4096, max_headers=64)
         self._servers.append(server)
-        self._listeners.append(await loop.create_server(server, sock=sock))
+        if context is not None:
+            context.refresh()
+            self._watches.append(loop.create_task(_follow(context)))
+        self._listeners.append(await loop.create_server(server, sock=sock, ssl=context.tls if context is not None else None))
 
     async def close(self) -> None:
         """Stops listening and closes all connections."""
+        for watch in self._watches:
+            watch.cancel()
         for listener in self._listeners:
             listener.close()
         for server in self._servers:
@@ -67,3 +78,10 @@ class Probes:
         if reasons:
             return Response(status=503, text="".join(f"not ready: {reason}\n" for reason in reasons))
         return Response(text="ok\n")
+
+
+async def _follow(context: ReloadingContext) -> None:
+    """Keeps a certificate fresh; what is wrong with one is told by the server that serves webhooks with it."""
+    while True:
+        await asyncio.sleep(_POLL_SECONDS)
+        context.refresh()

@@ -6,12 +6,15 @@ import asyncio
 import gc
 import os
 import signal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvloop
 
+from api.operator.settings import Logs
 from certs.context import ReloadingContext
+from policies.facts import facts_from
 from webhooks import logs, metrics
+from webhooks.cluster.feed import Feed
 from webhooks.logs import Lines
 from webhooks.probes import METRICS, PROBES, Probes
 from webhooks.server import Webhooks
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 SAME_SECONDS: Final = 0.2
+LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready
 AT_ONCE: Final = 130  # exit code after a second signal
 # Objects of one request die by reference counting; cycles come from connections alone, so that looking for them may be rare.
 GC_THRESHOLD: Final = (50_000, 20, 50)
@@ -38,13 +42,16 @@ class Plan(NamedTuple):
     directory: Path  # of tls.crt and tls.key
     limits: Limits
     lag: float  # seconds from not ready to not accepting, in which endpoints learn of it
+    orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
+    logs: Logs = Logs("info", console=False)
 
 
 class Plain(NamedTuple):
-    """Bound sockets of the plain listeners; the same one when both are to be served at one address."""
+    """Bound sockets of the side listeners; the same one when both are to be served at one address."""
 
     probes: socket.socket
     metrics: socket.socket
+    directory: Path | None = None  # of the pair with which metrics are served; None: plain HTTP
 
     async def serve(self, probes: Probes) -> None:
         """Starts to listen on both."""
@@ -53,23 +60,24 @@ class Plain(NamedTuple):
             await probes.listen(loop, self.probes, PROBES | METRICS)
         else:
             await probes.listen(loop, self.probes, PROBES)
-            await probes.listen(loop, self.metrics, METRICS)
+            await probes.listen(loop, self.metrics, METRICS, ReloadingContext(self.directory) if self.directory else None)
 
 
 class Alone:
     """The state of a lone process, for its probes."""
 
-    def __init__(self, server: Webhooks) -> None:
-        """Speaks of one server."""
+    def __init__(self, server: Webhooks, feed: Feed | None) -> None:
+        """Speaks of one server, and of its view of the cluster if it has one."""
         self._server = server
+        self._feed = feed
 
     async def reasons(self) -> list[str]:
         """Why the server is not ready."""
-        return self._server.reasons()
+        return [*self._server.reasons(), *(self._feed.reasons() if self._feed is not None else ())]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
-        return metrics.export(self._server.snapshot(), self._server.gauges())
+        return metrics.export(self._server.snapshot(), {**self._server.gauges(), **(self._feed.gauges() if self._feed is not None else {})})
 
 
 def run(main: Coroutine[None, None, None]) -> None:
@@ -82,19 +90,23 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     """Serves in this one process until a signal; `ready` is called once, when requests may come."""
     loop = asyncio.get_running_loop()
     lines = Lines()
-    logs.install(lines)
+    logs.install(lines, plan.logs)
     server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
-    probes = Probes(Alone(server))
+    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))))
+    state = Alone(server, feed)
+    probes = Probes(state)
     await plain.serve(probes)
     lines.start(loop)
     await server.start(sockets)
     settle()
-    announce = loop.create_task(_announce(server, ready))
+    tasks = [loop.create_task(_announce(server, state, ready)), *([loop.create_task(feed.run())] if feed is not None else [])]
     await stop.wait()
-    announce.cancel()
+    tasks[0].cancel()
     await server.drain(plan.lag)
+    if feed is not None:
+        await feed.stop()
     await probes.close()
     lines.close()
 
@@ -125,7 +137,13 @@ def settle() -> None:
     gc.set_threshold(*GC_THRESHOLD)
 
 
-async def _announce(server: Webhooks, ready: Callable[[], None]) -> None:
+def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None]) -> Feed | None:
+    """What brings facts from the cluster, if the plan wants any."""
+    return Feed(plan.orders, taken) if plan.orders is not None else None
+
+
+async def _announce(server: Webhooks, state: Alone, ready: Callable[[], None]) -> None:
     await server.listening.wait()
-    if not server.reasons():
-        ready()
+    while await state.reasons():  # noqa: ASYNC110 - readiness is asked for, nobody announces it
+        await asyncio.sleep(LOOK_SECONDS)
+    ready()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from certs.context import ReloadingContext
 
 _LOG: Final = logging.getLogger("webhooks.server")
+_ACCESS: Final = logging.getLogger("webhooks.access")  # asked for its level alone: lines are made by access.py
 _ALLOW: Final = b"Allow: POST\r\n"
 _TURNS: Final = 20  # of the loop, in which a request that has arrived is answered
 
@@ -66,6 +67,10 @@ class Webhooks:
             _LOG.error("not ready: %s", self._failed)
         await self._look()
         self._watch = self._loop.create_task(self._follow())
+
+    def use(self, settings: Settings) -> None:
+        """Answers by other settings from the next request on; one that is being answered keeps its own."""
+        self._settings = settings
 
     def reasons(self) -> list[str]:
         """Why this server must not be sent requests; empty when it is ready."""
@@ -177,7 +182,8 @@ class Webhooks:
         assert found is not None  # noqa: S101 - a path without a route is unfit
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
-        self._lines.add(self._access.line(route, found.verdict, seconds))
+        if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
+            self._lines.add(self._access.line(route, found.verdict, seconds))
         return self._reply(request, found)
 
     async def _convert(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:

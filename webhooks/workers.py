@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import orjson
 
 from certs.context import ReloadingContext
+from policies.facts import facts_from
 from webhooks import logs, metrics, process
+from webhooks.cluster.feed import LINE_BYTES
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.probes import Probes
-from webhooks.process import AT_ONCE, SIGNALS, Plain, Plan
+from webhooks.process import AT_ONCE, LOOK_SECONDS, SIGNALS, Plain, Plan
 from webhooks.server import Webhooks, self_check
 
 if TYPE_CHECKING:
@@ -26,17 +28,17 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger("webhooks.workers")
 ANSWER_SECONDS: Final = 1.0  # for a worker to say how it is
-LOOK_SECONDS: Final = 0.1  # between two looks while waiting for all to be ready
 HUNG_SECONDS: Final = 60.0  # without an answer; longer than any request takes
 RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place, or a worker that can't start would eat a CPU
 _ASK: Final = b"ask\n"
 _DRAIN: Final = b"drain\n"
+_FACTS: Final = b"facts "  # and then the facts
 REPORT_LIMIT: Final = 4 * 1024 * 1024
 
 
 def supervise(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
     """Serves in one process for each socket until a signal; loads everything before forking, so that the memory is shared."""
-    logs.install(Lines())
+    logs.install(Lines(), plan.logs)
     self_check(plan.settings)
     process.settle()
     with asyncio.Runner() as runner:
@@ -79,6 +81,8 @@ class Supervisor:
         self._gone = Meter()  # what workers had counted that are no more
         self._ending = False
         self._watches: set[asyncio.Task[None]] = set()
+        self._feed = process.feed_of(plan, self._pass_on)
+        self._facts = b""  # the line that tells workers what is known of the cluster
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serves until a signal, then lets all workers finish."""
@@ -91,17 +95,22 @@ class Supervisor:
         await self._plain.serve(probes)
         announce = loop.create_task(self._announce(ready))
         hung = loop.create_task(self._watch_hung())
+        feeding = loop.create_task(self._feed.run()) if self._feed is not None else None
         await stop.wait()
         announce.cancel()
         hung.cancel()
         while self._watches:
             await asyncio.wait(self._watches)
+        if self._feed is not None and feeding is not None:
+            await self._feed.stop()
+            feeding.cancel()
         await probes.close()
 
     async def reasons(self) -> list[str]:
         """Why not all workers are ready."""
         await self._ask_all()
         told = ["draining"] if self._ending else []
+        told += self._feed.reasons() if self._feed is not None else []
         for place in range(len(self._sockets)):
             worker = self._workers.get(place)
             told += [f"worker {place}: {reason}" for reason in (worker.reasons if worker is not None else ["it is being replaced"])]
@@ -120,7 +129,13 @@ class Supervisor:
                 known = gauges.get(name, (text, value))[1]
                 # times and switches are the same in all workers but for moments; connections are theirs alone
                 gauges[name] = (text, value + (known if name in gauges else 0) if name == "open_connections" else max(known, value))
-        return metrics.export(total, gauges)
+        return metrics.export(total, {**gauges, **(self._feed.gauges() if self._feed is not None else {})})
+
+    def _pass_on(self, facts: dict[str, Any]) -> None:
+        """Tells all workers what is known of the cluster now; later ones are told when they start."""
+        self._facts = _FACTS + orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE)
+        for worker in self._workers.values():
+            worker.writer.write(self._facts)
 
     def _end(self, stop: asyncio.Event) -> None:
         self._ending = True
@@ -142,6 +157,7 @@ class Supervisor:
             channel.setblocking(False)
         foreign = [ours.fileno(), self._plain.probes.fileno(), self._plain.metrics.fileno()]
         foreign += [sock.fileno() for index, sock in enumerate(self._sockets) if index != place]
+        foreign += self._feed.descriptor() if self._feed is not None else []
         foreign += [worker.writer.get_extra_info("socket").fileno() for worker in self._workers.values()]
         # a signal in between would be caught by the child's copy of this loop, and wake this loop instead
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
@@ -155,6 +171,7 @@ class Supervisor:
         watch = asyncio.get_running_loop().create_task(self._watch(worker, reader))
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
+        writer.write(self._facts)
         if self._ending:
             writer.write(_DRAIN)
 
@@ -236,25 +253,28 @@ async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None
     """Serves one socket until the supervisor says so, or is gone."""
     loop = asyncio.get_running_loop()
     lines = Lines(shared=True)
-    logs.install(lines)
+    logs.install(lines, plan.logs)
     server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
     stop = asyncio.Event()
     lines.start(loop)
     await server.start([sock])
-    reports = loop.create_task(_report(server, channel, stop))
+    reports = loop.create_task(_report(server, plan, channel, stop))
     await stop.wait()
     await server.drain(plan.lag)
     reports.cancel()
     lines.close()
 
 
-async def _report(server: Webhooks, channel: socket.socket, stop: asyncio.Event) -> None:
-    """Answers the supervisor's questions with how things are, and stops at its word, or when it is gone."""
-    reader, writer = await asyncio.open_connection(sock=channel)
+async def _report(server: Webhooks, plan: Plan, channel: socket.socket, stop: asyncio.Event) -> None:
+    """Answers the supervisor's questions with how things are, takes facts from it, and stops at its word, or when it is gone."""
+    reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
     with contextlib.suppress(OSError):
         while asked := await reader.readline():
             if asked == _DRAIN:
                 stop.set()
+                continue
+            if asked.startswith(_FACTS):
+                server.use(plan.settings._replace(facts=facts_from(orjson.loads(asked.removeprefix(_FACTS)))))
                 continue
             report = {"reasons": server.reasons(), "meter": server.snapshot().snapshot(), "gauges": server.gauges()}
             writer.write(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cli import served
 from cli.exits import UsageError
 from cli.output import say
 
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
     import socket
 
-    from policies.facts import Facts
-    from webhooks.process import Plain, Plan
+    from api.operator.settings import Endpoint, ServerSettings
+    from webhooks.process import Plain
     from webhooks.sockets import Address
 
 HELP: Final = "run the webhook server"
@@ -39,16 +40,19 @@ DEFAULT_FACTS: Final[dict[str, Any]] = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add = parser.add_argument
-    add("--listen", metavar="HOST:PORT", default="0.0.0.0:9443", help="where webhooks are served, over TLS (default %(default)s)")
-    add("--probe-listen", metavar="HOST:PORT", default=":8081", help="where /healthz and /readyz are served (default %(default)s)")
-    add("--metrics-listen", metavar="HOST:PORT", default=":8080", help="where /metrics is served (default %(default)s)")
+    add("--config", metavar="FILE", help="an OperatorConfiguration, YAML or JSON; flags win over it")
+    add("--listen", metavar="HOST:PORT", help="where webhooks are served, over TLS (default 0.0.0.0:9443)")
+    add("--probe-listen", metavar="HOST:PORT", help="where /healthz and /readyz are served (default :8081)")
+    add("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")
     add("--self-signed", action="store_true", help="make a certificate for this machine in the certificate directory when it holds none")
     add("--cert-dir", metavar="DIR", help="holds tls.crt and tls.key; reloaded when their content changes")
-    add("--no-cluster", action="store_true", help="take facts from the file alone")
-    add("--facts", metavar="FILE", help="facts that decisions depend on, YAML or JSON")
-    add("--profile", choices=("current", "1.2"), default="current", help="which verdicts (default %(default)s)")
-    add("--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="processes (default: the number of CPUs)")
-    add("--drain-lag", metavar="SECONDS", type=float, default=0.0, help="keep accepting for so long after SIGTERM (default %(default)s)")
+    add("--no-cluster", action="store_true", help="take facts from the files alone")
+    add("--kubeconfig", metavar="FILE", help="how to reach the cluster that is watched; without it KUBECONFIG, or the pod's own files")
+    add("--facts", metavar="FILE", help="facts that win over configuration and cluster, YAML or JSON")
+    add("--operator-version", metavar="VERSION", help="the version that objects are stamped with")
+    add("--profile", choices=("current", "1.2"), help="which verdicts (default current)")
+    add("--workers", metavar="N", type=int, help="processes (default: the number of CPUs)")
+    add("--drain-lag", metavar="SECONDS", type=float, help="keep accepting for so long after SIGTERM (default 0; with --config 15)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,57 +62,50 @@ def run(args: argparse.Namespace) -> int:
     """
     from webhooks import process, workers
 
-    if args.workers < 1:
-        raise UsageError(f"--workers: must be at least 1, got {args.workers}")
-    if not args.drain_lag >= 0:
-        raise UsageError(f"--drain-lag: must not be negative, got {args.drain_lag:g}")
-    listen, probes, metrics = (_address(args, name) for name in ("listen", "probe_listen", "metrics_listen"))
-    facts = _facts(args)
-    directory, authority = _certificates(args, listen.host)
-    listen, sockets = _bind("--listen", listen, args.workers)
-    plain = _plain(probes, metrics)
+    settings = served.settings_for(args, os.environ)
+    configured = {"listen": settings.webhook, "probe_listen": settings.probes, "metrics_listen": settings.metrics}
+    listen, probes, metrics = (_address(args, name, where) for name, where in configured.items())
+    told = _told(args, settings)
+    directory, authority = _certificates(args, settings, listen.host)
+    listen, sockets = _bind("--listen", listen, settings.workers)
+    plain = _plain(probes, metrics, directory if settings.metrics_secure else None)
     say(f"ca {authority}" if authority else f"certificates {directory}")
 
     def ready() -> None:
         say(f"ready https://{listen}")
 
-    plan = _plan(args, facts, directory)
-    if args.workers == 1:
+    plan = served.plan_for(args, settings, told, directory)
+    if settings.workers == 1:
         process.run(process.serve_alone(plan, sockets, plain, ready))
     else:
         workers.supervise(plan, sockets, plain, ready)
     return 0
 
 
-def _plan(args: argparse.Namespace, facts: Facts, directory: Path) -> Plan:
-    from webhooks.admission import Settings
-    from webhooks.limits import Limits
-    from webhooks.process import Plan
-
-    return Plan(Settings(facts, args.profile), directory, Limits(), args.drain_lag)
-
-
-def _facts(args: argparse.Namespace) -> Facts:
-    from cli.facts import consequences, load_facts
+def _told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
+    """The facts that files and flags state, whatever a cluster says; says what nobody states."""
+    from cli.facts import consequences
     from policies.facts import facts_from
 
-    if not args.no_cluster:
-        say("facts come from the file alone: watching a cluster for them is not implemented yet")
-    if args.facts is None and args.self_signed:
+    watching = served.watches(args, os.environ)
+    if not args.no_cluster and not watching:
+        say("no cluster is known, and there is no --config: facts come from the file alone")
+    if args.facts is None and args.config is None and args.self_signed and not watching:
         say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
-        return facts_from(DEFAULT_FACTS)
-    facts = load_facts(args.facts, [])
-    for line in consequences(facts, args.profile):
-        say(line)
-    return facts
+        return DEFAULT_FACTS | ({"operatorVersion": args.operator_version} if args.operator_version else {})
+    told = served.told(args, settings)
+    if not watching:
+        for line in consequences(facts_from(told), settings.profile):
+            say(line)
+    return told
 
 
-def _certificates(args: argparse.Namespace, host: str) -> tuple[Path, Path | None]:
+def _certificates(args: argparse.Namespace, settings: ServerSettings, host: str) -> tuple[Path, Path | None]:
     """The directory of the pair, and the authority to trust when the pair is our own."""
     if not args.self_signed:
-        if args.cert_dir is None:
+        if not settings.cert_directory:
             raise UsageError("--cert-dir: must name the directory of tls.crt and tls.key, or give --self-signed")
-        return Path(args.cert_dir), None
+        return Path(settings.cert_directory), None
     from datetime import UTC, datetime
 
     from certs.files import PairError, local_names, store_self_signed
@@ -127,12 +124,14 @@ def _state_directory() -> Path:
     return Path(state) / "dynamo-webhooks" / "certs"
 
 
-def _address(args: argparse.Namespace, name: str) -> Address:
-    from webhooks.sockets import AddressError, parse
+def _address(args: argparse.Namespace, name: str, configured: Endpoint) -> Address:
+    from webhooks.sockets import Address, AddressError, parse
 
-    flag = "--" + name.replace("_", "-")
+    text, flag = getattr(args, name), "--" + name.replace("_", "-")
+    if text is None:
+        return Address(*configured)
     try:
-        return parse(getattr(args, name))
+        return parse(text)
     except AddressError as error:
         raise UsageError(f"{flag}: {error}") from None
 
@@ -146,17 +145,19 @@ def _bind(flag: str, address: Address, copies: int = 1) -> tuple[Address, list[s
         raise UsageError(f"{flag}: {error}") from None
 
 
-def _plain(probes: Address, metrics: Address) -> Plain:
+def _plain(probes: Address, metrics: Address, secure: Path | None) -> Plain:
     from webhooks.process import Plain
 
     bound, [probe_socket] = _bind("--probe-listen", probes)
     say(f"probes http://{bound}")
     if metrics == probes and metrics.port:
+        if secure is not None:
+            raise UsageError("server.metrics.secure: must be false when metrics and probes share an address: the kubelet asks without TLS")
         say(f"metrics http://{bound}")
         return Plain(probe_socket, probe_socket)
     bound, [metrics_socket] = _bind("--metrics-listen", metrics)
-    say(f"metrics http://{bound}")
-    return Plain(probe_socket, metrics_socket)
+    say(f"metrics {'https' if secure is not None else 'http'}://{bound}")
+    return Plain(probe_socket, metrics_socket, secure)
 
 
 def _printed(value: object) -> str:

@@ -1,0 +1,137 @@
+"""What `serve` is to do, from its flags, the environment and a configuration file: settings, stated facts, and the plan."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
+from cli.exits import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from webhooks.process import Plan
+
+ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - the documented default of --listen
+# without a configuration: one machine, nobody to be told of an end beforehand, nothing known of an operator
+UNCONFIGURED: Final = ServerSettings(
+    identity=Identity("", "", "", "cluster.local", ""),
+    webhook=Endpoint(ANY_IPV4, 9443),
+    probes=Endpoint("", 8081),
+    metrics=Endpoint("", 8080),
+    metrics_secure=False,
+    cert_directory="",
+    profile="current",
+    workers=0,
+    drain_lag=0.0,
+    bounds=Bounds(7 * 2**20, 256 * 2**20, 30.0, 1000, 20.0),
+    scope=ScopeSettings("", 30.0, 10.0, 10.0, 60.0),
+    features=Features(None, None, None, None, gpu_discovery=True, gms_snapshot=False),
+    logs=Logs("info", console=False),
+)
+
+
+def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> ServerSettings:
+    """The settings in effect; flags win.
+
+    Raises: UsageError that names a flag, or everything that is wrong with the file and the environment.
+    """
+    from policies.semver import is_semver
+
+    if args.workers is not None and args.workers < 1:
+        raise UsageError(f"--workers: must be at least 1, got {args.workers}")
+    if args.drain_lag is not None and not args.drain_lag >= 0:
+        raise UsageError(f"--drain-lag: must not be negative, got {args.drain_lag:g}")
+    if args.operator_version is not None and not is_semver(args.operator_version):
+        raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
+    found = _configured(args.config, environment) if args.config is not None else UNCONFIGURED
+    flags = {"workers": args.workers, "drain_lag": args.drain_lag, "profile": args.profile, "cert_directory": args.cert_dir}
+    chosen: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
+    if args.operator_version is not None:
+        chosen["identity"] = replace(found.identity, version=args.operator_version)
+    found = replace(found, **chosen)
+    return replace(found, workers=found.workers or os.cpu_count() or 1)
+
+
+def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
+    """Whether a cluster is to be watched: one is wanted by a configuration, or there plainly is one."""
+    wanted = args.config is not None or args.kubeconfig is not None
+    return not args.no_cluster and (wanted or any(environment.get(name) for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG")))
+
+
+def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
+    """The facts that the facts file states, before those of the configuration; without a configuration nothing more is guessed."""
+    from cli.facts import load_values
+
+    stated: dict[str, Any] = {}
+    if args.config is not None:
+        from webhooks.cluster.sighting import told_by
+
+        stated = told_by(settings)
+    elif args.operator_version is not None:
+        stated = {"operatorVersion": args.operator_version}
+    return stated | (load_values(args.facts) if args.facts is not None else {})
+
+
+def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[str, Any], directory: Path) -> Plan:
+    """What the serving processes are to do, and the one that watches the cluster for them."""
+    from policies.facts import facts_from
+    from webhooks.admission import Settings
+    from webhooks.limits import Limits
+    from webhooks.process import Plan
+
+    bounds = settings.bounds
+    limits = Limits(
+        body=bounds.admission_body,
+        conversion_body=bounds.conversion_body,
+        conversion_seconds=bounds.conversion_seconds,
+        connections=bounds.connections,
+        drain_seconds=bounds.drain_seconds,
+    )
+    orders = None
+    if watches(args, os.environ):
+        orders = {
+            "scope": asdict(settings.scope),
+            "logs": asdict(settings.logs),
+            "told": stated,
+            "kubeconfig": args.kubeconfig or "",
+            "context": "",
+        }
+    return Plan(Settings(facts_from(stated), settings.profile), directory, limits, settings.drain_lag, orders, settings.logs)
+
+
+def _configured(file: str, environment: Mapping[str, str]) -> ServerSettings:
+    """Reads the configuration in a process of its own: the models cost 14 MB that serving processes would keep for nothing."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(_read(file, environment), pipe)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    found = pickle.loads(data) if data else RuntimeError("the configuration could not be read")  # noqa: S301 - our own process wrote it
+    if isinstance(found, Exception):
+        raise found
+    assert isinstance(found, ServerSettings)  # noqa: S101 - what _read returns
+    return found
+
+
+def _read(file: str, environment: Mapping[str, str]) -> ServerSettings | Exception:
+    from api.operator import projection
+    from cli.configuration import load_configuration
+
+    try:
+        return projection.server(load_configuration(file, environment).configuration)
+    except Exception as error:  # noqa: BLE001 - raised again by the parent, which is the one that reports
+        return error

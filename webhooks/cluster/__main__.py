@@ -1,0 +1,127 @@
+"""The watching process: takes its orders from standard input, writes reports to it, and ends with it. Started by feed.py alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from api.operator.settings import Logs, ScopeSettings
+from kube.config import ConfigError
+from kube.errors import ApiError
+from kube.scope import LeaseTakenError, NamespaceLease
+from webhooks import logs
+from webhooks.cluster.watcher import Watcher
+from webhooks.logs import Lines
+
+if TYPE_CHECKING:
+    from kube.protocol import Cluster
+
+_LOG: Final = logging.getLogger("webhooks.cluster")
+AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
+STOP: Final = b"stop\n"
+MANAGER: Final = "dynamo-webhooks-server"
+
+
+class Holder:
+    """Claims the namespace of a restricted operator, and says why it doesn't hold it when another one does."""
+
+    def __init__(self, cluster: Cluster, scope: ScopeSettings) -> None:
+        """Writes nothing yet."""
+        self.reason = ""
+        self._lease = NamespaceLease(cluster, scope.restricted, duration=scope.lease, interval=min(scope.renew, int(scope.lease) / 3))
+
+    async def run(self) -> None:
+        """Claims, renews, and claims again when it was lost, until it is cancelled."""
+        while True:
+            try:
+                await self._lease.acquire()
+            except LeaseTakenError as error:
+                self.reason = str(error)
+                _LOG.error("not ready: %s", self.reason)
+            except ApiError as error:
+                _LOG.error("the namespace can't be claimed: %s", error.message)
+            else:
+                self.reason = ""
+                await self._lease.run()
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def release(self) -> None:
+        """Gives the claim back at a clean stop."""
+        await self._lease.release()
+
+
+async def _cluster(orders: dict[str, Any]) -> Cluster:
+    """Finds a way to an API server, however long it takes; says each reason once."""
+    from kube.client import connect
+
+    said = ""
+    while True:
+        try:
+            return await connect(MANAGER, orders["kubeconfig"])
+        except ConfigError as error:
+            if str(error) != said:
+                said = str(error)
+                _LOG.error("the cluster can't be watched: %s", said)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+
+async def _watch(orders: dict[str, Any], writer: asyncio.StreamWriter, stopped: asyncio.Event) -> None:
+    cluster = await _cluster(orders)
+    scope = ScopeSettings(**orders["scope"])
+    holder = Holder(cluster, scope) if scope.restricted else None
+
+    def report(found: dict[str, Any]) -> None:
+        writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
+
+    watcher = Watcher(cluster, scope, orders["told"], report, lambda: holder.reason if holder is not None else "")
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            if holder is not None:
+                tasks.create_task(holder.run())
+            tasks.create_task(watcher.run())
+    finally:
+        if holder is not None and stopped.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(3):
+                    await holder.release()
+        await cluster.close()
+
+
+async def _main() -> None:
+    reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=os.dup(0)), limit=2**24)
+    stopped = asyncio.Event()
+    orders = orjson.loads(await reader.readline())
+    logs.install(Lines(shared=True), Logs(**orders["logs"]))
+    watching = asyncio.create_task(_watch(orders, writer, stopped))
+
+    async def told() -> None:
+        with contextlib.suppress(OSError):
+            while line := await reader.readline():
+                if line == STOP:
+                    stopped.set()
+                    break
+        watching.cancel()
+
+    listening = asyncio.create_task(told())
+    with contextlib.suppress(asyncio.CancelledError):
+        await watching
+    listening.cancel()
+
+
+def main() -> None:
+    """Runs until it is told to stop, or its parent is gone, which leaves a Lease to run out."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    logs.install(Lines(shared=True))
+    asyncio.run(_main())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""The serving side of the facts: starts the watching process, hears it, starts it again when it ends, and keeps what it said last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from policies.facts import FactsError, facts_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from policies.facts import Facts
+
+_LOG: Final = logging.getLogger("webhooks.cluster")
+FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
+AGAIN_SECONDS: Final = 1.0  # before the watching process is started again; doubled each time, up to
+SELDOM_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 5.0  # for it to end in good order, which includes giving back a Lease
+HUNG_SECONDS: Final = 60.0  # without a report; there is one at least every few seconds
+LINE_BYTES: Final = 16 * 1024 * 1024  # thousands of ClusterTopologies
+STOP: Final = b"stop\n"
+COMMAND: Final = (sys.executable, "-m", "webhooks.cluster")
+_ROOT: Final = str(Path(__file__).resolve().parents[2])
+SOURCES: Final = {
+    "scope_watch": "Seconds since the claims of namespaces were last known to be complete",
+    "topology_watch": "Seconds since the ClusterTopologies were last known to be complete",
+    "api_groups": "Seconds since the served API groups were last read",
+}
+
+
+class Feed:
+    """One watching process and what it said last. `taken` gets all facts, judged, in the form of the file, when one changed."""
+
+    def __init__(
+        self,
+        orders: dict[str, Any],
+        taken: Callable[[dict[str, Any]], None],
+        *,
+        command: tuple[str, ...] = COMMAND,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Starts nothing yet; `orders` is what the process is told first."""
+        self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
+        self._taken = taken
+        self._command = command
+        self._clock = clock
+        self._began = clock()
+        self._heard: float | None = None
+        self._stale: dict[str, float | None] = {}
+        self._facts: Facts | None = None
+        self._restarts = 0
+        self._refused = ""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._stopping = False
+
+    def reasons(self) -> list[str]:
+        """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
+        waiting = self._facts is None and self._clock() - self._began < FIRST_SECONDS
+        told = ["the facts of the cluster are not known yet"] if waiting else []
+        return [*told, self._refused] if self._refused else told
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """How old the facts are, by name: help and value."""
+        now = self._clock()
+        found = {f"{name}_stale_seconds": (text, self._age(name, now)) for name, text in SOURCES.items()}
+        names = self._facts.excludedNamespaces if self._facts is not None else ()
+        found["excluded_namespaces"] = (
+            "Namespaces that other operators have claimed",
+            float(len(names) if isinstance(names, frozenset) else 0),
+        )
+        found["cluster_watch_restarts"] = ("How often the process that watches the cluster had to be started again", float(self._restarts))
+        return found
+
+    def descriptor(self) -> list[int]:
+        """The file descriptor of the channel, for a fork to close."""
+        return [self._channel.fileno()] if self._channel is not None else []
+
+    async def run(self) -> None:
+        """Keeps the process running until `stop`."""
+        pause = AGAIN_SECONDS
+        while not self._stopping:
+            began = self._clock()
+            await self._once()
+            if self._stopping:
+                return
+            self._restarts += 1
+            pause = AGAIN_SECONDS if self._clock() - began > SELDOM_SECONDS else min(pause * 2, SELDOM_SECONDS)
+            _LOG.error("the process that watches the cluster ended and is started again in %g s; the last known facts stay", pause)
+            await asyncio.sleep(pause)
+
+    async def stop(self) -> None:
+        """Ends the process in good order, so that it gives back what it holds."""
+        self._stopping = True
+        process, writer = self._process, self._writer
+        if process is None or writer is None:
+            return
+        with contextlib.suppress(OSError):
+            writer.write(STOP)
+        end = self._clock() + STOP_SECONDS
+        while process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
+            await asyncio.sleep(0.02)
+        if process.poll() is None:
+            _LOG.error("the process that watches the cluster does not end and is killed")
+            process.kill()
+            process.wait()
+
+    async def _once(self) -> None:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        path = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH", ""))))
+        with theirs:
+            # its own session: a signal to our group must not end it before it has been told to stop
+            end = theirs.fileno()
+            self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes no longer than a fork
+                self._command, stdin=end, stdout=end, start_new_session=True, env={**os.environ, "PYTHONPATH": path}
+            )
+        self._channel = ours
+        reader, self._writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
+        try:
+            self._writer.write(self._orders)
+            while line := await self._line(reader):
+                self._hear(line)
+        except (OSError, ValueError) as error:
+            _LOG.error("the process that watches the cluster can't be understood: %s", type(error).__name__)
+            self._process.kill()
+        finally:
+            self._writer.close()
+            self._channel = None
+            if not self._stopping:
+                self._process.kill()
+                self._process.wait()
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes:
+        """Waits for a report; a process that says nothing for long hangs, and is started again."""
+        async with asyncio.timeout(HUNG_SECONDS):
+            return await reader.readline()
+
+    def _hear(self, line: bytes) -> None:
+        """Takes one report: all facts, how stale each source is, and why we must not work, if so."""
+        report = orjson.loads(line)
+        self._heard, self._stale, self._refused = self._clock(), report["stale"], report["refused"]
+        try:
+            facts = facts_from(report["facts"])
+        except FactsError as error:
+            _LOG.error("facts of the cluster are not taken: %s", error)
+            return
+        if facts != self._facts:
+            self._facts = facts
+            self._taken(report["facts"])
+
+    def _age(self, name: str, now: float) -> float:
+        stale = self._stale.get(name)
+        return now - self._began if self._heard is None or stale is None else now - self._heard + stale

@@ -1,0 +1,62 @@
+"""From what was seen of a cluster to the facts that rules ask for, in the form of the facts file. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from api.operator.settings import ServerSettings
+
+# our facts by the names of kube.capability
+CAPABILITIES: Final = {"grove": "grove", "inference-pools": "inferencePool", "lws": "lws", "dra": "dra", "istio": "istio"}
+_REQUIRED: Final = ("grove", "lws", "dra")  # those that a configuration may ask for
+
+
+class Sighting(NamedTuple):
+    """What was seen last; None, or a fact that isn't there, is what was never seen, which is not the same as absent."""
+
+    served: Mapping[str, bool]  # by the names of facts
+    topologies: Mapping[str, tuple[str, ...]] | None = None  # domains from broad to narrow
+    no_topologies: bool = False  # the cluster serves no ClusterTopologies
+    excluded: frozenset[str] | None = None
+
+
+def facts_of(told: Mapping[str, Any], sighting: Sighting) -> dict[str, Any]:
+    """The facts: what configuration and facts file say (`told`) wins over what was seen; a fact that is neither is left out."""
+    facts: dict[str, Any] = dict(sighting.served)
+    if sighting.no_topologies or facts.get("grove") is False:
+        facts["clusterTopologies"] = None
+    elif sighting.topologies is not None:
+        facts["clusterTopologies"] = {name: list(domains) for name, domains in sorted(sighting.topologies.items())}
+    if sighting.excluded is not None:
+        facts["excludedNamespaces"] = sorted(sighting.excluded)
+    return facts | dict(told)
+
+
+def told_by(settings: ServerSettings) -> dict[str, Any]:
+    """The facts that a configuration states, whatever the cluster says."""
+    features = settings.features
+    switches = {"grove": features.grove, "lws": features.lws, "dra": features.dra}
+    return {
+        "operatorScope": "namespace" if settings.scope.restricted else "cluster",
+        "operatorVersion": settings.identity.version,
+        "operatorPrincipal": settings.identity.principal,
+        "gpuDiscovery": features.gpu_discovery,
+        "allowGmsSnapshot": features.gms_snapshot,
+        **{name: value for name, value in switches.items() if value is not None},
+        **({"excludedNamespaces": []} if settings.scope.restricted else {}),
+    }
+
+
+def missing(told: Mapping[str, Any], sighting: Sighting) -> list[str]:
+    """Facts that the configuration states and the cluster belies: the feature was asked for, its API group isn't served."""
+    return [name for name in _REQUIRED if told.get(name) is True and sighting.served.get(name) is False]
+
+
+def domains(topology: Mapping[str, Any]) -> tuple[str, ...]:
+    """The domains of a ClusterTopology from broad to narrow; levels without one are passed over."""
+    levels = (topology.get("spec") or {}).get("levels")
+    found: Iterable[Any] = levels if isinstance(levels, list) else ()
+    return tuple(level["domain"] for level in found if isinstance(level, dict) and isinstance(level.get("domain"), str))

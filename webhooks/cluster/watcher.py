@@ -1,0 +1,125 @@
+"""The watching: Leases, ClusterTopologies and API groups are kept up to date, and every change is reported as facts. No process here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
+from kube.reflector import Reflector, State
+from kube.resources import LEASES, TOPOLOGIES
+from kube.times import now as local_time
+from webhooks.cluster.claims import LEASE_NAME, Claims
+from webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from datetime import datetime
+
+    from api.operator.settings import ScopeSettings
+    from kube.protocol import Cluster, Node
+
+_LOG: Final = logging.getLogger("webhooks.cluster")
+TICK_SECONDS: Final = 0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke
+REPORT_SECONDS: Final = 10.0  # between two reports when nothing changes
+RELIST_SECONDS: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """What tells the time; tests bring their own."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], datetime] = local_time
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+class Watcher:
+    """Watches one cluster and reports; what was once known stays when the cluster can't be reached."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        scope: ScopeSettings,
+        told: Mapping[str, Any],
+        report: Callable[[dict[str, Any]], None],
+        refused: Callable[[], str] = lambda: "",
+        clocks: Clocks | None = None,
+    ) -> None:
+        """`told` are facts that win over the cluster; `report` takes each report; `refused` says why we must not work here, if so."""
+        self._clocks = clocks or Clocks()
+        now, sleep = self._clocks.monotonic, self._clocks.sleep
+        self.claims = Claims(scope)
+        self._told, self._report, self._refused = told, report, refused
+        self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clock=now, sleep=sleep)
+        self._topologies = Reflector(cluster, TOPOLOGIES, relist=RELIST_SECONDS, clock=now, sleep=sleep)
+        self._groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, clock=now, sleep=sleep)
+        self._last: dict[str, Any] = {}
+        self._reported = now()
+        self._missing: list[str] = []
+        self._leases.subscribe(self._lease)
+        self._topologies.subscribe(lambda _old, _new: self.look())
+        self._groups.subscribe(lambda _known: self.look())
+
+    async def run(self) -> None:
+        """Watches until it is cancelled; a restricted operator asks nobody about claims."""
+        async with asyncio.TaskGroup() as tasks:
+            if not self.claims.scope.restricted:
+                tasks.create_task(self._leases.run())
+            tasks.create_task(self._topologies.run())
+            tasks.create_task(self._groups.run())
+            while True:
+                self.look()
+                await self._clocks.sleep(TICK_SECONDS)
+
+    def look(self) -> None:
+        """Reports when something is different, or nothing was reported for a while; not before every source has spoken or failed."""
+        now = self._clocks.monotonic()
+        (self.claims.regained if self._leases.state is State.SYNCED else self.claims.lost)(now)
+        if not self._last and not self._settled():
+            return
+        sighting = self._sighting(now)
+        found = {"facts": facts_of(self._told, sighting), "refused": self._refused()}
+        if found != self._last or now - self._reported >= REPORT_SECONDS:
+            self._last, self._reported = found, now
+            self._report({**found, "stale": self._stale()})
+        lacking = missing(self._told, sighting)
+        if lacking and lacking != self._missing:
+            _LOG.error("switched on by the configuration, but its API group is not served: %s", ", ".join(lacking))
+        self._missing = lacking
+
+    def _sighting(self, now: float) -> Sighting:
+        served = {fact: self._groups.known[name].served for name, fact in CAPABILITIES.items()}
+        return Sighting(
+            {fact: value for fact, value in served.items() if value is not None},
+            {key[1]: domains(topology) for key, topology in self._topologies.store.items()} if self._topologies.synced.is_set() else None,
+            self._topologies.state is State.ABSENT,
+            self.claims.excluded(now) if self._leases.synced.is_set() else None,
+        )
+
+    def _settled(self) -> bool:
+        """Whether the first report can be made: each source has an answer, or a reason for having none."""
+        leases = self.claims.scope.restricted or self._leases.state is not State.STARTING
+        groups = self._groups.stale_seconds() is not None or self._groups.reason
+        return bool(leases and groups and self._topologies.state is not State.STARTING)
+
+    def _stale(self) -> dict[str, float | None]:
+        """Seconds since each source was last known to be whole; None when it never was."""
+        sources = {"scope_watch": self._leases, "topology_watch": self._topologies}
+        ages: dict[str, float | None] = {
+            name: source.stale_seconds() if source.synced.is_set() or source.state is State.ABSENT else None
+            for name, source in sources.items()
+        }
+        if self.claims.scope.restricted:
+            ages["scope_watch"] = 0.0
+        return {**ages, "api_groups": self._groups.stale_seconds()}
+
+    def _lease(self, old: Node | None, new: Node | None) -> None:
+        if new is not None:
+            self.claims.seen(new, self._clocks.monotonic(), self._clocks.wall())
+        elif old is not None:
+            self.claims.gone(old["metadata"].get("namespace", ""))
+        self.look()

@@ -9,6 +9,7 @@ from reconciler.render.component import component_children
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import read_graph
 from reconciler.render.names import ENABLE_GROVE
+from reconciler.render.objects import canonical
 from reconciler.render.observed import NOTHING
 from reconciler.render.split import component_object
 
@@ -54,22 +55,35 @@ class Rendered(NamedTuple):
 
 
 def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
-    """All children of a graph or a component of either version, down to those of the components that a graph makes.
+    """All children of an object of either version, down to those of the components that a graph makes.
 
-    Other kinds have none. Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
+    Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
+    """
+    own = direct_children(obj, settings, observed)
+    made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] == COMPONENT]
+    if not made:
+        return own
+    paths = {member.name: member.path for member in read_graph(obj).members}
+    return _ordered(_joined([own, *(_below(one, paths[one["spec"]["name"]], settings, observed) for one in made)]))
+
+
+def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
+    """The children that one object owns or asks for itself; a graph's components have children of their own.
+
+    Kinds that have none, such as models, give an empty list.
     """
     kind = obj.get("kind")
     if kind == GRAPH:
-        return _ordered(_whole_graph(obj, settings, observed))
+        return _graph(obj, settings, observed)
     if kind == COMPONENT:
-        return _ordered(_collected(component_children, obj, settings))
+        name = (obj.get("metadata") or {}).get("name")
+        return _ordered(_collected(component_children, obj, settings, name in observed.old_selectors))
     if kind == CHECKPOINT:
         return _collected(checkpoint.jobs, obj, settings)
     return Rendered([], [])
 
 
-def graph_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
-    """The children that belong to a graph itself, among them the objects of its components, but not what becomes of those."""
+def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
     try:
         graph = read_graph(obj)
     except RenderError as error:
@@ -104,19 +118,9 @@ def worker_hash(graph: Graph, observed: Observed = NOTHING) -> str:
     return generation.worker_digest(objects)
 
 
-def _whole_graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
-    own = graph_children(obj, settings, observed)
-    made = [one for one in own.children if one["kind"] == COMPONENT]
-    if not made:
-        return own
-    paths = {member.name: member.path for member in read_graph(obj).members}
-    below = [_below(one, paths[one["spec"]["name"]], settings, observed) for one in made]
-    return _joined([own, *below])
-
-
 def _below(component: Fields, path: Path, settings: Settings, observed: Observed) -> Rendered:
     """The children of a component that a graph has just made; a problem is told of the graph's own field."""
-    made = _collected(component_children, component, settings, component["metadata"]["name"] in observed.old_selectors)
+    made = direct_children(component, settings, observed)
     return Rendered(made.children, [RenderError((*path, *one.path[1:]), one.reason) for one in made.problems])
 
 
@@ -156,7 +160,7 @@ def _grove(graph: Graph) -> Rendered:
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
     try:
-        return Rendered(make(*of), [])
+        return Rendered([canonical(one) for one in make(*of)], [])
     except RenderError as error:
         return Rendered([], [error])
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conversion.lens.protocol import Fields
+
+_FIRST: Final = ("apiVersion", "kind", "metadata", "name", "namespace")
 
 
 def child(
@@ -29,6 +31,17 @@ def child(
     if owner is not None:
         metadata["ownerReferences"] = [reference(owner)]
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def canonical(value: Any) -> Any:
+    """A copy with the members of every map in one order, whoever wrote them in which: what names a thing first, the others sorted."""
+    if isinstance(value, dict):
+        return {name: canonical(value[name]) for name in sorted(value, key=_place)}
+    return [canonical(one) for one in value] if isinstance(value, list) else value
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (_FIRST.index(name), "") if name in _FIRST else (len(_FIRST), name)
 
 
 def reference(owner: Fields) -> Fields:

@@ -144,6 +144,7 @@ def parse(der: bytes) -> x509.Certificate:
         return x509.load_der_x509_certificate(der)
 
 
+@lru_cache(maxsize=256)
 def _read(block: bytes) -> Certificate | None:
     try:
         with warnings.catch_warnings():

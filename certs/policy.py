@@ -68,13 +68,21 @@ def leaf_reason(state: State, issuer: Certificate, now: datetime) -> str:
 
     A leaf that can still be served is replaced at most once in timings.LEAF_GUARD, so that no disagreement can turn into a flood.
     """
-    serving = state.serving
-    case = _Leaf(state, serving, serving.leaf if serving else None, issuer, now)
-    if reason := _first(_UNUSABLE, case):
+    if reason := unusable_reason(state, issuer, now):
         return reason
+    case = _case(state, issuer, now)
     if case.leaf and now < case.leaf.not_before + state.timings.backdate + LEAF_GUARD:
         return ""
     return _first(_UNFIT, case)
+
+
+def unusable_reason(state: State, issuer: Certificate, now: datetime) -> str:
+    """Why clients must refuse the leaf of the serving Secret; empty when they needn't."""
+    return _first(_UNUSABLE, _case(state, issuer, now))
+
+
+def _case(state: State, issuer: Certificate, now: datetime) -> _Leaf:
+    return _Leaf(state, state.serving, state.serving.leaf if state.serving else None, issuer, now)
 
 
 def renewal_time(leaf: Certificate) -> datetime:

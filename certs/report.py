@@ -1,4 +1,4 @@
-"""What people and monitors are told about a state: is everything ready, and if not why; standing reports; gauges. Sending is done elsewhere."""
+"""What people and monitors are told: is everything ready, and if not why; standing reports; gauges. Sending is not here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from certs import provided
 from certs.bundle import holds
 from certs.certificate import read_certificates
 from certs.phase import clean, derive, strayed, unprobed
-from certs.policy import age, leaf_reason, may_sign, outage
+from certs.policy import age, may_sign, outage, unusable_reason
 from certs.state import Mode, Phase, Stance
 from certs.timings import SKEW_WARN
 from certs.trust import everywhere, ours, presented, shows, unsynced, wanted
@@ -63,30 +63,6 @@ def _needed(state: State) -> tuple[Certificate, ...]:
 def _trusting(state: State, target: Target) -> bool:
     needed = _needed(state)
     return bool(needed) and all(holds(bundle, needed) for bundle in target.bundles)
-
-
-# the order is that of causes: what is named first explains what would be named later
-_READY: Final[tuple[tuple[str, Callable[[State, datetime], str]], ...]] = (
-    ("clock-differs", lambda state, now: "" if may_sign(state) else _skew_text(state)),
-    (
-        "authority-missing",
-        lambda state, now: (
-            "" if state.mode is not Mode.MANAGED or (state.authority and state.authority.current) else "the CA Secret is missing"
-        ),
-    ),
-    (
-        "certificate-missing",
-        lambda state, now: "" if state.serving and state.serving.leaf else "the serving Secret is missing or holds no certificate",
-    ),
-    ("trust-unknown", lambda state, now: "" if _needed(state) else "ca.crt must hold the authority of tls.crt"),
-    ("certificate-unusable", lambda state, now: _leaf_text(state, now)),
-    ("object-missing", lambda state, now: _named(state, "is not there", lambda one: one.stance is Stance.ABSENT)),
-    ("object-foreign", lambda state, now: _named(state, "points to another service", lambda one: one.stance is Stance.FOREIGN)),
-    ("conversion-unset", lambda state, now: _named(state, "has no conversion by webhook", lambda one: one.stance is Stance.UNSET)),
-    ("trust-differs", lambda state, now: _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))),
-    ("not-usable", lambda state, now: _gate_text(state)),
-)
-READY_REASONS: Final = tuple(name for name, _ in _READY)
 
 
 def unready(state: State, now: datetime) -> tuple[str, str] | None:
@@ -162,7 +138,7 @@ def _leaf_text(state: State, now: datetime) -> str:
     if issuer is None or state.serving is None or state.serving.leaf is None:
         return ""
     if state.mode is Mode.MANAGED:
-        reason = leaf_reason(state, issuer, now)
+        reason = unusable_reason(state, issuer, now)
     elif not state.serving.leaf.valid_at(now):
         reason = "its dates exclude this moment"
     elif state.profile.server_name not in state.serving.leaf.names:
@@ -187,3 +163,27 @@ def _named(state: State, ending: str, wrong: Callable[[Target], bool]) -> str:
 
 def _skew_text(state: State) -> str:
     return f"this machine's clock must agree with the API server's, and differs by {state.skew.total_seconds():.0f} s"
+
+
+# the order is that of causes: what is named first explains what would be named later
+_READY: Final[tuple[tuple[str, Callable[[State, datetime], str]], ...]] = (
+    ("clock-differs", lambda state, _: "" if may_sign(state) else _skew_text(state)),
+    (
+        "authority-missing",
+        lambda state, _: (
+            "" if state.mode is not Mode.MANAGED or (state.authority and state.authority.current) else "the CA Secret is missing"
+        ),
+    ),
+    (
+        "certificate-missing",
+        lambda state, _: "" if state.serving and state.serving.leaf else "the serving Secret is missing or holds no certificate",
+    ),
+    ("trust-unknown", lambda state, _: "" if _needed(state) else "ca.crt must hold the authority of tls.crt"),
+    ("certificate-unusable", _leaf_text),
+    ("object-missing", lambda state, _: _named(state, "is not there", lambda one: one.stance is Stance.ABSENT)),
+    ("object-foreign", lambda state, _: _named(state, "points to another service", lambda one: one.stance is Stance.FOREIGN)),
+    ("conversion-unset", lambda state, _: _named(state, "has no conversion by webhook", lambda one: one.stance is Stance.UNSET)),
+    ("trust-differs", lambda state, _: _named(state, "doesn't trust the certificate", lambda one: not _trusting(state, one))),
+    ("not-usable", lambda state, _: _gate_text(state)),
+)
+READY_REASONS: Final = tuple(name for name, _ in _READY)

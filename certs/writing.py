@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from certs.certificate import read_certificates
 from certs.state import Stance
 from certs.step import RewriteServing, WriteBundle, WriteTrust
-from certs.trust import everywhere, unsynced
+from certs.trust import everywhere, issuers, unsynced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +24,11 @@ def bundles(state: State, bundle: bytes, reason: Literal["bootstrap", "rotation"
 
 
 def rewrite(state: State, bundle: bytes) -> Iterator[Step]:
-    """The same leaf with the wanted `ca.crt` and without an authority's key; a pair that doesn't belong together is never written again."""
+    """The same leaf with the wanted `ca.crt` and without an authority's key; never for a pair that servers would refuse."""
     serving = state.serving
     if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
+        return
+    if not issuers(read_certificates(bundle), (serving.leaf,)):
         return
     if serving.bundle != bundle or serving.holds_authority_key:
         yield RewriteServing(bundle)

@@ -1,0 +1,193 @@
+"""Random lives of an installation: passes, crashes, late readers, foreign hands. The invariants hold after each, and it always heals."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import datetime as dt
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from certs import names
+from certs.state import Phase
+from certs.step import Nothing, Wait
+from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, leaf_of, secret_of
+
+TARGET = st.sampled_from([name for _, name in TARGETS])
+SERVER = st.integers(0, 2)
+FOREIGN = st.sampled_from([b"", b"\n", STRANGER.certificate, b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+OTHER = secret_of(STRANGER, leaf_of(STRANGER, START - dt.timedelta(minutes=5)))
+
+
+class Rotation(RuleBasedStateMachine):
+    """One installation; the world asserts I2, I5, I6 and I7 at each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+        self.wishes = 0
+        self.back = 0
+        self.snapshots: list[dict[str, Any]] = []
+
+    @initialize(installed=st.booleans(), upto=st.sampled_from(list(Phase)))
+    def install(self, installed: bool, upto: Phase) -> None:
+        """Starts empty, or in any phase of a rotation."""
+        if not installed:
+            return
+        self.world.settle_down()
+        if upto is Phase.STABLE:
+            return
+        self.wish("")
+        for _ in range(60):
+            if self.world.phase() is upto:
+                break
+            if isinstance(self.world.step(), Wait):
+                self.world.advance(60)
+            for index in range(3):
+                self.world.refresh(index)
+
+    # the provisioner
+
+    @rule(passes=st.integers(1, 8))
+    def work(self, passes: int) -> None:
+        for _ in range(passes):
+            if isinstance(self.world.step(), (Wait, Nothing)):
+                break
+            self.world.check_trust()
+
+    @rule()
+    def crash(self) -> None:
+        self.world.crash()
+
+    @rule(minutes=st.sampled_from([-180, -61, -59, 0, 0, 0, 59, 61, 180]))
+    def clock(self, minutes: int) -> None:
+        self.world.skew = dt.timedelta(minutes=minutes)
+
+    # time and readers
+
+    @rule(seconds=st.sampled_from([0.2, 1, 5, 15, 50, 130, 200]))
+    def wait(self, seconds: float) -> None:
+        self.world.advance(seconds)
+
+    @rule(days=st.sampled_from([0.1, 2, 100, 250, 400]))
+    def months(self, days: float) -> None:
+        """The provisioner is down for long."""
+        self.world.advance(days * 86400)
+
+    @rule(minutes=st.integers(1, 50))
+    def set_back(self, minutes: int) -> None:
+        """The API server's own clock is corrected, by less than the backdate of certificates in all."""
+        minutes = min(minutes, 55 - self.back)
+        self.back += minutes
+        self.world.wall -= dt.timedelta(minutes=minutes)
+
+    @rule(index=SERVER)
+    def refresh(self, index: int) -> None:
+        self.world.refresh(index)
+
+    @rule(index=SERVER, late=st.booleans())
+    def restart(self, index: int, late: bool) -> None:
+        self.world.restart(index, late=late)
+
+    @rule()
+    def silence(self) -> None:
+        """A network policy hides one server; the others can be asked."""
+        if not any(server.silent for server in self.world.servers[1:]):
+            self.world.servers[0].silent = not self.world.servers[0].silent
+
+    @rule(api=st.integers(0, 1), name=TARGET)
+    def look(self, api: int, name: str) -> None:
+        self.world.look(api, name)
+
+    # foreign hands
+
+    @rule(reason=st.sampled_from(["", "", "compromised"]))
+    def wish(self, reason: str) -> None:
+        self.wishes += 1
+        more = {names.REASON: reason} if reason else {}
+        self.world.annotate(**{names.REQUESTED: str(self.wishes), **more})
+
+    @rule(what=st.sampled_from(["authority", "serving", "both"]))
+    def delete_secrets(self, what: str) -> None:
+        if what in {"authority", "both"}:
+            self.world.remove(CALLED.authority)
+        if what in {"serving", "both"}:
+            self.world.remove(CALLED.serving)
+
+    @precondition(lambda self: not self._foreign_pair())
+    @rule()
+    def delete_trust(self) -> None:
+        self.world.remove(CALLED.trust)
+
+    @rule(
+        key=st.sampled_from([names.CURRENT_KEY, names.NEXT_KEY, names.NEXT, names.PREVIOUS]), value=st.sampled_from([None, "", "Cg==", "?"])
+    )
+    def spoil(self, key: str, value: str | None) -> None:
+        self.world.spoil(key, value)
+
+    @rule(
+        note=st.sampled_from([names.PHASE, names.SINCE, names.GENERATION]),
+        value=st.sampled_from(["", "x", "2026-05-17T12:00:00", "STABLE"]),
+    )
+    def forget(self, note: str, value: str) -> None:
+        """The hints are only hints."""
+        self.world.annotate(**{note: value})
+
+    @rule(name=TARGET, bundle=FOREIGN)
+    def replace_bundle(self, name: str, bundle: bytes) -> None:
+        self.world.set_bundle(name, bundle)
+
+    @rule(name=st.sampled_from(["graphs", "requests"]))
+    def reset_stanza(self, name: str) -> None:
+        self.world.reset_stanza(name)
+
+    @rule(name=TARGET)
+    def remove_target(self, name: str) -> None:
+        self.world.remove_target(name)
+
+    @rule(name=TARGET)
+    def apply(self, name: str) -> None:
+        self.world.apply(name)
+
+    @rule()
+    def keep_copy(self) -> None:
+        if CALLED.serving in self.world.objects:
+            self.snapshots.append(copy.deepcopy(self.world.objects[CALLED.serving]))
+
+    @precondition(lambda self: CALLED.trust in self.world.objects)
+    @rule(index=st.integers(0, 3))
+    def put_back(self, index: int) -> None:
+        """An old copy of the serving Secret is restored, or somebody else's pair put there."""
+        copies = [OTHER, *self.snapshots]
+        self.world.put_serving(copies[index % len(copies)])
+
+    @rule(
+        key=st.sampled_from(["tls.crt", "tls.key", "ca.crt"]), value=st.sampled_from([b"", b"nonsense", STRANGER.certificate, STRANGER.key])
+    )
+    def damage(self, key: str, value: bytes) -> None:
+        """One key of the serving Secret is overwritten."""
+        if CALLED.serving in self.world.objects:
+            node = copy.deepcopy(self.world.objects[CALLED.serving])
+            node["data"][key] = base64.b64encode(value).decode()
+            self.world.put_serving(node)
+
+    def _foreign_pair(self) -> bool:
+        node = self.world.objects.get(CALLED.serving)
+        return bool(node) and node is not None and node["metadata"]["resourceVersion"] in self.world.foreign
+
+    @invariant()
+    def trusted(self) -> None:
+        self.world.check_trust()
+
+    def teardown(self) -> None:
+        """From wherever it stands, it heals."""
+        self.world.settle_down()
+
+
+TestRotation = Rotation.TestCase
+TestRotation.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)

@@ -1,0 +1,398 @@
+"""A small world in memory: stored objects, servers that read them late, API servers that see bundles late, and one provisioner."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from cryptography import x509
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+from certs import names
+from certs.authority import Pair, issue_leaf, make_authority
+from certs.certificate import Certificate, read_certificate, read_certificates
+from certs.content import as_object, content
+from certs.phase import derive
+from certs.plan import next_step
+from certs.policy import outage
+from certs.reading import read_authority, read_serving, read_target, read_trust
+from certs.state import Endpoint, Mode, Phase, Profile, State, TargetKind
+from certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
+from certs.timings import ROUND_APART, Timings
+from certs.trust import issuers, seen
+
+START = datetime(2026, 5, 17, 12, tzinfo=UTC)
+PROFILE = Profile("dynamo-webhooks", "dynamo-system")
+CALLED = names.Names("dynamo-system")
+TIMINGS = Timings(drain=timedelta(minutes=30))
+LAG = 10.0  # seconds an API server may be late; any settle time is longer
+FILES_LATE = 90.0  # seconds a pod's mounted files may be late
+TARGETS = (
+    (TargetKind.VALIDATING, "validating"),
+    (TargetKind.MUTATING, "mutating"),
+    (TargetKind.CRD, "graphs"),
+    (TargetKind.CRD, "requests"),
+)
+STRANGER = make_authority(START, generation=99)
+Node = dict[str, Any]
+
+
+@dataclass
+class Server:
+    """A pod: what it serves, and since when it has waited for something it may serve."""
+
+    leaf: Certificate | None = None
+    silent: bool = False  # answers no probe, serves all the same
+    waiting_since: float | None = None
+
+
+@dataclass
+class World:
+    """Everything; `wall` is the API server's clock, `mono` is time that really passed."""
+
+    mode: Mode = Mode.MANAGED
+    wall: datetime = START
+    mono: float = 0.0
+    skew: timedelta = timedelta(0)
+    timings: Timings = TIMINGS
+    objects: dict[str, Node] = field(default_factory=dict)  # Secrets and the ConfigMap by name
+    targets: dict[str, Node] = field(default_factory=dict)
+    servers: list[Server] = field(default_factory=lambda: [Server(), Server(), Server()])
+    views: list[dict[str, Node]] = field(default_factory=lambda: [{}, {}])  # per API server, what it sees of each target
+    changed: dict[str, float] = field(default_factory=dict)  # when a target last changed
+    foreign: set[str] = field(default_factory=set)  # versions that somebody else wrote
+    excused: set[str] = field(default_factory=set)  # leaves whose issuer nobody could know any more
+    history: list[tuple[float, Node | None]] = field(default_factory=list)  # the serving Secret
+    rounds: dict[int, tuple[str, int, float]] = field(default_factory=dict)  # the provisioner's memory of probes
+    steps: list[Step] = field(default_factory=list)
+    versions: int = 0
+
+    def __post_init__(self) -> None:
+        for _, name in TARGETS:
+            self.apply(name)
+        self.advance(LAG)
+
+    # what others do
+
+    def apply(self, name: str) -> None:
+        """Somebody applies the manifest, which never has a bundle."""
+        kind = next(kind for kind, known in TARGETS if known == name)
+        config = {"service": {"name": PROFILE.service, "namespace": PROFILE.namespace}}
+        if kind is TargetKind.CRD:
+            node: Node = {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": config}}}}
+        else:
+            node = {"webhooks": [{"name": "a", "clientConfig": config}, {"name": "b", "clientConfig": copy.deepcopy(config)}]}
+        self._store_target(name, node, foreign=True)
+
+    def reset_stanza(self, name: str) -> None:
+        if name in self.targets:
+            self._store_target(name, {"spec": {"conversion": {"strategy": "None"}}}, foreign=True)
+
+    def set_bundle(self, name: str, bundle: bytes) -> None:
+        if name in self.targets:
+            node = copy.deepcopy(self.targets[name])
+            for config in _configs(node):
+                config["caBundle"] = base64.b64encode(bundle).decode()
+            self._store_target(name, node, foreign=True)
+
+    def remove_target(self, name: str) -> None:
+        self.targets.pop(name, None)
+        self.changed[name] = self.mono
+
+    def remove(self, name: str) -> None:
+        self.objects.pop(name, None)
+        self._remember()
+
+    def annotate(self, **notes: str) -> None:
+        """An administrator writes annotations on the CA Secret."""
+        if CALLED.authority in self.objects:
+            meta = self.objects[CALLED.authority]["metadata"]
+            meta["annotations"] = {**meta.get("annotations", {}), **notes}
+            self._bump(self.objects[CALLED.authority])
+
+    def spoil(self, key: str, value: str | None) -> None:
+        """Somebody replaces or removes one key of the CA Secret."""
+        secret = self.objects.get(CALLED.authority)
+        if secret and key in secret["data"]:
+            if value is None:
+                del secret["data"][key]
+            else:
+                secret["data"][key] = value
+            self._bump(secret)
+
+    def put_serving(self, node: Node) -> None:
+        node = copy.deepcopy(node)
+        self._bump(node)
+        self.foreign.add(node["metadata"]["resourceVersion"])
+        self.objects[CALLED.serving] = node
+        self._remember()
+
+    # time and readers
+
+    def advance(self, seconds: float) -> None:
+        self.mono += seconds
+        self.wall += timedelta(seconds=seconds)
+        for name, when in self.changed.items():
+            if when + LAG <= self.mono:
+                for api in range(len(self.views)):
+                    self.look(api, name)
+
+    def look(self, api: int, name: str) -> None:
+        """An API server sees the newest of an object."""
+        if name in self.targets:
+            self.views[api][name] = self.targets[name]
+        else:
+            self.views[api].pop(name, None)
+
+    def refresh(self, index: int, *, late: bool = False) -> None:
+        """A server reads the Secret (or files that are up to 90 s old) and decides as operations.md 1.14.11 says."""
+        server = self.servers[index]
+        node = self._serving_at(self.mono - FILES_LATE) if late else self.objects.get(CALLED.serving)
+        offered = self._acceptable(node)
+        if offered is None:
+            return
+        gate = self.objects.get(CALLED.trust)
+        usable = read_trust(gate).usable if gate else None
+        issuer = issuers(read_serving(node or {}).authorities, (offered,))[0]
+        holds = server.leaf is not None and server.leaf.valid_at(self.wall)
+        same = holds and server.leaf is not None and issuer.issued(server.leaf)
+        if usable is None or issuer.fingerprint in usable or same:
+            server.leaf, server.waiting_since = offered, None
+        elif not holds:
+            server.waiting_since = self.mono if server.waiting_since is None else server.waiting_since
+            if self.mono - server.waiting_since >= 300:
+                server.leaf, server.waiting_since = offered, None
+                if node and node["metadata"]["resourceVersion"] in self.foreign:
+                    self.excused.add(offered.fingerprint)
+
+    def restart(self, index: int, *, late: bool) -> None:
+        self.servers[index].leaf = None
+        self.refresh(index, late=late)
+
+    def _acceptable(self, node: Node | None) -> Certificate | None:
+        serving = read_serving(node or {})
+        leaf, key = serving.leaf, serving.key
+        if leaf is None or key is None or not key.belongs_to(leaf) or not leaf.valid_at(self.wall):
+            return None
+        return leaf if PROFILE.server_name in leaf.names and issuers(serving.authorities, (leaf,)) else None
+
+    def _serving_at(self, moment: float) -> Node | None:
+        return next((node for when, node in reversed(self.history) if when <= moment), None)
+
+    # the provisioner
+
+    def gather(self) -> State:
+        stored = self.objects
+        found = {name: stored.get(name) for name in (CALLED.authority, CALLED.serving, CALLED.trust)}
+        authority, serving, trust = found[CALLED.authority], found[CALLED.serving], found[CALLED.trust]
+        return State(
+            mode=self.mode,
+            profile=PROFILE,
+            timings=self.timings,
+            authority=read_authority(authority) if authority else None,
+            serving=read_serving(serving) if serving else None,
+            trust=read_trust(trust) if trust else None,
+            targets=tuple(read_target(kind, name, self.targets.get(name), PROFILE.service, PROFILE.namespace) for kind, name in TARGETS),
+            endpoints=tuple(self._probe(index) for index in range(len(self.servers))),
+            skew=self.skew,
+        )
+
+    def crash(self) -> None:
+        """The provisioner forgets all that isn't stored."""
+        self.rounds.clear()
+
+    def step(self) -> Step:
+        """One pass: gather, decide (twice: the same facts give the same step), write."""
+        state = self.gather()
+        step = next_step(state, self.wall)
+        assert next_step(state, self.wall) == step
+        self.perform(state, step)
+        return step
+
+    def perform(self, state: State, step: Step) -> None:
+        self.steps.append(step)
+        if isinstance(step, (Wait, Nothing)):
+            return
+        if isinstance(step, WriteBundle):
+            self._inject(state, step)
+            return
+        if isinstance(step, CreateAuthority):
+            known = seen(state)
+            self.excused |= {one.leaf.fingerprint for one in self.servers if one.leaf and not issuers(known, (one.leaf,))}
+        if isinstance(step, WriteServing):
+            self.check_signing(state)
+        write = content(step, state, self.wall, CALLED)
+        assert write is not None, step
+        old = self.objects.get(write.name)
+        assert write.version == (old["metadata"]["resourceVersion"] if old else ""), "the lock must be that of what was read"
+        node = as_object(write, old, CALLED.namespace)
+        self._bump(node)
+        self.objects[write.name] = node
+        if write.name == CALLED.serving:
+            self.check_serving(node)
+            self._remember()
+        for key in write.data:
+            assert not (key.endswith(".key") and write.name != CALLED.authority and key != names.TLS_KEY), "I5"
+            assert key != "previous.key", "I5"
+
+    def _inject(self, state: State, step: WriteBundle) -> None:
+        self.check_bundle(state, step.bundle)
+        name = step.target.name
+        node = copy.deepcopy(self.targets[name])
+        assert node["metadata"]["resourceVersion"] == step.target.version
+        if step.target.kind is TargetKind.CRD:
+            config: Node = {"service": {"name": PROFILE.service, "namespace": PROFILE.namespace}}
+            node["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": config}}
+        for config in _configs(node):
+            config["caBundle"] = base64.b64encode(step.bundle).decode()
+        self._store_target(name, node, foreign=False)
+
+    def _probe(self, index: int) -> Endpoint:
+        server = self.servers[index]
+        if server.leaf is None or server.silent:
+            self.rounds.pop(index, None)
+            return Endpoint(str(index), ready=server.leaf is not None)
+        shown, count, when = self.rounds.get(index, ("", 0, 0.0))
+        if shown != server.leaf.fingerprint:
+            shown, count, when = server.leaf.fingerprint, 1, self.mono
+        elif self.mono - when >= ROUND_APART.total_seconds():
+            count, when = count + 1, self.mono
+        self.rounds[index] = (shown, count, when)
+        return Endpoint(str(index), server.leaf, count)
+
+    # invariants
+
+    def check_trust(self) -> None:
+        """I1: whatever a server presents, every API server trusts, by the judgement of another implementation."""
+        for server in self.servers:
+            leaf = server.leaf
+            if leaf is None or not leaf.valid_at(self.wall) or leaf.fingerprint in self.excused:
+                continue
+            for view in self.views:
+                for name, node in view.items():
+                    if node["metadata"]["resourceVersion"] in self.foreign:
+                        continue  # somebody else broke it, and nobody can be quicker than a write
+                    for config in _configs(node):
+                        bundle = base64.b64decode(config.get("caBundle", ""))
+                        assert verifies(leaf.der, bundle), f"I1: {name} doesn't trust a leaf of {leaf.parsed.issuer.rfc4514_string()}"
+
+    def check_signing(self, state: State) -> None:
+        """A new issuer is used only when each API server has seen it, unless nobody is served anyway; never by a wrong clock."""
+        assert abs(state.skew) <= timedelta(hours=1)
+        if derive(state, self.wall) is not Phase.ISSUE or outage(state, self.wall) or state.authority is None:
+            return
+        issuer = state.authority.next or state.authority.current
+        assert issuer is not None
+        for view in self.views:
+            for name, node in view.items():
+                if node["metadata"]["resourceVersion"] not in self.foreign:
+                    shown = [read_certificates(base64.b64decode(config.get("caBundle", ""))) for config in _configs(node)]
+                    assert all(issuer in one for one in shown), f"an API server hasn't seen the new authority in {name}"
+
+    def check_bundle(self, state: State, bundle: bytes) -> None:
+        """I6: never empty, never unparsable, never without the issuer of a leaf that is known to be served."""
+        inside = read_certificates(bundle)
+        assert inside, "I6: empty"
+        assert b"".join(one.pem for one in inside) == bundle
+        assert len(inside) <= 4
+        for endpoint in state.endpoints or ():
+            if endpoint.leaf and issuers(seen(state), (endpoint.leaf,)):
+                assert issuers(inside, (endpoint.leaf,)), "I6: the issuer of a served leaf is missing"
+
+    def check_serving(self, node: Node) -> None:
+        """I2 and I7: whole, matching, issued by an authority of its own bundle, and not outliving it."""
+        serving = read_serving(node)
+        assert set(node["data"]) == {"tls.crt", "tls.key", "ca.crt"}, "I7"
+        assert serving.leaf is not None
+        assert serving.key is not None
+        assert serving.key.belongs_to(serving.leaf), "I7"
+        behind = issuers(serving.authorities, (serving.leaf,))
+        assert behind, "I7"
+        assert all(serving.leaf.not_after <= one.not_after for one in behind), "I2"
+
+    # bookkeeping
+
+    def phase(self) -> Phase | None:
+        secret = self.objects.get(CALLED.authority)
+        return read_authority(secret).hint.phase if secret else None
+
+    def _store_target(self, name: str, node: Node, *, foreign: bool) -> None:
+        self._bump(node)
+        if foreign:
+            self.foreign.add(node["metadata"]["resourceVersion"])
+        self.targets[name] = node
+        self.changed[name] = self.mono
+
+    def _bump(self, node: Node) -> None:
+        self.versions += 1
+        node["metadata"] = {**node.get("metadata", {}), "resourceVersion": str(self.versions)}
+
+    def _remember(self) -> None:
+        self.history.append((self.mono, copy.deepcopy(self.objects.get(CALLED.serving))))
+
+    def settle_down(self, passes: int = 400) -> None:
+        """Everything foreign ends, everybody reads in time, and the provisioner goes on until it is content."""
+        self.skew = timedelta(0)
+        for _, name in TARGETS:
+            if name not in self.targets:
+                self.apply(name)
+        for server in self.servers:
+            server.silent = False
+        content_since = 0
+        for _ in range(passes):
+            step = self.step()
+            self.check_trust()
+            for index in range(len(self.servers)):
+                self.refresh(index)
+            self.check_trust()
+            if isinstance(step, (Wait, Nothing)):
+                content_since = content_since + 1 if self.phase() is Phase.STABLE else 0
+                if content_since == 3:
+                    return
+                self.advance(60)
+        raise AssertionError(f"still in {self.phase()} after {passes} passes: {self.steps[-4:]}")
+
+
+def _configs(node: Node) -> list[Node]:
+    if "webhooks" in node:
+        return [entry["clientConfig"] for entry in node["webhooks"]]
+    webhook = node["spec"]["conversion"].get("webhook")
+    return [webhook["clientConfig"]] if webhook else []
+
+
+@lru_cache(maxsize=4096)
+def verifies(leaf: bytes, bundle: bytes, name: str = PROFILE.server_name) -> bool:
+    """Whether cryptography's own verifier accepts the leaf for a name, soon after it was made."""
+    if not (authorities := read_certificates(bundle)):
+        return False
+    parsed = x509.load_der_x509_certificate(leaf)
+    moment = parsed.not_valid_before_utc + timedelta(hours=1, seconds=1)
+    store = Store([one.parsed for one in authorities])
+    try:
+        PolicyBuilder().store(store).time(moment).build_server_verifier(x509.DNSName(name)).verify(parsed, [])
+    except VerificationError:
+        return False
+    return True
+
+
+def secret_of(authority: Pair, leaf: Pair, *, with_key: bool = False) -> Node:
+    """A serving Secret as somebody else writes it."""
+    data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate}
+    if with_key:
+        data["ca.key"] = authority.key
+    encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CALLED.serving}, "type": "kubernetes.io/tls", "data": encoded}
+
+
+def leaf_of(authority: Pair, now: datetime = START) -> Pair:
+    return issue_leaf(authority, PROFILE.names, now)
+
+
+def certificate(pem: bytes) -> Certificate:
+    found = read_certificate(pem)
+    assert found is not None
+    return found

@@ -25,6 +25,10 @@ class Roles:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Saves the pair where the type doesn't say it."""
+        kind = left.get("componentType")
+        if type(kind) is str and kind not in _PHASES and left.get("subComponentType") is None:  # as it mostly is
+            right["type"] = kind
+            return True
         said = _type_of(left)
         if said is not None:
             right["type"] = said

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from conversion.component import lenses
 from conversion.coverage import covered
-from conversion.kind import Kind
+from conversion.kind import Kind, remainders
 from conversion.lens.protocol import Context, Fields, Row
 from conversion.lens.simple import LeftOnly, Rename, same
 from conversion.lens.struct import Struct
@@ -83,4 +83,4 @@ STATUS: Final = Struct(
 covered(SPEC, NAME, "spec", "spec")
 covered(STATUS, NAME, "status", "status")
 
-COMPONENT_DEPLOYMENT: Final = Kind(NAME, "dcd", SPEC, STATUS)
+COMPONENT_DEPLOYMENT: Final = Kind(NAME, *remainders("dcd"), SPEC, STATUS)

@@ -79,6 +79,8 @@ def _run(
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),
     ):
+        if part not in obj and not kept:
+            continue
         value: Any = obj.get(part)
         run = struct.forward if rightward else struct.backward
         if type(value) is dict:

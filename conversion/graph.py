@@ -6,7 +6,7 @@ from typing import Final
 
 from conversion.component import lenses
 from conversion.coverage import covered
-from conversion.kind import Kind
+from conversion.kind import Kind, remainders
 from conversion.lens.simple import LeftOnly, Rename, same
 from conversion.lens.struct import Struct
 from conversion.replicas import REPLICAS
@@ -41,4 +41,4 @@ for _struct, _left, _right in (
     covered(_struct, NAME, _left, _right)
 covered(SERVICE, NAME, "spec.services.*", "spec.components.*", beside=frozenset({"name"}))
 
-GRAPH: Final = Kind(NAME, "dgd", SPEC, STATUS)
+GRAPH: Final = Kind(NAME, *remainders("dgd"), SPEC, STATUS)

@@ -27,22 +27,18 @@ class Legacy(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """One declaration. `short` names its annotations: `nvidia.com/<short>-spec` and `-status`."""
+    """One declaration; the keys are those of the annotations that hold the remainders of spec and status, see `remainders`."""
 
     name: str
-    short: str
+    spec_key: str
+    status_key: str
     spec: Struct
     status: Struct
     legacy: Legacy | None = None  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
     # says in the parts built what the object read means by leaving it out: complete(source, parts, rightward)
     complete: Callable[[Fields, Fields, bool], None] | None = None
 
-    @property
-    def spec_key(self) -> str:
-        """The annotation that holds the remainder of the spec."""
-        return f"{PREFIX}{self.short}-spec"
 
-    @property
-    def status_key(self) -> str:
-        """The annotation that holds the remainder of the status."""
-        return f"{PREFIX}{self.short}-status"
+def remainders(short: str) -> tuple[str, str]:
+    """The two annotation keys of a kind, by the short name that the Go operator gives it there."""
+    return f"{PREFIX}{short}-spec", f"{PREFIX}{short}-status"

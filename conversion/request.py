@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from api.schema import load_schema, resolve
-from conversion.kind import LEFT, RIGHT, Kind
+from conversion.kind import LEFT, RIGHT, Kind, remainders
 from conversion.lens.simple import LeftOnly, RightOnly, same
 from conversion.lens.struct import Struct
 from conversion.request_legacy import LEGACY
@@ -47,7 +47,7 @@ def complete(source: Fields, parts: Fields, rightward: bool) -> None:
         status.setdefault("phase" if rightward else "state", PENDING)
 
 
-REQUEST: Final = Kind(NAME, "dgdr", SPEC, STATUS, LEGACY, complete)
+REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete)
 
 # nested objects whose members the routes of the profiling lens must name, all of them
 _NESTED: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from conversion.coverage import covered
-from conversion.kind import Kind
+from conversion.kind import Kind, remainders
 from conversion.lens.simple import Rename, same
 from conversion.lens.struct import Struct
 
@@ -19,4 +19,4 @@ covered(SPEC, NAME, "spec", "spec")
 covered(TARGET, NAME, "spec.dgdRef", "spec.dgdRef")
 covered(STATUS, NAME, "status", "status")
 
-SCALING: Final = Kind(NAME, "dgdsa", SPEC, STATUS)
+SCALING: Final = Kind(NAME, *remainders("dgdsa"), SPEC, STATUS)

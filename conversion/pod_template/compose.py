@@ -27,8 +27,11 @@ def compose(left: Fields, *, forced: bool = False, mains: bool = False) -> Field
 
 def overlay(left: Fields) -> tuple[Fields, Fields]:
     """What `extraPodSpec` says of the pod, and of its main container."""
-    extra = fields(left, "extraPodSpec")
-    return (pod_content(extra), content(fields(extra, "mainContainer"))) if extra else ({}, {})
+    extra = left.get("extraPodSpec")
+    if not extra or type(extra) is not dict:
+        return {}, {}
+    main = extra.get("mainContainer")
+    return pod_content(extra) if len(extra) > 1 or main is None else {}, content(main) if type(main) is dict else {}
 
 
 def composed(left: Fields, pod: Fields, over: Fields, *, forced: bool, mains: bool) -> Fields | None:
@@ -53,7 +56,9 @@ def _asked(left: Fields) -> bool:
     for name in _MAKING:
         if left.get(name) is not None:
             return True
-    return bool(left.get("envs")) or not all(flagged(entry) for entry in items(left, "volumeMounts"))
+    if left.get("envs"):
+        return True
+    return bool(left.get("volumeMounts")) and not all(flagged(entry) for entry in items(left, "volumeMounts"))
 
 
 def _metadata(left: Fields) -> Fields:
@@ -71,13 +76,14 @@ def _main(left: Fields, over: Fields) -> Fields:
     main: Fields = {"name": MAIN, **over}
     flat, secret = left.get("resources"), left.get("envFromSecret")
     if flat is not None or "resources" in over:
-        amounts = effective_resources(flat if type(flat) is dict else {}, fields(over, "resources"))
-        _put(main, "resources", amounts)
-    if left.get("envs") is not None or "env" in over:
+        _put(main, "resources", effective_resources(flat if type(flat) is dict else {}, fields(over, "resources")))
+    if "env" in over or left.get("envs") is not None:
         _put(main, "env", effective_env(left, over))
-    if secret is not None or "envFrom" in over:
-        _put(main, "envFrom", over["envFrom"] if items(over, "envFrom") else secret_source(secret) or over.get("envFrom"))
-    if left.get("volumeMounts") is not None or "volumeMounts" in over:
+    if "envFrom" in over:
+        _put(main, "envFrom", over["envFrom"] if items(over, "envFrom") else secret_source(secret) or over["envFrom"])
+    elif secret is not None and (sources := secret_source(secret)):
+        main["envFrom"] = sources
+    if "volumeMounts" in over or left.get("volumeMounts") is not None:
         mounts = items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")]
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
@@ -95,7 +101,7 @@ def _put(main: Fields, name: str, value: object) -> None:
 
 def effective_env(flat: Fields, over: Fields) -> Any:
     """Main's env as the flat one and that of the overlay give it."""
-    if entries := items(over, "env"):
+    if "env" in over and (entries := items(over, "env")):
         merge = merged_env(items(flat, "envs"), entries)
         return over["env"] if merge is entries else merge  # with its nulls
     envs = flat.get("envs")
@@ -104,7 +110,7 @@ def effective_env(flat: Fields, over: Fields) -> Any:
 
 def effective_resources(flat: Fields, over: Fields) -> Fields:
     """Main's resources as flat ones and those of the overlay give them."""
-    amounts = resources.native(flat) if flat else {}
+    amounts: Fields = resources.native(flat) if flat else {}
     return resources.overlaid(amounts, resources.settled(over)) if over else amounts
 
 

@@ -36,26 +36,20 @@ class PodTemplate:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Composes the template, then recalls what an author of v1beta1 said beyond it."""
-        if (cache := cache_of(items(left, "volumeMounts"))) is not None:
+        if left.get("volumeMounts") and (cache := cache_of(items(left, "volumeMounts"))) is not None:
             right["compilationCache"] = cache
         if type(left.get("frontendSidecar")) is dict:
             right["frontendSidecar"] = SIDECAR
-        known = type(kept.get("podTemplate")) is dict
-        remembered = fields(kept, "podTemplate")
-        mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
         pod, over = overlay(left)
-        template = composed(left, pod, over, forced=known, mains=mains)
-        if known and template is not None:
-            template = recall(template, remembered, left)
-        if template is not None:
+        mains = False
+        if recalled := bool(kept) and (kept.get("podTemplate") is not None or kept.get("frontendSidecar") is not None):
+            mains = _recalled(left, right, kept, pod, over)
+        elif (template := composed(left, pod, over, forced=False, mains=False)) is not None:
             right["podTemplate"] = template
-        if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
-            _recall_reference(right, template, remembered, reference)
         if not context.saving:
             return False
-        origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
-        recalled = known or kept.get("frontendSidecar") is not None
-        return context.proofs is not None and not recalled and vouched.flat_fields(left, pod, over, save)
+        told = origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
+        return told and not recalled and context.proofs is not None and vouched.flat_fields(left, pod, over, save)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
@@ -107,6 +101,21 @@ class PodTemplate:
         yield Row("extraPodSpec.mainContainer", main, "merged over the flat fields")
         yield Row("extraPodSpec", "podTemplate.spec", "copied; containers follow main")
         yield Row("frontendSidecar", f"frontendSidecar, podTemplate.spec.containers[{SIDECAR}]", "a container, and its name")
+
+
+def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields) -> bool:
+    """Composes with what is remembered; answers whether its author meant further containers named main."""
+    known = type(kept.get("podTemplate")) is dict
+    remembered = fields(kept, "podTemplate")
+    mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
+    template = composed(left, pod, over, forced=known, mains=mains)
+    if known and template is not None:
+        template = recall(template, remembered, left)
+    if template is not None:
+        right["podTemplate"] = template
+    if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
+        _recall_reference(right, template, remembered, reference)
+    return mains
 
 
 def _recall_reference(right: Fields, template: Fields | None, remembered: Fields, reference: str) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 FLAG: Final = "useAsCompilationCache"
+_PLAIN: Final = frozenset({"name", "mountPoint"})
 Place: TypeAlias = tuple[str, str]
 
 
@@ -84,6 +85,16 @@ def reproducible(entries: list[Fields]) -> bool:
     return len({flat_place(entry) for entry in entries}) == len(entries)
 
 
+def exact(entries: object) -> bool:
+    """Whether a flat list is plain mounts, of a volume and a path and nothing else, and has no place twice."""
+    if type(entries) is not list or not entries:
+        return False
+    for entry in entries:
+        if type(entry) is not dict or entry.keys() != _PLAIN or type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
+            return False
+    return len(entries) == 1 or len({(entry["name"], entry["mountPoint"]) for entry in entries}) == len(entries)
+
+
 def restored(
     entries: list[Fields], flat: list[Fields], over: list[Fields], cache: Fields | None, mounts: list[Fields] | None
 ) -> list[Fields] | None:
@@ -91,7 +102,8 @@ def restored(
 
     `entries` is the list read from the live cache and main's `mounts` (None where there is no main).
     """
-    same_cache = cache_of(flat) == cache
+    # members that nobody knows have no say in it
+    same_cache = cache_of(flat) == (None if cache is None else _renamed(cache, "pvcName", "mountPath", to=("pvcName", "mountPath")))
     if over:
         if mounts is None or [place(mount) for mount in mounts] != [place(mount) for mount in over]:
             return None

@@ -23,20 +23,26 @@ _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations",
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
 
-def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled: bool, mains: bool) -> None:
-    """Saves what the template won't tell; `pod` and `over` are the overlay that it was composed with.
+def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled: bool, mains: bool) -> bool:
+    """Saves what the template won't tell; answers whether it tells resources and mounts exactly.
 
+    `pod` and `over` are the overlay that it was composed with.
     `travelled`: the object was written as v1beta1 first, so halves are saved only where they matter; `mains`: the template keeps
     further containers named main.
     """
-    before = len(save)
+    before, told = len(save), True
     if type(secret := left.get("envFromSecret")) is str:
         save["envFromSecret"] = secret
     flat = left.get("resources")
-    if type(flat) is dict and not resources.reproducible(flat):
-        save["resources"] = flat
-    if (entries := items(left, "volumeMounts")) and not mounts.reproducible(entries):
-        save["volumeMounts"] = entries
+    if flat is not None:
+        told = type(flat) is dict and resources.reproducible(flat)
+        if not told and type(flat) is dict:
+            save["resources"] = flat
+    if (written := left.get("volumeMounts")) is not None:
+        entries = items(left, "volumeMounts")
+        if entries and not mounts.reproducible(entries):
+            save["volumeMounts"] = entries
+        told = told and mounts.exact(written)
     metadata = left.get("extraPodMetadata")
     if type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")):
         save["extraPodMetadata"] = metadata
@@ -48,14 +54,14 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled:
         if not pod and not over:
             save["extraPodSpec"] = extra
         _collect_overlay(left, pod, over, save, eager=eager, mains=mains)
+    return told
 
 
 def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool) -> None:
     main = left["extraPodSpec"].get("mainContainer")
     if type(main) is dict and (eager or main.get("name") or any(_entries(said.get(name)) for name in _SPLIT)):
         _collect_halves(left, main.get("name"), said, save)
-    containers = items(pod, "containers")
-    if not containers:
+    if "containers" not in pod or not (containers := items(pod, "containers")):
         return
     if (MAIN in names(containers) and not mains) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
         # names that the template gives a meaning of its own; the Go operator doesn't read this member

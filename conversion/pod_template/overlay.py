@@ -15,7 +15,7 @@ def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
     if not over:
         return flat
     if not flat:  # the same in short; without a name that occurs twice it is the overlay's own list
-        last = {text(entry.get("name")): entry for entry in over}
+        last = {name if type(name := entry.get("name")) is str else text(name): entry for entry in over}
         return over if len(last) == len(over) else list(last.values())
     out = list(flat)
     place = {text(entry.get("name")): index for index, entry in enumerate(out)}

@@ -75,7 +75,7 @@ def _native_amounts(flat: Fields) -> Fields:
         value = flat.get(name)
         if value is not None and (text := _spelled_flat(value)) is not None:
             out[name if name != "gpu" else _gpu(flat.get("gpuType"))] = text
-    if custom := fields(flat, "custom"):
+    if "custom" in flat and (custom := fields(flat, "custom")):
         for name, value in custom.items():
             if (text := _spelled_flat(value)) is not None:
                 out[name] = text

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conversion.pod_template import resources
-from conversion.pod_template.compose import PROBES
-from conversion.pod_template.content import fields
-
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 _LABELLED: Final = frozenset({"annotations", "labels"})
-_MOUNT: Final = frozenset({"name", "mountPoint"})
 
 
 def flat_fields(left: Fields, pod: Fields, over: Fields, save: Fields) -> bool:
-    """Whether flat fields come back from the template that was composed of them without a remainder.
+    """Whether flat fields come back from the template that was composed of them without a remainder, resources and mounts apart.
 
     `pod` and `over` are the overlay that it was composed with, `save` is what was saved of it. No member of `left` is null.
     """
@@ -29,8 +24,6 @@ def flat_fields(left: Fields, pod: Fields, over: Fields, save: Fields) -> bool:
     return (
         _overlay(left, pod, over)
         and _pairs(left, over, save)
-        and (left.get("resources") is None or (type(left["resources"]) is dict and resources.reproducible(left["resources"])))
-        and (left.get("volumeMounts") is None or _mounts(left["volumeMounts"]))
         and (left.get("extraPodMetadata") is None or _metadata(left["extraPodMetadata"]))
     )
 
@@ -58,20 +51,18 @@ def _pairs(left: Fields, over: Fields, save: Fields) -> bool:
         return False
     if envs is not None and "env" not in over and not (envs and type(envs) is list):
         return False
-    halves = fields(fields(save, "extraPodSpec"), "mainContainer")
-    if "env" in over and not (halves.get("env") is over["env"] and save.get("envs") is envs):
-        return False
-    return all(probe not in over or (halves.get(probe) is over[probe] and save.get(probe) is left.get(probe)) for probe in PROBES)
+    return (
+        ("env" not in over or _saved(left, over, save, "envs", "env"))
+        and ("livenessProbe" not in over or _saved(left, over, save, "livenessProbe", "livenessProbe"))
+        and ("readinessProbe" not in over or _saved(left, over, save, "readinessProbe", "readinessProbe"))
+    )
 
 
-def _mounts(entries: object) -> bool:
-    """Whether mounts are volume and path, nothing else, and no place occurs twice."""
-    if type(entries) is not list or not entries:
-        return False
-    for entry in entries:
-        if type(entry) is not dict or entry.keys() != _MOUNT or type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
-            return False
-    return len(entries) == 1 or len({(entry["name"], entry["mountPoint"]) for entry in entries}) == len(entries)
+def _saved(left: Fields, over: Fields, save: Fields, flat: str, native: str) -> bool:
+    """Whether both halves of a pair were saved, as the very values that they are."""
+    extra = save.get("extraPodSpec")
+    half = None if extra is None else extra.get("mainContainer", {}).get(native)
+    return half is over[native] and save.get(flat) is left.get(flat)
 
 
 def _metadata(metadata: object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conversion.engine import TRIALS, convert
-from conversion.kind import LEFT, RIGHT, Kind
+from conversion.kind import LEFT, RIGHT, Kind, remainders
 from conversion.lens.protocol import Fields
 from conversion.lens.simple import LeftOnly, Rename, RightOnly, View, same
 from conversion.lens.struct import Struct
@@ -33,7 +33,7 @@ def _back(group: Fields) -> Fields:
 REFERENCE = Struct(*same("name"), Rename("serviceName", "componentName"))
 KIND = Kind(
     NAME,
-    "test",
+    *remainders("test"),
     Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), LeftOnly("leftish"), RightOnly("rightish", worth=bool)),
     Struct(
         *same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")

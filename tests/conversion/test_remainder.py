@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from conversion.kind import Kind
+from conversion.kind import Kind, remainders
 from conversion.lens.struct import Struct
 from conversion.remainder import Remainder, aside_key, read, text_of, write
 
 NOTHING = Struct()
-KIND = Kind("DynamoComponentDeployment", "dcd", NOTHING, NOTHING)
+KIND = Kind("DynamoComponentDeployment", *remainders("dcd"), NOTHING, NOTHING)
 SPEC, STATUS = "nvidia.com/dcd-spec", "nvidia.com/dcd-status"
 
 

@@ -1,0 +1,108 @@
+"""The recorded children of the Go operator 1.2: ours agree, or are listed with the oddity that we deliberately don't follow."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from reconciler.render.children import Rendered, render
+from reconciler.render.settings import Settings
+from tests.golden.corpus import compare, corpus_file
+from tests.reconciler.rendering import stored
+
+pytestmark = pytest.mark.golden
+
+SKIPS = Path(__file__).with_name("render-skips.txt")
+FLAGS = ("plain", "lws", "grove")
+
+
+class _Recorded:
+    """The cases, each rendered once."""
+
+    def __init__(self) -> None:
+        with gzip.open(corpus_file("render.ndjson.gz"), "rt") as lines:
+            self.cases = [json.loads(line) for line in lines]
+        self.rendered = {case["id"]: _render(case) for case in self.cases}
+        self.differing = {case["id"]: found for case in self.cases if (found := _difference(case, self.rendered[case["id"]]))}
+
+    def of(self, flag: str) -> list[str]:
+        """The ids of the cases of an orchestrator; plain ones have none."""
+        wanted = {"plain": lambda flags: not (flags["lws"] or flags["grove"])}.get(flag, lambda flags: flags[flag])
+        return [case["id"] for case in self.cases if wanted(case["flags"])]
+
+
+@cache
+def _recorded() -> _Recorded:
+    return _Recorded()
+
+
+@cache
+def _theirs() -> ModuleType:
+    """The comparison beside the corpus, which imports its neighbour by a plain name."""
+    before = sys.modules.get("compare")
+    sys.modules["compare"] = compare()
+    try:
+        spec = importlib.util.spec_from_file_location("corpus_compare_render", corpus_file("compare_render.py"))
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules["compare"]
+        if before is not None:
+            sys.modules["compare"] = before
+    return module
+
+
+def _render(case: dict[str, Any]) -> Rendered:
+    obj = stored(case["object"], version=case["operatorVersion"])
+    return render(obj, Settings(**case["flags"], operator_version=case["operatorVersion"]))
+
+
+def _difference(case: dict[str, Any], done: Rendered) -> str:
+    theirs = _theirs()
+    have = theirs.tidy(done.children, theirs.worker_hash(done.children))
+    found = list(compare().diff(have, theirs.tidy(case["expect"], None)))
+    return "; ".join(found[:3])[:600]
+
+
+@cache
+def _listed() -> dict[str, str]:
+    """Reason by case id."""
+    lines = [line.split(maxsplit=1) for line in SKIPS.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    assert all(len(parts) == 2 and re.match(r"(A\d{1,2}|unfinished): \S", parts[1]) for parts in lines), "a line is `id A-number: reason`"
+    listed = {id_: reason for id_, reason in lines}
+    assert len(listed) == len(lines), "an id is listed once"
+    return listed
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_children_are_as_recorded_or_listed(flag: str) -> None:
+    mine = _recorded().of(flag)
+    wrong = [f"{id_}: {_recorded().differing[id_]}" for id_ in mine if id_ in _recorded().differing and id_ not in _listed()]
+    assert mine, "no case has this orchestrator"
+    assert not wrong, f"{len(wrong)} of {len(mine)} differ:\n" + "\n".join(wrong[:20])
+
+
+def test_the_list_of_differences_is_current() -> None:
+    """A listed case that agrees is taken off the list, so the list says what differs today."""
+    assert sorted(_listed().keys() - _recorded().differing.keys()) == []
+
+
+def test_no_plain_case_is_listed() -> None:
+    assert _listed().keys().isdisjoint(_recorded().of("plain"))
+
+
+def test_what_is_rendered_as_recorded_has_no_problems() -> None:
+    """A problem beside children that are all there would be a false alarm."""
+    agreeing = [case["id"] for case in _recorded().cases if case["id"] not in _recorded().differing]
+    assert [(id_, str(_recorded().rendered[id_].problems[0])) for id_ in agreeing if _recorded().rendered[id_].problems] == []

@@ -1,0 +1,85 @@
+"""Renders an object of a test as the command does: with the defaults of admission, then everything down to the leaves."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cli.render.admit import admitted
+from policies.facts import Facts
+from reconciler.render.children import Rendered, render
+from reconciler.render.settings import Settings
+
+Fields = dict[str, Any]
+VERSION: Final = "1.2.0"
+GROUP: Final = "nvidia.com"
+
+
+def stored(obj: Fields, version: str = VERSION, **facts: Any) -> Fields:
+    """The object as a cluster would hold it."""
+    done = admitted(obj, Facts(operatorVersion=version, **facts), "")
+    assert done.errors == []
+    return done.object
+
+
+def rendered(obj: Fields, **settings: Any) -> Rendered:
+    """All children of an object that is created now."""
+    return render(stored(obj), Settings(**{"operator_version": VERSION, **settings}))
+
+
+def children(obj: Fields, **settings: Any) -> dict[str, Fields]:
+    """Children by kind and name, of an object that has no problems. A generation of workers is left out of names."""
+    done = rendered(obj, **settings)
+    assert [str(problem) for problem in done.problems] == []
+    named = {}
+    for one in done.children:
+        name = one["metadata"]["name"]
+        generation = (one["metadata"].get("labels") or {}).get("nvidia.com/dynamo-worker-hash")
+        named[f"{one['kind']} {name.removesuffix(f'-{generation}') if generation else name}"] = one
+    return named
+
+
+def graph(*components: Fields, name: str = "g", annotations: Fields | None = None, **spec: Any) -> Fields:
+    """A v1beta1 graph in the namespace `demo`."""
+    metadata: Fields = {"name": name, "namespace": "demo", **({"annotations": annotations} if annotations else {})}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": metadata,
+        "spec": {"components": [*components], **spec},
+    }
+
+
+def component(name: str, kind: str = "", main: Fields | None = None, pod: Fields | None = None, **fields: Any) -> Fields:
+    """A component; `main` is its main container, `pod` the rest of its pod spec."""
+    spec: Fields = {**(pod or {}), "containers": [{"name": "main", **(main or {})}, *((pod or {}).get("containers") or [])]}
+    kinded = {"type": kind} if kind else {}
+    template = fields.pop("podTemplate", {})
+    return {"name": name, **kinded, "podTemplate": {**template, "spec": spec}, **fields}
+
+
+def vllm(name: str = "worker", kind: str = "worker", *, gpus: str = "1", args: tuple[str, ...] = (), **fields: Any) -> Fields:
+    """A worker on vLLM."""
+    main = {
+        "image": "img:1",
+        "command": ["python3", "-m", "dynamo.vllm"],
+        "args": ["--model", "m", *args],
+        "resources": {"limits": {"nvidia.com/gpu": gpus}},
+    }
+    return component(name, kind, {**main, **fields.pop("main", {})}, **fields)
+
+
+def pod_of(found: Fields) -> Fields:
+    """The pod spec of a Deployment."""
+    spec: Fields = found["spec"]["template"]["spec"]
+    return spec
+
+
+def main_of(found: Fields) -> Fields:
+    """The first container of a Deployment's pods."""
+    out: Fields = pod_of(found)["containers"][0]
+    return out
+
+
+def env_of(container: Fields) -> dict[str, Any]:
+    """A container's variables: values by name, sources where there is no value."""
+    return {one["name"]: one.get("value", one.get("valueFrom", "")) for one in container["env"]}

@@ -21,6 +21,8 @@ from webhooks.cluster.watcher import Watcher
 from webhooks.logs import Lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kube.protocol import Cluster
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
@@ -57,8 +59,8 @@ class Holder:
         await self._lease.release()
 
 
-async def _cluster(orders: dict[str, Any]) -> Cluster:
-    """Finds a way to an API server, however long it takes; says each reason once."""
+async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> Cluster:
+    """Finds a way to an API server, however long it takes; says each reason once, and meanwhile reports what it was told."""
     from kube.client import connect
 
     said = ""
@@ -69,17 +71,17 @@ async def _cluster(orders: dict[str, Any]) -> Cluster:
             if str(error) != said:
                 said = str(error)
                 _LOG.error("the cluster can't be watched: %s", said)
+            report({"facts": orders["told"], "stale": {}, "refused": ""})
             await asyncio.sleep(AGAIN_SECONDS)
 
 
 async def _watch(orders: dict[str, Any], writer: asyncio.StreamWriter, stopped: asyncio.Event) -> None:
-    cluster = await _cluster(orders)
-    scope = ScopeSettings(**orders["scope"])
-    holder = Holder(cluster, scope) if scope.restricted else None
-
     def report(found: dict[str, Any]) -> None:
         writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
 
+    cluster = await _cluster(orders, report)
+    scope = ScopeSettings(**orders["scope"])
+    holder = Holder(cluster, scope) if scope.restricted else None
     watcher = Watcher(cluster, scope, orders["told"], report, lambda: holder.reason if holder is not None else "")
     try:
         async with asyncio.TaskGroup() as tasks:

@@ -133,7 +133,7 @@ class Feed:
             self._writer.write(self._orders)
             while line := await self._line(reader):
                 self._hear(line)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _LOG.error("the process that watches the cluster can't be understood: %s", type(error).__name__)
             self._process.kill()
         finally:

@@ -120,7 +120,7 @@ def inline(node: Node) -> Node:
     out = {key: deepcopy(value) for key, value in meant.items() if key not in ("properties", "items", "additionalProperties")}
     if "description" in node:
         out["description"] = node["description"]
-    if "properties" in meant:
+    if meant.get("properties"):  # an empty one is not stored, and would make every apply a change
         out["properties"] = {name: inline(member) for name, member in meant["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(meant.get(key), dict):

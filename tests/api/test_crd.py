@@ -102,6 +102,13 @@ def test_definitions_are_complete(kind: Any) -> None:
         assert "type" in node or node.get("x-kubernetes-int-or-string") or node.get("x-kubernetes-preserve-unknown-fields")
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.alias)
+def test_nothing_empty_is_said(kind: Any) -> None:
+    """The API server leaves empty lists and maps out when it stores a definition, so a second apply would find a change."""
+    for node in crd_nodes(build(kind.name)):
+        assert {key: value for key, value in node.items() if value in ([], {}, "") and key != "default"} == {}
+
+
 def test_the_scale_subresource_names_fields_that_exist() -> None:
     """Autoscalers write the wanted and read the seen number of replicas, and the selector of the pods."""
     for version in build("DynamoGraphDeploymentScalingAdapter")["spec"]["versions"]:

@@ -1,0 +1,191 @@
+"""The files of manifests/crds on a real API server: applied by any client, applied again, over older definitions, and explained."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import pytest
+
+from api.crd import build
+from api.kinds import ALPHA, KINDS
+from certs.authority import make_authority
+from cli.crd_files import FOLDER
+from cli.yaml.load import load
+from tests.cluster.admission import COMMAND
+from tests.cluster.harness import control_plane
+from tests.cluster.objects import make, path_of
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane, Outcome
+
+Node: TypeAlias = dict[str, Any]
+CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ALL: Final = {kind.crd_name for kind in KINDS}
+CONVERTED: Final = [kind for kind in KINDS if len(kind.versions) > 1]
+
+
+class Story(NamedTuple):
+    """What happened to one control plane: our files three times, then definitions without conversion in their place, and ours again."""
+
+    plane: ControlPlane
+    created: Outcome
+    again: Outcome
+    by_server: Outcome
+    older: Node  # an object from the time without conversion
+    upgraded: Outcome
+
+
+@pytest.fixture(scope="module")
+def story(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    with control_plane(assets, tmp_path_factory.mktemp("crds")) as plane:
+        created, again, by_server = (plane.kubectl("apply", *flags, "-f", str(FOLDER)) for flags in ([], [], ["--server-side"]))
+        without = {"apiVersion": "v1", "kind": "List", "items": [build(kind.name) for kind in KINDS]}
+        assert plane.kubectl("replace", "-f", "-", input=without).code == 0
+        older = make("DGD", ALPHA, "default", {"services": {"w": {"replicas": 2}}})
+        wait_until(lambda: plane.request("POST", path_of(older), older).status == 201, "an object being created", plane.server)
+        yield Story(plane, created, again, by_server, older, plane.kubectl("apply", "-f", str(FOLDER)))
+
+
+def _said(outcome: Outcome) -> dict[str, str]:
+    """What kubectl says of each definition."""
+    assert outcome.code == 0, outcome.stderr
+    lines = [line.removeprefix("customresourcedefinition.apiextensions.k8s.io/").split() for line in outcome.stdout.splitlines()]
+    return {name: " ".join(words) for name, *words in lines}
+
+
+def test_a_plain_apply_creates_them_all_without_a_warning(story: Story) -> None:
+    assert _said(story.created) == dict.fromkeys(ALL, "created")
+    assert story.created.stderr == ""
+
+
+def test_a_second_apply_changes_nothing(story: Story) -> None:
+    assert _said(story.again) == dict.fromkeys(ALL, "unchanged")
+    assert story.again.stderr == ""
+
+
+def test_a_server_side_apply_works_over_the_plain_one(story: Story) -> None:
+    assert _said(story.by_server) == dict.fromkeys(ALL, "serverside-applied")
+
+
+def test_each_is_established_with_its_names_and_a_structural_schema(story: Story) -> None:
+    def established() -> list[Node] | None:
+        items = story.plane.request("GET", CRDS).body["items"]
+        conditions = [{each["type"]: each["status"] for each in item.get("status", {}).get("conditions", [])} for item in items]
+        return items if all(found.get("Established") == "True" for found in conditions) else None
+
+    items = wait_until(established, "all definitions being established", story.plane.server)
+    assert {item["metadata"]["name"] for item in items} == ALL
+    for item in items:
+        found = {each["type"]: each["status"] for each in item["status"]["conditions"]}
+        assert found == {"NamesAccepted": "True", "Established": "True"}
+        assert item["status"]["acceptedNames"] == item["spec"]["names"]
+
+
+def test_what_is_stored_is_what_lies_in_the_files(story: Story) -> None:
+    """Nothing is dropped on the way but what says the same left out, and every annotation together fits."""
+    for kind in KINDS:
+        [wanted] = [document.data for document in load((FOLDER / f"{kind.plural}.yaml").read_text())]
+        found = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body
+        assert found["spec"]["versions"] == wanted["spec"]["versions"]
+        webhook = {key: value for key, value in found["spec"]["conversion"].items() if key != "strategy"}
+        assert webhook == {key: value for key, value in wanted["spec"].get("conversion", {}).items() if key != "strategy"}
+        assert found["spec"]["conversion"]["strategy"] == ("Webhook" if kind in CONVERTED else "None")
+        annotations = found["metadata"]["annotations"]
+        assert wanted["metadata"]["annotations"].items() <= annotations.items()
+        assert sum(len(part.encode()) for pair in annotations.items() for part in pair) < 262_144
+
+
+def test_definitions_without_conversion_are_upgraded_in_place(story: Story) -> None:
+    """As after the Go operator's manifests, which have none; objects stay as they are stored."""
+    assert _said(story.upgraded) == dict.fromkeys(ALL, "configured")
+    assert story.plane.request("GET", path_of(story.older, named=True)).body["spec"] == story.older["spec"]
+
+
+def test_until_there_is_a_bundle_the_other_version_fails_loudly_and_nothing_is_lost(story: Story) -> None:
+    plane = story.plane
+    obj = make("DGD", ALPHA, plane.namespace(), {"services": {"w": {"replicas": 2}}})
+    assert plane.request("POST", path_of(obj), obj).status == 201
+    refused = plane.request("GET", path_of({**obj, "apiVersion": "nvidia.com/v1beta1"}, named=True))
+    assert refused.status == 500
+    assert "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed" in refused.body["message"]
+    assert plane.request("GET", path_of(obj, named=True)).body["spec"] == obj["spec"]
+
+
+def test_a_bundle_that_was_filled_in_survives_another_apply(story: Story) -> None:
+    """Client-side and server-side; an apply that took it away would end every conversion until somebody noticed."""
+    bundle = base64.b64encode(make_authority(datetime(2026, 1, 1, tzinfo=UTC)).certificate).decode()
+    patch = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}}
+    for kind in CONVERTED:
+        path = f"{CRDS}/{kind.crd_name}?fieldManager=dynamo-webhooks-provisioner"
+        assert story.plane.request("PATCH", path, patch, kind="application/merge-patch+json").status == 200
+    for flags in ([], ["--server-side"]):
+        assert story.plane.kubectl("apply", *flags, "-f", str(FOLDER)).code == 0
+        for kind in CONVERTED:
+            client = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body["spec"]["conversion"]["webhook"]["clientConfig"]
+            assert client["caBundle"] == bundle
+            assert client["service"]["name"] == "dynamo-webhooks"
+
+
+def _explained(story: Story, *words: str) -> str:
+    """What kubectl explains, with its line breaks taken out; a new definition isn't explained at once."""
+
+    def answer() -> str | None:
+        outcome = story.plane.kubectl("explain", *words)
+        return " ".join(outcome.stdout.split()) if outcome.code == 0 else None
+
+    return wait_until(answer, f"kubectl explain {words}", story.plane.server)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (
+            ["dgd.spec.services", "--api-version", "nvidia.com/v1alpha1"],
+            [
+                "KIND: DynamoGraphDeployment VERSION: v1alpha1",
+                "FIELD: services <map[string]Object>",
+                "The services that the graph consists of, by name; each runs in pods of its own.",
+                "componentType <string> Role of the service, such as frontend or worker.",
+                "replicas <integer> How many replicas run.",
+                "extraPodSpec <Object> Overlay of the pod, and of its main container.",
+            ],
+        ),
+        (
+            ["dgd", "--api-version", "nvidia.com/v1beta1"],
+            ["VERSION: v1beta1", "A graph of components that together serve a model.", "spec <Object> What the graph should look like."],
+        ),
+        (
+            ["dgd.spec.components"],  # the newest version, unless another is named
+            [
+                "FIELD: components <[]Object>",
+                "The components that the graph consists of, each with a name and pods of its own.",
+                "name <string> -required- Name of the component, unique in the graph.",
+                "type <string> enum: frontend, worker, prefill, decode, ....",
+                "podTemplate <Object> Template of the pods; the container main runs the component.",
+            ],
+        ),
+        (["dgdr.spec.sla"], ["ttft <number> Time to the first token, in milliseconds."]),
+        (["dckpt.spec"], ["identity <Object> -required- What the checkpoint depends on."]),
+        (["dm.spec.modelType"], ["FIELD: modelType <string>", "Whether this is a base model or an addition to one."]),
+        (["dwm.spec"], ["data <Object> -required- Endpoints and capabilities, in the runtime's own form."]),
+    ],
+)
+def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: list[str]) -> None:
+    text = _explained(story, *words)
+    assert [sentence for sentence in sentences if sentence not in text] == [], text
+
+
+def test_the_command_prints_what_can_be_piped_into_kubectl(story: Story) -> None:
+    """As YAML documents and as one JSON list."""
+    for form, kinds in (("yaml", KINDS), ("json", KINDS[-2:])):
+        words = [word for kind in kinds for word in ("--kind", kind.short)]
+        printed = subprocess.run([COMMAND, "crds", "-o", form, *words], capture_output=True, text=True, check=True)
+        done = story.plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed.stdout)
+        assert set(_said(done)) == {kind.crd_name for kind in kinds}

@@ -8,16 +8,14 @@ from reconciler.render import discovery
 from reconciler.render.generation import share
 from reconciler.render.merge import texts
 from reconciler.render.names import (
-    CHECKPOINT_ID,
-    CHECKPOINT_SOURCE,
     COMPONENT_TYPE,
     ENABLE_METRICS,
     MAX_SURGE,
     MAX_UNAVAILABLE,
     METRICS_ENABLED,
     NAMESPACE,
-    RESTORE_TARGET,
     SELECTOR,
+    SNAPSHOT,
     STRATEGY,
 )
 from reconciler.render.objects import child
@@ -56,7 +54,8 @@ def deployment(workload: Workload, settings: Settings) -> Fields:
 def pod_metadata(workload: Workload, settings: Settings) -> Fields:
     """Labels and annotations of a component's pods."""
     labels = {
-        **{key: value for key, value in workload.labels.items() if key not in (CHECKPOINT_ID, CHECKPOINT_SOURCE, RESTORE_TARGET)},
+        # only a checkpoint says what its pods are
+        **{key: value for key, value in workload.labels.items() if not key.startswith(SNAPSHOT)},
         SELECTOR: workload.name,
         NAMESPACE: workload.selected_namespace,
         **discovery.labels(workload.template_annotations, settings),

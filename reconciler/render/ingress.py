@@ -28,7 +28,7 @@ def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, 
     """
     said = alpha.get("ingress")
     if said:
-        wanted = _said(said, settings)
+        wanted = _said(said)
     elif kind == FRONTEND and graph:
         wanted = _configured(graph, settings)
     else:
@@ -40,11 +40,10 @@ def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, 
     return [*out, _virtual_service(service, namespace, owner, wanted)] if wanted.gateway and settings.ingress.gateway else out
 
 
-def _said(said: Fields, settings: Settings) -> _Wanted | None:
+def _said(said: Fields) -> _Wanted | None:
     if not said.get("enabled"):
         return None
-    suffix = said.get("hostSuffix") or settings.ingress.host_suffix if "hostSuffix" not in said else said.get("hostSuffix")
-    host = f"{said.get('hostPrefix') or ''}{said.get('host') or ''}.{suffix or _LOCAL}"
+    host = f"{said.get('hostPrefix') or ''}{said.get('host') or ''}.{said.get('hostSuffix') or _LOCAL}"
     tls = str((said.get("tls") or {}).get("secretName") or "")
     gateway = str(said.get("virtualServiceGateway") or "") if said.get("useVirtualService") else ""
     return _Wanted(host, str(said.get("ingressControllerClassName") or ""), tls, gateway)

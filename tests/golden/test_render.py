@@ -36,8 +36,11 @@ class _Recorded:
 
     def of(self, flag: str) -> list[str]:
         """The ids of the cases of an orchestrator; plain ones have none."""
-        wanted = {"plain": lambda flags: not (flags["lws"] or flags["grove"])}.get(flag, lambda flags: flags[flag])
-        return [case["id"] for case in self.cases if wanted(case["flags"])]
+        return [case["id"] for case in self.cases if flag == _orchestrator(case["flags"])]
+
+
+def _orchestrator(flags: dict[str, bool]) -> str:
+    return next((name for name in ("grove", "lws") if flags[name]), "plain")
 
 
 @cache
@@ -80,7 +83,7 @@ def _listed() -> dict[str, str]:
     """Reason by case id."""
     lines = [line.split(maxsplit=1) for line in SKIPS.read_text().splitlines() if line.strip() and not line.startswith("#")]
     assert all(len(parts) == 2 and re.match(r"(A\d{1,2}|unfinished): \S", parts[1]) for parts in lines), "a line is `id A-number: reason`"
-    listed = {id_: reason for id_, reason in lines}
+    listed = dict(lines)
     assert len(listed) == len(lines), "an id is listed once"
     return listed
 

@@ -1,1 +1,1 @@
-"""The only room that speaks to an API server; empty until cluster facts land."""
+"""The only room that speaks to an API server: one seam, a client behind it, and what is built on the seam."""

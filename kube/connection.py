@@ -36,6 +36,8 @@ class Connection:
         self, configuration: Configuration, *, agent: str, patience: float = 30.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`patience` is seconds for one request, its answer included. Raises ConfigError when the CA or a client key can't be read."""
+        session: Any = configuration  # its type leaves out what has no default
+        session.client_session_kwargs = {"middlewares": (_once,)}
         try:
             self._api: Any = ApiClient(configuration)
         except (OSError, ValueError) as error:
@@ -57,20 +59,18 @@ class Connection:
     ) -> Node:
         """Sends one request and gives its JSON object. Raises a subclass of ApiError.
 
-        Only a GET is repeated, once, when its connection breaks: of a write nobody knows whether it was done.
+        With `secret`, the body holds secret values, and no message will quote an answer that may repeat them.
         """
         asked = f"{method.lower()} {path}"
+        limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
         try:
-            return await self._once(method, path, query, body, kind, asked, secret)
-        except aiohttp.ClientConnectionError as error:
-            if method != "GET" or isinstance(error, aiohttp.ClientConnectorError | TimeoutError):
-                raise _unreached(asked, error) from error
+            answer = await self._send(method, path, query, body, kind, limit)
+            content: bytes = await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _unreached(asked, error) from error
-        try:
-            return await self._once(method, path, query, body, kind, asked, secret)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreached(asked, error) from error
+        if not 200 <= answer.status < 300:
+            raise refusal(answer.status, content, asked, secret=secret)
+        return decoded(content, asked)
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""
@@ -97,14 +97,6 @@ class Connection:
     async def close(self) -> None:
         """Closes all connections."""
         await self._api.close()
-
-    async def _once(self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, asked: str, secret: bool) -> Node:
-        limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
-        answer = await self._send(method, path, query, body, kind, limit)
-        content: bytes = await answer.read()
-        if not 200 <= answer.status < 300:
-            raise refusal(answer.status, content, asked, secret=secret)
-        return decoded(content, asked)
 
     async def _chunks(self, path: str, query: Mapping[str, Any], seconds: float, asked: str) -> AsyncGenerator[bytes]:
         limit = aiohttp.ClientTimeout(total=seconds + _SLACK, sock_connect=_CONNECT)
@@ -143,6 +135,21 @@ class Connection:
             self._said = (parsedate_to_datetime(date).astimezone(UTC), self._clock())
         except ValueError:
             return  # no Date header, or one that nobody can read: the last one stays
+
+
+async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keeps aiohttp from repeating a write whose connection broke, as it does on its own: nobody knows whether it was done.
+
+    A read may be repeated, and aiohttp does so once; a connection that was never made carried nothing.
+    """
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        if request.method == "GET":
+            raise
+        raise aiohttp.ClientConnectionError(str(error)) from error  # of a class that aiohttp doesn't answer with another attempt
 
 
 def _unreached(asked: str, error: Exception) -> UnavailableError:

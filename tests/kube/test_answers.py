@@ -1,0 +1,100 @@
+"""What an API server's bytes mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kube import answers
+from kube.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ConflictError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    NotFoundError,
+    UnavailableError,
+)
+
+
+def status(**members: Any) -> bytes:
+    return json.dumps({"kind": "Status", **members}).encode()
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "expected"),
+    [
+        (400, "BadRequest", InvalidError),
+        (401, "Unauthorized", ForbiddenError),
+        (403, "Forbidden", ForbiddenError),
+        (404, "NotFound", NotFoundError),
+        (405, "MethodNotAllowed", ApiError),
+        (409, "AlreadyExists", AlreadyExistsError),
+        (409, "Conflict", ConflictError),
+        (410, "Expired", GoneError),
+        (422, "Invalid", InvalidError),
+        (429, "TooManyRequests", UnavailableError),
+        (500, "InternalError", UnavailableError),
+        (503, "", UnavailableError),
+    ],
+)
+def test_each_status_is_one_error(code: int, reason: str, expected: type[ApiError]) -> None:
+    error = answers.refusal(code, status(reason=reason, message="the server's own sentence"), "get /x", secret=False)
+    assert type(error) is expected
+    assert (error.code, error.reason) == (code, reason)
+    assert str(error) == f"get /x: {code}: the server's own sentence"
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>a proxy's page</html>", b"[]", b'{"message": null}', b"\xff\xfe"])
+def test_a_refusal_that_is_no_status_is_still_told(content: bytes) -> None:
+    error = answers.refusal(502, content, "get /x", secret=False)
+    assert type(error) is UnavailableError
+    assert str(error).startswith("get /x: 502: ")
+
+
+@pytest.mark.parametrize("code", [400, 413, 415, 422, 500])
+def test_a_refusal_of_a_secret_names_fields_and_no_values(code: int) -> None:
+    causes = [{"field": "data[tls.key]", "reason": "FieldValueInvalid", "message": 'Invalid value: "hunter2"'}]
+    content = status(reason="Invalid", message='data[tls.key]: Invalid value: "hunter2"', details={"causes": causes})
+    error = answers.refusal(code, content, "post /api/v1/secrets", secret=True)
+    assert "hunter2" not in str(error)
+    assert "data[tls.key] (FieldValueInvalid)" in str(error)
+    assert "hunter2" not in str(answers.refusal(code, b"hunter2", "post /api/v1/secrets", secret=True))
+
+
+def test_a_missing_permission_on_a_secret_is_told_in_full() -> None:
+    content = status(reason="Forbidden", message='secrets "ca" is forbidden: User "x" cannot patch resource "secrets"')
+    assert 'User "x" cannot patch' in str(answers.refusal(403, content, "patch /x", secret=True))
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{", b"\xff"])
+def test_an_answer_that_is_no_object_may_come_right_later(content: bytes) -> None:
+    with pytest.raises(UnavailableError, match="get /x: the answer must be"):
+        answers.decoded(content, "get /x")
+
+
+def test_lines_are_found_however_the_stream_is_cut() -> None:
+    text = b'{"a":1}\n\n{"b":2}\r\n{"c":"' + b"x" * 5000 + b'"}\n{"unfinished'
+    for size in (1, 2, 7, 1000, len(text)):
+        lines = answers.Lines()
+        found = [line for start in range(0, len(text), size) for line in lines.feed(text[start : start + size])]
+        assert [json.loads(line) for line in found] == [{"a": 1}, {"b": 2}, {"c": "x" * 5000}]
+
+
+@pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK"])
+def test_a_line_is_an_event(kind: str) -> None:
+    event = answers.event(json.dumps({"type": kind, "object": {"metadata": {"name": "a"}}}).encode(), "watch /x")
+    assert (event.type, event.object) == (kind, {"metadata": {"name": "a"}})
+
+
+def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
+    gone = json.dumps({"type": "ERROR", "object": {"code": 410, "reason": "Expired", "message": "too old"}}).encode()
+    with pytest.raises(GoneError, match="too old"):
+        answers.event(gone, "watch /x")
+    with pytest.raises(UnavailableError):
+        answers.event(b'{"type": "ERROR"}', "watch /x")
+    with pytest.raises(UnavailableError, match="NEWS"):
+        answers.event(b'{"type": "NEWS"}', "watch /x")

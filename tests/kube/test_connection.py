@@ -1,0 +1,219 @@
+"""Requests on a real socket: what is sent, what is asked again, and what is never."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from kubernetes.aio.client import Configuration
+
+from kube.client import Client
+from kube.connection import Connection
+from kube.errors import GoneError, UnavailableError
+from kube.resources import CONFIG_MAPS, SECRETS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from kube.protocol import Node
+
+CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
+
+
+class Server:
+    """Answers by a handler, and keeps what was asked."""
+
+    def __init__(self, answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
+        self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
+        self._answer = answer
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append((request.method, str(request.rel_url), dict(request.headers), await request.read()))
+        return await self._answer(request)
+
+
+@asynccontextmanager
+async def connected(
+    answer: Callable[[web.Request], Awaitable[web.StreamResponse]], clock: Callable[[], float] = lambda: 0.0, patience: float = 30.0
+) -> AsyncIterator[tuple[Client, Server]]:
+    server = Server(answer)
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", server.handle)
+    async with TestServer(app) as listening:
+        configuration = Configuration(host=f"http://127.0.0.1:{listening.port}", api_key={"BearerToken": "bearer t"})
+        client = Client(Connection(configuration, agent="me", patience=patience, clock=clock), "me")
+        try:
+            yield client, server
+        finally:
+            await client.close()
+
+
+async def plain(_: web.Request) -> web.StreamResponse:
+    return web.json_response(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("write", "method", "kind", "query"),
+    [
+        (lambda client: client.create(CONFIG_MAPS, CONFIG), "POST", "application/json", "?fieldManager=me"),
+        (lambda client: client.replace(CONFIG_MAPS, CONFIG), "PUT", "application/json", "?fieldManager=me"),
+        (lambda client: client.json_patch(CONFIG_MAPS, "a", [], "n"), "PATCH", "application/json-patch+json", "?fieldManager=me"),
+        (lambda client: client.merge_patch(CONFIG_MAPS, "a", {}, "n"), "PATCH", "application/merge-patch+json", "?fieldManager=me"),
+        (
+            lambda client: client.apply(CONFIG_MAPS, CONFIG, manager="other", force=True, dry_run=True),
+            "PATCH",
+            "application/apply-patch+yaml",
+            "?fieldManager=other&dryRun=All&force=true",
+        ),
+    ],
+)
+async def test_each_write_says_what_it_is(write: Callable[[Client], Awaitable[Node]], method: str, kind: str, query: str) -> None:
+    async with connected(plain) as (client, server):
+        assert await write(client) == CONFIG
+    ((asked, url, headers, body),) = server.asked
+    assert (asked, headers["Content-Type"], headers["Authorization"], headers["User-Agent"]) == (method, kind, "bearer t", "me")
+    assert url == "/api/v1/namespaces/n/configmaps" + ("" if method == "POST" else "/a") + query
+    assert json.loads(body) in (CONFIG, [], {})
+
+
+async def _drop(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.close()
+    return web.Response()
+
+
+@pytest.mark.parametrize(
+    ("call", "methods"),
+    [
+        (lambda client: client.get(CONFIG_MAPS, "a", "n"), ["GET", "GET"]),
+        (lambda client: client.create(CONFIG_MAPS, CONFIG), ["POST"]),
+        (lambda client: client.replace(CONFIG_MAPS, CONFIG), ["PUT"]),
+        (lambda client: client.merge_patch(CONFIG_MAPS, "a", {}, "n"), ["PATCH"]),
+        (lambda client: client.delete(CONFIG_MAPS, "a", "n"), ["DELETE"]),
+    ],
+)
+async def test_only_a_read_is_asked_once_more_when_its_connection_breaks(
+    call: Callable[[Client], Awaitable[object]], methods: list[str]
+) -> None:
+    async with connected(_drop) as (client, server):
+        with pytest.raises(UnavailableError, match="can't be reached"):
+            await call(client)
+        assert [asked[0] for asked in server.asked] == methods
+
+
+async def test_a_read_that_breaks_once_succeeds() -> None:
+    drops = iter([True, False])
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return await (_drop if next(drops) else plain)(request)
+
+    async with connected(answer) as (client, _):
+        assert await client.get(CONFIG_MAPS, "a", "n") == CONFIG
+
+
+async def test_a_server_that_does_not_answer_is_unavailable_and_not_asked_again() -> None:
+    async def never(_: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(3600)
+        return web.Response()
+
+    async with connected(never, patience=0.05) as (client, server):
+        with pytest.raises(UnavailableError, match="no answer in time"):
+            await client.get(CONFIG_MAPS, "a", "n")
+        assert len(server.asked) <= 1  # none, when the machine was too busy to ask in time
+
+
+async def test_nobody_listening_is_unavailable() -> None:
+    client = Client(Connection(Configuration(host="http://127.0.0.1:1"), agent="me"), "me")
+    with pytest.raises(UnavailableError) as refused:
+        await client.get(CONFIG_MAPS, "a", "n")
+    assert refused.value.code == 0
+    await client.close()
+
+
+async def test_what_the_server_quotes_of_a_secret_is_not_repeated() -> None:
+    async def refuse(_: web.Request) -> web.StreamResponse:
+        return web.json_response({"reason": "BadRequest", "message": 'cannot decode "hunter2"'}, status=400)
+
+    async with connected(refuse) as (client, _):
+        for write in (client.merge_patch(SECRETS, "s", {}, "n"), client.json_patch(SECRETS, "s", [], "n")):
+            with pytest.raises(Exception, match="BadRequest") as refused:
+                await write
+            assert "hunter2" not in str(refused.value)
+
+
+async def test_a_list_that_outlives_its_first_page_is_read_again_whole() -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if "continue" in request.query:
+            return web.json_response({"reason": "Expired", "message": "too old"}, status=410)
+        if request.query.get("limit"):
+            return web.json_response({"metadata": {"resourceVersion": "1", "continue": "next"}, "items": [{"metadata": {"name": "a"}}]})
+        return web.json_response({"metadata": {"resourceVersion": "9"}, "items": [{"metadata": {"name": name}} for name in "bc"]})
+
+    async with connected(answer) as (client, _):
+        listing = await client.list(CONFIG_MAPS, "n", limit=1)
+    assert listing.version == "9"
+    assert [item["metadata"]["name"] for item in listing.items] == ["b", "c"]
+
+
+async def test_a_watch_ends_in_order_or_says_what_broke_it() -> None:
+    line = b'{"type": "ADDED", "object": {"metadata": {"name": "a"}}}\n'
+    endings = iter([b"", b'{"type": "ERROR", "object": {"code": 410, "message": "too old"}}\n', None])
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(line[:10])
+        await response.write(line[10:])
+        ending = next(endings)
+        if ending is None:
+            assert request.transport is not None
+            request.transport.close()
+        elif ending:
+            await response.write(ending)
+        return response
+
+    async def names() -> list[str]:
+        async with aclosing(client.watch(CONFIG_MAPS, "n", version="5")) as events:
+            return [event.object["metadata"]["name"] async for event in events]
+
+    async with connected(answer) as (client, server):
+        assert await names() == ["a"]
+        with pytest.raises(GoneError):
+            await names()
+        with pytest.raises(UnavailableError):
+            await names()
+    assert server.asked[0][1] == "/api/v1/namespaces/n/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300"
+
+
+async def test_the_servers_clock_is_that_of_its_last_answer_while_that_is_recent() -> None:
+    time = [100.0]
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        date = "Mon, 01 Jan 2035 00:00:00 GMT" if request.path == "/version" else "Sun, 31 Dec 2034 00:00:00 GMT"
+        return web.json_response(CONFIG, headers={"Date": date})
+
+    async with connected(answer, clock=lambda: time[0]) as (client, server):
+        await client.get(CONFIG_MAPS, "a", "n")
+        time[0] += 7.9
+        assert await client.server_time() == datetime(2034, 12, 31, 0, 0, 7, tzinfo=UTC)
+        time[0] += 3
+        assert await client.server_time() == datetime(2035, 1, 1, tzinfo=UTC)
+    assert [asked[1] for asked in server.asked] == ["/api/v1/namespaces/n/configmaps/a", "/version"]
+
+
+async def test_a_token_that_cannot_be_read_is_no_traceback_of_files() -> None:
+    def broken(_: Configuration) -> None:
+        raise OSError("no such file")
+
+    configuration: Any = Configuration(host="http://127.0.0.1:1", api_key={"BearerToken": "t"})
+    configuration.refresh_api_key_hook = broken
+    client = Client(Connection(configuration, agent="me"), "me")
+    with pytest.raises(UnavailableError, match="the token can't be read"):
+        await client.get(CONFIG_MAPS, "a", "n")
+    await client.close()

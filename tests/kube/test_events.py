@@ -1,0 +1,99 @@
+"""Events tell transitions, count repetitions, and are in nobody's way."""
+
+from __future__ import annotations
+
+import pytest
+
+from kube.errors import UnavailableError
+from kube.events import Recorder
+from kube.resources import CONFIG_MAPS, CORE_EVENTS
+from tests.kube.memory import MemoryCluster
+from tests.kube.timing import Timing
+
+ABOUT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n", "uid": "1", "resourceVersion": "5"}}
+CLUSTERED = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "uid": "2"}}
+
+
+async def written(cluster: MemoryCluster) -> list[tuple[str, str, int]]:
+    return [(event["reason"], event["message"], event["count"]) for event in (await cluster.list(CORE_EVENTS)).items]
+
+
+async def test_the_same_again_is_no_transition() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    recorder = Recorder(cluster, "provisioner", clock=timing.clock, now=timing.now)
+    for _ in range(5):
+        await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
+    assert await written(cluster) == [("LeafIssued", "leaf 1", 1)]
+    assert len(cluster.writes) == 1
+
+
+async def test_back_and_forth_is_counted_and_keeps_its_first_time() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    recorder = Recorder(cluster, "provisioner", "pod-0", clock=timing.clock, now=timing.now)
+    for reason in ("Drifted", "Repaired") * 3:
+        await recorder.record(ABOUT, "Warning", reason, "m")
+        timing.seconds += 60
+    assert sorted(await written(cluster)) == [("Drifted", "m", 3), ("Repaired", "m", 3)]
+    event = (await cluster.list(CORE_EVENTS, "n")).items[0]
+    assert event["firstTimestamp"] < event["lastTimestamp"]
+    assert (event["type"], event["source"], event["reportingInstance"]) == (
+        "Warning",
+        {"component": "provisioner", "host": "pod-0"},
+        "pod-0",
+    )
+    assert event["involvedObject"] == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": "a",
+        "namespace": "n",
+        "uid": "1",
+        "resourceVersion": "5",
+    }
+
+
+async def test_after_the_window_it_is_news_again() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    recorder = Recorder(cluster, "provisioner", clock=timing.clock, now=timing.now)
+    for _ in range(2):
+        await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
+        timing.seconds += 601
+    assert await written(cluster) == [("LeafIssued", "leaf 1", 1)] * 2
+
+
+async def test_an_event_that_has_expired_is_written_anew() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    recorder = Recorder(cluster, "provisioner", clock=timing.clock, now=timing.now)
+    await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 1")
+    for event in (await cluster.list(CORE_EVENTS)).items:
+        await cluster.delete(CORE_EVENTS, event["metadata"]["name"], "n")
+    await recorder.record(ABOUT, "Normal", "LeafIssued", "leaf 2")
+    assert await written(cluster) == [("LeafIssued", "leaf 2", 1)]
+
+
+async def test_events_about_objects_without_a_namespace_lie_in_default() -> None:
+    cluster = MemoryCluster()
+    await Recorder(cluster, "provisioner").record(CLUSTERED, "Normal", "Seen", "x" * 5000)
+    ((namespace, _),) = cluster.names(CORE_EVENTS)
+    assert namespace == "default"
+    assert len((await cluster.list(CORE_EVENTS)).items[0]["message"]) == 1024
+
+
+async def test_a_missing_permission_is_said_once_and_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = MemoryCluster()
+    cluster.denied.add(("create", "events"))
+    recorder = Recorder(cluster, "provisioner")
+    for message in "abc":
+        await recorder.record(ABOUT, "Normal", "Seen", message)
+    assert caplog.text.count("Events can't be written") == 1
+
+
+async def test_a_failure_is_logged_and_tried_again_with_the_next(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = MemoryCluster()
+    recorder = Recorder(cluster, "provisioner")
+    restore = cluster.fail(lambda *_: UnavailableError(503, "", "not now"))
+    await recorder.record(ABOUT, "Normal", "Seen", "m")
+    restore()
+    await recorder.record(ABOUT, "Normal", "Seen", "m")
+    assert await written(cluster) == [("Seen", "m", 1)]
+    assert "not now" in caplog.text
+    assert cluster.names(CONFIG_MAPS) == set()

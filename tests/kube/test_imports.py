@@ -1,0 +1,27 @@
+"""What the rest of kube costs to import: not the Kubernetes client."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+LIGHT = (
+    "answers",
+    "backoff",
+    "capability",
+    "config",
+    "errors",
+    "events",
+    "identity",
+    "lease",
+    "protocol",
+    "reflector",
+    "resources",
+    "scope",
+)
+
+
+def test_the_kubernetes_package_is_loaded_with_the_client_alone() -> None:
+    program = f"import sys; from kube import {', '.join(LIGHT)}; print('kubernetes' in sys.modules, 'aiohttp' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

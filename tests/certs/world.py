@@ -66,6 +66,7 @@ class World:
     changed: dict[str, float] = field(default_factory=dict)  # when a target last changed
     foreign: set[str] = field(default_factory=set)  # versions that somebody else wrote
     excused: set[str] = field(default_factory=set)  # leaves whose issuer nobody could know any more
+    rescues: set[str] = field(default_factory=set)  # leaves written while nobody served anything: the outage ends, with the last reader
     history: list[tuple[float, Node | None]] = field(default_factory=list)  # the serving Secret
     rounds: dict[int, tuple[str, int, float]] = field(default_factory=dict)  # the provisioner's memory of probes
     steps: list[Step] = field(default_factory=list)
@@ -234,6 +235,9 @@ class World:
         self.objects[write.name] = node
         if write.name == CALLED.serving:
             self.check_serving(node)
+            written = read_serving(node).leaf
+            if written and not any(one.leaf and one.leaf.valid_at(self.wall) for one in self.servers):
+                self.rescues.add(written.fingerprint)
             self._remember()
         for key in write.data:
             assert not (key.endswith(".key") and write.name != CALLED.authority and key != names.TLS_KEY), "I5"
@@ -272,13 +276,20 @@ class World:
             leaf = server.leaf
             if leaf is None or not leaf.valid_at(self.wall) or leaf.fingerprint in self.excused:
                 continue
-            for view in self.views:
-                for name, node in view.items():
-                    if node["metadata"]["resourceVersion"] in self.foreign:
-                        continue  # somebody else broke it, and nobody can be quicker than a write
-                    for config in _configs(node):
-                        bundle = base64.b64decode(config.get("caBundle", ""))
-                        assert verifies(leaf.der, bundle), f"I1: {name} doesn't trust a leaf of {leaf.parsed.issuer.rfc4514_string()}"
+            wrong = self._distrusting(leaf)
+            if leaf.fingerprint in self.rescues:
+                self.rescues -= set() if wrong else {leaf.fingerprint}
+            else:
+                assert not wrong, f"I1: {', '.join(wrong)} don't trust a leaf of {leaf.parsed.issuer.rfc4514_string()}"
+
+    def _distrusting(self, leaf: Certificate) -> list[str]:
+        return [
+            name
+            for view in self.views
+            for name, node in view.items()
+            if node["metadata"]["resourceVersion"] not in self.foreign  # there somebody else broke it: nobody is quicker than a write
+            if not all(verifies(leaf.der, base64.b64decode(config.get("caBundle", ""))) for config in _configs(node))
+        ]
 
     def check_signing(self, state: State) -> None:
         """A new issuer is used only when each API server has seen it, unless nobody is served anyway; never by a wrong clock."""

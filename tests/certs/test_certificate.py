@@ -1,0 +1,110 @@
+"""Certificates and keys are read in every form in which people keep them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+
+from certs.authority import Pair, issue_leaf, make_authority
+from certs.certificate import kind_of, read_certificate, read_certificates, read_key
+from tests.certs.world import certificate, verifies
+
+NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
+ECDSA = ec.generate_private_key(ec.SECP256R1())
+RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def self_signed(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
+    """An authority as others make them: no key ids, a life of its own."""
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Dynamo-Webhook-CA")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    builder = builder.not_valid_before(NOW - timedelta(hours=1)).not_valid_after(NOW + timedelta(days=3650))
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+
+@pytest.mark.parametrize("form", [PrivateFormat.TraditionalOpenSSL, PrivateFormat.PKCS8])
+@pytest.mark.parametrize("key", [ECDSA, RSA], ids=["ecdsa", "rsa"])
+def test_an_authority_in_any_form_signs(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, form: PrivateFormat) -> None:
+    """PKCS#1, SEC1 and PKCS#8 are read and can sign; the leaf is of our own kind, and names its issuer's key."""
+    pem = key.private_bytes(Encoding.PEM, form, NoEncryption())
+    expected = {(False, True): b"BEGIN EC P", (True, True): b"BEGIN RSA P"}.get((key is RSA, form is PrivateFormat.TraditionalOpenSSL))
+    assert (expected or b"BEGIN PRIVATE") in pem
+    authority = certificate(self_signed(key))
+    read = read_key(pem)
+    assert read is not None
+    assert read.belongs_to(authority)
+    leaf = certificate(issue_leaf(Pair(authority.pem, pem), ["a.b.svc"], NOW).certificate)
+    assert authority.issued(leaf)
+    assert leaf.key_kind == "ecdsa-p256"
+    identifier = leaf.parsed.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    assert identifier == x509.SubjectKeyIdentifier.from_public_key(key.public_key()).digest
+
+
+def test_a_leaf_never_outlives_its_authority() -> None:
+    """Clients would refuse it from then on, and nobody would know why."""
+    authority = make_authority(NOW, life=timedelta(days=40))
+    assert certificate(issue_leaf(authority, ["a"], NOW).certificate).not_after == NOW + timedelta(days=40)
+    assert certificate(issue_leaf(authority, ["a"], NOW, life=timedelta(days=9)).certificate).not_after == NOW + timedelta(days=9)
+
+
+def test_rsa_for_those_who_must() -> None:
+    """Both certificates are RSA 2048; the leaf's key may encipher keys, and cryptography's verifier accepts the chain."""
+    authority = make_authority(NOW, key_kind="rsa-2048")
+    leaf = certificate(issue_leaf(authority, ["a.b.svc"], NOW, key_kind="rsa-2048").certificate)
+    assert (certificate(authority.certificate).key_kind, leaf.key_kind) == ("rsa-2048", "rsa-2048")
+    assert leaf.parsed.extensions.get_extension_for_class(x509.KeyUsage).value.key_encipherment
+    assert verifies(leaf.der, authority.certificate, "a.b.svc")
+    with pytest.raises(ValueError, match="must be ecdsa-p256 or rsa-2048, and is dsa"):
+        make_authority(NOW, key_kind="dsa")
+
+
+def test_names_of_any_length_verify() -> None:
+    """63 characters for the service and for the namespace, more than any subject may have."""
+    name = f"{'s' * 63}.{'n' * 63}.svc"
+    authority = make_authority(NOW)
+    leaf = issue_leaf(authority, [name, "s" * 63, f"{name}.cluster.local"], NOW)
+    assert verifies(certificate(leaf.certificate).der, authority.certificate, name)
+    assert not verifies(certificate(leaf.certificate).der, authority.certificate, "other.n.svc")
+    assert not verifies(certificate(leaf.certificate).der, make_authority(NOW).certificate, name)
+
+
+def test_every_block_of_a_bundle_is_read() -> None:
+    """Order kept, repetitions and what can't be read left out, comments and other blocks ignored."""
+    one, two, three = (make_authority(NOW, generation=number) for number in (1, 2, 3))
+    broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    text = b"# one\n" + one.certificate + b"\n\n" + one.key + two.certificate + broken + one.certificate + three.certificate.rstrip()
+    assert [cert.pem for cert in read_certificates(text)] == [one.certificate, two.certificate, three.certificate]
+    assert read_certificate(broken) is None
+    assert read_certificates(b"") == ()
+
+
+@pytest.mark.parametrize("pem", [b"", b"x", b"-----BEGIN PRIVATE KEY-----\n?\n-----END PRIVATE KEY-----", make_authority(NOW).certificate])
+def test_what_is_no_key_is_none(pem: bytes) -> None:
+    """Nothing raises: a damaged Secret is a fact like others."""
+    assert read_key(pem) is None
+
+
+def test_an_encrypted_key_counts_as_lost() -> None:
+    """Nobody can give us the password."""
+    assert read_key(ECDSA.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))) is None
+
+
+def test_a_key_never_shows() -> None:
+    """Neither the value nor anything that holds it prints a secret."""
+    authority = make_authority(NOW)
+    key = read_key(authority.key)
+    assert key is not None
+    assert authority.key.splitlines()[1].decode() not in repr(key)
+    assert "PRIVATE" not in f"{key} {[key]}"
+
+
+def test_kinds_of_keys() -> None:
+    """As the configuration says them, and something for all others."""
+    kinds = [kind_of(key) for key in (ECDSA, RSA, ec.generate_private_key(ec.SECP384R1()), ed25519.Ed25519PrivateKey.generate())]
+    assert kinds == ["ecdsa-p256", "rsa-2048", "ecdsa-secp384r1", "other"]

@@ -6,6 +6,7 @@ No schemas, no admission and no controllers; what is stored is what was sent. It
 
 from __future__ import annotations
 
+import asyncio
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -74,7 +75,7 @@ class MemoryCluster:
 
     async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
         """Reads a copy."""
-        self._ask("get", resource, namespace, name)
+        await self._ask("get", resource, namespace, name)
         if subresource not in ("", "status"):
             raise NotFoundError(404, "NotFound", f"no subresource {subresource} in memory")
         record = self.storage.records.get(key_of(resource, namespace, name))
@@ -82,7 +83,7 @@ class MemoryCluster:
 
     async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
         """Lists in the order of namespace and name, as etcd does."""
-        self._ask("list", resource, namespace, "")
+        await self._ask("list", resource, namespace, "")
         fields_match({}, fields)
         if limit < 0:
             raise InvalidError(400, "BadRequest", f"limit must not be negative, seen {limit}")
@@ -99,7 +100,7 @@ class MemoryCluster:
         """Streams until `break_watches` or `forget`; the end after `seconds` would need a clock, and is left to those."""
         if seconds <= 0:
             raise InvalidError(400, "BadRequest", f"timeoutSeconds must be positive, seen {seconds}")
-        self._ask("watch", resource, namespace, "")
+        await self._ask("watch", resource, namespace, "")
         seen, breaks, storage = int(version), self._breaks, self.storage
 
         def news() -> bool:
@@ -128,7 +129,7 @@ class MemoryCluster:
         if not born.get("name") and born.get("generateName"):
             born["name"] = f"{born['generateName']}{born['uid'][-5:]}"
         name = born.get("name", "")
-        self._ask("create", resource, where, name)
+        await self._ask("create", resource, where, name)
         if not name or (resource.namespaced and not where):
             raise InvalidError(422, "Invalid", f"{resource.kind} must have a name and, when namespaced, a namespace")
         if born.get("resourceVersion"):
@@ -141,7 +142,7 @@ class MemoryCluster:
     async def replace(self, resource: Resource, obj: Node, *, subresource: str = "", dry_run: bool = False) -> Node:
         """Stores what is sent but for what the server keeps."""
         name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace", "")
-        record = self._found("replace", resource, name, namespace)
+        record = await self._found("replace", resource, name, namespace)
         check(resource, record.obj, obj, whole=True)
         return await self._update(resource, record, obj, subresource, dry_run=dry_run)
 
@@ -156,7 +157,7 @@ class MemoryCluster:
         dry_run: bool = False,
     ) -> Node:
         """RFC 6902 by the jsonpatch library."""
-        record = self._found("json_patch", resource, name, namespace)
+        record = await self._found("json_patch", resource, name, namespace)
         try:
             after: Node = jsonpatch.apply_patch(record.obj, [*operations])
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
@@ -168,7 +169,7 @@ class MemoryCluster:
         self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "", dry_run: bool = False
     ) -> Node:
         """RFC 7386."""
-        record = self._found("merge_patch", resource, name, namespace)
+        record = await self._found("merge_patch", resource, name, namespace)
         check(resource, record.obj, patch, whole=False)
         after: Any = merged(record.obj, patch)
         return await self._update(resource, record, after, subresource, dry_run=dry_run)
@@ -179,7 +180,7 @@ class MemoryCluster:
         """Creates or changes what `manager` owns."""
         metadata = obj["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
-        self._ask("apply", resource, namespace, name)
+        await self._ask("apply", resource, namespace, name)
         record = self.storage.records.get(key_of(resource, namespace, name))
         if record is None:
             if subresource:
@@ -197,7 +198,7 @@ class MemoryCluster:
 
     async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
         """Removes, or marks while finalizers are there."""
-        self._ask("delete", resource, namespace, name)
+        await self._ask("delete", resource, namespace, name)
         if propagation not in {"Background", "Foreground", "Orphan"}:
             raise InvalidError(422, "Invalid", f"propagationPolicy must be Background, Foreground or Orphan, seen {propagation}")
         record = self.storage.records.get(key_of(resource, namespace, name))
@@ -218,24 +219,25 @@ class MemoryCluster:
 
     async def groups(self) -> Mapping[str, frozenset[str]]:
         """What `served` says."""
-        self._ask("groups", None, "", "")
+        await self._ask("groups", None, "", "")
         return dict(self.served)
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Everything but what `denied` says."""
-        self._ask("allowed", resource, namespace, name)
+        await self._ask("allowed", resource, namespace, name)
         return (verb, f"{resource.plural}/{subresource}" if subresource else resource.plural) not in self.denied
 
     async def server_time(self) -> datetime:
         """What `storage.now` says."""
-        self._ask("server_time", None, "", "")
+        await self._ask("server_time", None, "", "")
         return self.storage.now.replace(microsecond=0)
 
     async def close(self) -> None:
         """Notes it."""
         self.closed = True
 
-    def _ask(self, verb: str, resource: Resource | None, namespace: str, name: str) -> None:
+    async def _ask(self, verb: str, resource: Resource | None, namespace: str, name: str) -> None:
+        await asyncio.sleep(0)  # others run between any two calls, as they do with a server
         if verb in {"create", "replace", "json_patch", "merge_patch", "apply", "delete"} and resource:
             self.writes.append((verb, resource.plural, name))
         for fault in [*self._faults]:
@@ -246,8 +248,8 @@ class MemoryCluster:
                 403, "Forbidden", f'{resource.plural} "{name}" is forbidden: cannot {_RBAC.get(verb, verb)} {resource.plural}'
             )
 
-    def _found(self, verb: str, resource: Resource, name: str, namespace: str) -> Record:
-        self._ask(verb, resource, namespace, name)
+    async def _found(self, verb: str, resource: Resource, name: str, namespace: str) -> Record:
+        await self._ask(verb, resource, namespace, name)
         record = self.storage.records.get(key_of(resource, namespace, name))
         if record is None:
             raise NotFoundError(404, "NotFound", f'{resource.plural} "{name}" not found')

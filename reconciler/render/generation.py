@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.render.names import digest
+from reconciler.render.workload import shared_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,17 +21,16 @@ _DEFAULT_SHARE: Final = "25%"
 def worker_digest(components: Iterable[Fields]) -> str:
     """The generation of a graph's workers: eight hexadecimal digits over all that shapes their pods, but for how many there are.
 
-    The components are the workers' objects, made with the placeholder for a generation. What their annotations keep of v1alpha1
-    is taken as it is written there, because it shapes labels and annotations of pods too.
+    The components are the workers' objects, made with the placeholder for a generation. Labels and annotations count as the pods
+    get them, whichever version they come from.
+
+    Raises: RenderError where an object can't be converted.
     """
     told = {}
     for one in components:
-        metadata, spec = one["metadata"], one["spec"]
-        told[spec["name"]] = {
-            "labels": metadata.get("labels") or {},
-            "annotations": metadata.get("annotations") or {},
-            "spec": {name: value for name, value in spec.items() if name not in _SCALED},
-        }
+        labels, annotations = shared_metadata(one)
+        spec = {name: value for name, value in one["spec"].items() if name not in _SCALED}
+        told[one["spec"]["name"]] = {"labels": labels, "annotations": annotations, "spec": spec}
     return digest(json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
 
 

@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 _OWN: Final = (COMPONENT, NAMESPACE, GRAPH_NAME, WORKER_HASH, COMPONENT_CLASS)
 
 
+class _Who(NamedTuple):
+    """How a component is called, and by whom it was made."""
+
+    name: str
+    namespace: str
+    graph: str
+    component: str
+    dynamo_namespace: str
+
+
 class Workload(NamedTuple):
     """One component that becomes a Deployment or a LeaderWorkerSet."""
 
@@ -78,32 +88,40 @@ def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
     """
     new, old = both_versions(obj)
     metadata, spec, alpha = new.get("metadata") or {}, new.get("spec") or {}, old.get("spec") or {}
-    name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
-    if not name:
+    if not metadata.get("name"):
         raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
     own = texts(metadata.get("labels"))
-    graph = own.get(GRAPH_NAME) or _owning_graph(metadata)
+    who = _who(metadata, spec, alpha, own)
     kind = str(spec.get("type") or "")
-    component = str(spec.get("name") or own.get(COMPONENT) or alpha.get("serviceName") or name)
-    dynamo_namespace = dynamo_namespace_of(spec, namespace, graph or name)
     template = (spec.get("podTemplate") or {}).get("metadata") or {}
-    written = texts(template.get("annotations"))
     return Workload(
         object=new,
-        name=name,
-        namespace=namespace,
-        graph=graph,
-        component=component,
+        name=who.name,
+        namespace=who.namespace,
+        graph=who.graph,
+        component=who.component,
         type=WORKER if old_selectors and kind in WORKERS else kind,
         spec=spec,
         alpha=alpha,
         framework=framework_of(spec, str(spec.get("backendFramework") or ""), ("spec", "podTemplate")),
-        labels=_labels(own, alpha, spec, component, dynamo_namespace),
+        labels=_labels(own, alpha, spec, who),
         annotations=_annotations(texts(metadata.get("annotations")), alpha, spec),
-        template_annotations=written,
-        dynamo_namespace=dynamo_namespace,
+        template_annotations=texts(template.get("annotations")),
+        dynamo_namespace=who.dynamo_namespace,
         worker_hash=texts(template.get("labels")).get(WORKER_HASH) or own.get(WORKER_HASH, ""),
     )
+
+
+def shared_metadata(obj: Fields) -> tuple[dict[str, str], dict[str, str]]:
+    """The labels and annotations that all children of a component's object share.
+
+    Raises: RenderError when it can't be read into its type or converted.
+    """
+    new, old = both_versions(obj)
+    metadata, spec, alpha = new.get("metadata") or {}, new.get("spec") or {}, old.get("spec") or {}
+    own = texts(metadata.get("labels"))
+    labels = _labels(own, alpha, spec, _who(metadata, spec, alpha, own))
+    return labels, _annotations(texts(metadata.get("annotations")), alpha, spec)
 
 
 def uses_old_selectors(obj: Fields) -> bool:
@@ -118,7 +136,14 @@ def _owning_graph(metadata: Fields) -> str:
     return next((str(one.get("name") or "") for one in owners if one and one.get("kind") == "DynamoGraphDeployment"), "")
 
 
-def _labels(own: dict[str, str], alpha: Fields, spec: Fields, component: str, dynamo_namespace: str) -> dict[str, str]:
+def _who(metadata: Fields, spec: Fields, alpha: Fields, own: dict[str, str]) -> _Who:
+    name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
+    graph = own.get(GRAPH_NAME) or _owning_graph(metadata)
+    component = str(spec.get("name") or own.get(COMPONENT) or alpha.get("serviceName") or name)
+    return _Who(name, namespace, graph, component, dynamo_namespace_of(spec, namespace, graph or name))
+
+
+def _labels(own: dict[str, str], alpha: Fields, spec: Fields, who: _Who) -> dict[str, str]:
     """Labels of all children; later ones win, and the identity that the object carries itself wins over all."""
     out = {**own, **texts(alpha.get("labels")), **texts(((spec.get("podTemplate") or {}).get("metadata") or {}).get("labels"))}
     model = str((spec.get("modelRef") or {}).get("name") or "")
@@ -126,7 +151,7 @@ def _labels(own: dict[str, str], alpha: Fields, spec: Fields, component: str, dy
         out[BASE_MODEL_HASH] = digest(model)
     if alpha.get("subComponentType"):
         out[SUB_TYPE] = str(alpha["subComponentType"])
-    out |= {COMPONENT: component, NAMESPACE: str(alpha.get("dynamoNamespace") or "") or dynamo_namespace}
+    out |= {COMPONENT: who.component, NAMESPACE: str(alpha.get("dynamoNamespace") or "") or who.dynamo_namespace}
     return out | {key: own[key] for key in _OWN if own.get(key)}
 
 

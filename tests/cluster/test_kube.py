@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from api.kinds import ALPHA
+from kube.capability import DRA, GROVE, Detector, Presence
+from kube.config import load
 from kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, GoneError, InvalidError, NotFoundError, UnavailableError
 from kube.events import Recorder
+from kube.identity import principal
 from kube.lease import Election
 from kube.reflector import Reflector, State
 from kube.resources import CONFIG_MAPS, CORE_EVENTS, DEPLOYMENTS, LEASES, SECRETS, of_kind
+from kube.scope import NAME, NamespaceLease
 from tests.cluster import objects
 from tests.cluster.harness import USER
 from tests.kube.memory import MemoryCluster
@@ -24,6 +28,7 @@ from tests.kube.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
 
     from kube.protocol import Cluster, Event, Node
     from tests.cluster.harness import ControlPlane
@@ -53,8 +58,10 @@ class Backend:
 
 def _memory() -> Backend:
     storage, names = Storage(), count(1)
-    cluster, author = MemoryCluster("admin", storage=storage), MemoryCluster("author", storage=storage)
-    author.denied |= {(verb, "secrets") for verb in ("get", "list", "watch", "create", "update", "patch", "delete")}
+    served = {"resource.k8s.io": frozenset({"v1"})}
+    cluster, author = (MemoryCluster(name, storage=storage, served=served) for name in ("admin", "author"))
+    for plural in ("secrets", "resourceclaimtemplates"):
+        author.denied |= {(verb, plural) for verb in ("get", "list", "watch", "create", "update", "patch", "delete")}
 
     async def too_old() -> str:
         await cluster.forget()
@@ -446,6 +453,45 @@ async def test_events_are_counted(server: Backend) -> None:
     events = (await cluster.list(CORE_EVENTS, where)).items
     assert [(event["reason"], event["message"], event["count"]) for event in events] == [("LeafIssued", "second", 2)]
     assert events[0]["involvedObject"]["uid"] == about["metadata"]["uid"]
+
+
+async def test_a_namespace_is_claimed_and_released(server: Backend) -> None:
+    claim = NamespaceLease(server.cluster, server.namespace)
+    await claim.acquire()
+    lease = await server.cluster.get(LEASES, NAME, server.namespace)
+    assert lease is not None
+    assert lease["spec"]["renewTime"]
+    assert claim.held
+    await claim.release()
+    assert await server.cluster.get(LEASES, NAME, server.namespace) is None
+
+
+async def test_optional_apis_are_detected(server: Backend) -> None:
+    admin, author = Detector(server.cluster, [GROVE, DRA]), Detector(server.author, [GROVE, DRA])
+    assert await admin.detect()
+    assert await author.detect()
+    assert admin.known == {"grove": Presence.ABSENT, "dra": Presence.USABLE}
+    assert author.known == {"grove": Presence.ABSENT, "dra": Presence.FORBIDDEN}
+
+
+async def test_a_pod_reaches_the_server_with_its_own_files_and_is_who_it_thinks_it_is(alpha: ControlPlane, tmp_path: Path) -> None:
+    from kube.client import Client
+    from kube.connection import Connection
+
+    where = alpha.namespace()
+    account = f"/api/v1/namespaces/{where}/serviceaccounts"
+    assert alpha.request("POST", account, {"metadata": {"name": "server"}}).status == 201
+    token = alpha.request("POST", f"{account}/server/token", {"spec": {"expirationSeconds": 3600}}).body["status"]["token"]
+    for name, content in {"token": token, "ca.crt": alpha.ca.read_text(), "namespace": where}.items():
+        (tmp_path / name).write_text(content)
+    environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(alpha.port), "POD_SERVICE_ACCOUNT": "server"}
+    connection = Connection(await load(environ=environ, account=tmp_path), agent="test")
+    try:
+        review = await connection.ask("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body={})
+        assert review["status"]["userInfo"]["username"] == principal(environ, tmp_path) == f"system:serviceaccount:{where}:server"
+        assert not await Client(connection, "test").allowed("get", SECRETS, where)
+    finally:
+        await connection.close()
 
 
 async def test_a_refusal_of_a_secret_never_quotes_it(alpha: ControlPlane) -> None:

@@ -24,8 +24,8 @@ Object: TypeAlias = dict[str, Any]
 FITTING: Final[dict[str, tuple[Any, ...]]] = {
     DOMAIN_PATTERN: ("rack", "zone", "host-9"),
     LABEL_PATTERN: ("main", "side-car", "a", "x" * 63),
-    COMPONENT_PATTERN: ("Front", "worker-2", "a", "B"),
-    LABEL_KEY_PATTERN: ("topology.kubernetes.io/zone", "rack", "a.b/C_d"),
+    COMPONENT_PATTERN: ("Front", "front", "worker-2", "a", "A"),
+    LABEL_KEY_PATTERN: ("topology.kubernetes.io/zone", "rack", "a.b/C_d", ".".join(["p" * 60] * 5) + "/zone"),
     QUANTITY_PATTERN: ("1Gi", "500m", 3, "0", "-1", "1e3", ".5", "16Gi"),
     "": ("a", "word", "two words", "", "vllm", "16Gi", "Ünïcode", "x-1", "true", "7"),
 }
@@ -102,7 +102,7 @@ class Dice:
 
     def _object(self, node: Node, depth: int) -> Object:
         required = node.get("required", ())
-        likely = 0.0 if depth > DEEP else min(1.0, 5 / max(1, len(node["properties"]))) if depth else 0.6
+        likely = 0.0 if depth > DEEP else min(0.8, 5 / max(1, len(node["properties"]))) if depth else 0.6
         chosen = {name: member for name, member in node["properties"].items() if name in required or self.random.random() < likely}
         return {name: self.value(member, depth + 1) for name, member in chosen.items()}
 

@@ -11,6 +11,7 @@ SAME: Final = "same"  # the version asked for was the object's own
 REFUSED: Final = "refused"
 FAULT: Final = "fault"
 
+_OURS: Final = frozenset((name, version.name) for name, kind in BY_NAME.items() for version in kind.versions)
 # kind, version that was asked for, outcome; the first two are "other" where they are none of ours
 TallyKey: TypeAlias = tuple[str, str, str]
 
@@ -27,8 +28,7 @@ class Tally:
 
     def add(self, kind: object, version: str, outcome: str, seconds: float) -> None:
         """Counts one object and the time that it took."""
-        known = BY_NAME.get(kind) if isinstance(kind, str) else None
-        key = (known.name if known else "other", version if known and known.has(version) else "other", outcome)
+        key = (kind, version, outcome) if type(kind) is str and (kind, version) in _OURS else _strange(kind, outcome)
         counted = self.counts.get(key)
         if counted is None:
             counted = self.counts[key] = [0.0, 0.0]
@@ -39,3 +39,7 @@ class Tally:
     def objects(self) -> int:
         """How many objects the review held."""
         return int(sum(count for count, _ in self.counts.values()))
+
+
+def _strange(kind: object, outcome: str) -> TallyKey:
+    return (kind if type(kind) is str and kind in BY_NAME else "other", "other", outcome)

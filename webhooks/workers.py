@@ -9,19 +9,17 @@ import os
 import signal
 import socket
 import time
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from certs.context import ReloadingContext
-from policies.facts import facts_from
 from webhooks import logs, metrics, process
-from webhooks.cluster.feed import LINE_BYTES
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.probes import Probes
 from webhooks.process import AT_ONCE, LOOK_SECONDS, SIGNALS, Plain, Plan
-from webhooks.server import Webhooks, self_check
+from webhooks.server import self_check
+from webhooks.worker import ASK, DRAIN, FACTS, become
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,9 +28,6 @@ _LOG: Final = logging.getLogger("webhooks.workers")
 ANSWER_SECONDS: Final = 1.0  # for a worker to say how it is
 HUNG_SECONDS: Final = 60.0  # without an answer; longer than any request takes
 RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place, or a worker that can't start would eat a CPU
-_ASK: Final = b"ask\n"
-_DRAIN: Final = b"drain\n"
-_FACTS: Final = b"facts "  # and then the facts
 REPORT_LIMIT: Final = 4 * 1024 * 1024
 
 
@@ -70,7 +65,7 @@ class Worker:
 
 
 class Supervisor:
-    """Keeps one worker on each socket. It serves the plain listeners itself and no webhook."""
+    """Keeps one worker on each socket. It serves the side listeners itself and no webhook."""
 
     def __init__(self, plan: Plan, sockets: list[socket.socket], plain: Plain) -> None:
         """Forks nothing yet."""
@@ -133,7 +128,7 @@ class Supervisor:
 
     def _pass_on(self, facts: dict[str, Any]) -> None:
         """Tells all workers what is known of the cluster now; later ones are told when they start."""
-        self._facts = _FACTS + orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE)
+        self._facts = FACTS + orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE)
         for worker in self._workers.values():
             worker.writer.write(self._facts)
 
@@ -143,7 +138,7 @@ class Supervisor:
         for sock in self._sockets:
             sock.close()
         for worker in self._workers.values():
-            worker.writer.write(_DRAIN)
+            worker.writer.write(DRAIN)
         stop.set()
 
     def _end_at_once(self) -> None:
@@ -163,7 +158,7 @@ class Supervisor:
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         pid = os.fork()
         if pid == 0:
-            _become_worker(self._plan, self._sockets[place], theirs, foreign)
+            become(self._plan, self._sockets[place], theirs, foreign)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)
@@ -173,7 +168,7 @@ class Supervisor:
         watch.add_done_callback(self._watches.discard)
         writer.write(self._facts)
         if self._ending:
-            writer.write(_DRAIN)
+            writer.write(DRAIN)
 
     async def _watch(self, worker: Worker, reader: asyncio.StreamReader) -> None:
         """Hears a worker until its end, which closes its channel, and replaces it unless all are to end."""
@@ -203,7 +198,7 @@ class Supervisor:
         worker.answered.clear()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                worker.writer.write(_ASK)
+                worker.writer.write(ASK)
                 await worker.answered.wait()
         except (TimeoutError, OSError):
             worker.reasons = ["it does not answer"]
@@ -227,55 +222,3 @@ class Supervisor:
 def _kill(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def _become_worker(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: list[int]) -> NoReturn:
-    """Turns a fresh fork into a worker, and never returns into what the parent was doing."""
-    code = 70
-    try:
-        signal.set_wakeup_fd(-1)
-        # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        for descriptor in set(foreign):
-            os.close(descriptor)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        asyncio.set_event_loop(None)
-        process.run(_work(plan, sock, channel))
-        code = 0
-    except BaseException:  # noqa: BLE001 - the parent's stack is below: nothing may get there
-        _LOG.exception("a worker failed")
-    finally:
-        os._exit(code)
-
-
-async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None:
-    """Serves one socket until the supervisor says so, or is gone."""
-    loop = asyncio.get_running_loop()
-    lines = Lines(shared=True)
-    logs.install(lines, plan.logs)
-    server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
-    stop = asyncio.Event()
-    lines.start(loop)
-    await server.start([sock])
-    reports = loop.create_task(_report(server, plan, channel, stop))
-    await stop.wait()
-    await server.drain(plan.lag)
-    reports.cancel()
-    lines.close()
-
-
-async def _report(server: Webhooks, plan: Plan, channel: socket.socket, stop: asyncio.Event) -> None:
-    """Answers the supervisor's questions with how things are, takes facts from it, and stops at its word, or when it is gone."""
-    reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
-    with contextlib.suppress(OSError):
-        while asked := await reader.readline():
-            if asked == _DRAIN:
-                stop.set()
-                continue
-            if asked.startswith(_FACTS):
-                server.use(plan.settings._replace(facts=facts_from(orjson.loads(asked.removeprefix(_FACTS)))))
-                continue
-            report = {"reasons": server.reasons(), "meter": server.snapshot().snapshot(), "gauges": server.gauges()}
-            writer.write(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
-    stop.set()

@@ -21,7 +21,14 @@ ROOT: Final = Path(__file__).parents[2]
 class Command:
     """`dynamo-webhooks serve` on free ports of loopback."""
 
-    def __init__(self, directory: Path, *flags: str, facts: dict[str, Any] | None = None, own: bool = True) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *flags: str,
+        facts: dict[str, Any] | None = None,
+        own: bool = True,
+        cluster: tuple[str, ...] = ("--no-cluster",),
+    ) -> None:
         """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair."""
         self.directory = directory / "certs"
         listen = [word for flag in ("--listen", "--probe-listen", "--metrics-listen") for word in (flag, "127.0.0.1:0")]
@@ -30,7 +37,7 @@ class Command:
             (directory / "facts.yaml").write_text(json.dumps(facts))
             given = ["--facts", str(directory / "facts.yaml")]
         certificates = [*(["--self-signed"] if own else []), "--cert-dir", str(self.directory)]
-        words = [sys.executable, "-m", "cli.main", "serve", *listen, "--no-cluster", *certificates, *given, *flags]
+        words = [sys.executable, "-m", "cli.main", "serve", *listen, *cluster, *certificates, *given, *flags]
         self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)
         self.lines: list[str] = []
         self._rest = b""
@@ -61,6 +68,14 @@ class Command:
                     return line[len(start) :].strip()
             if not self._read(end):
                 raise AssertionError(f"no line {start!r} in {self.lines}")
+
+    def holding(self, word: str) -> str:
+        """Waits for a line that holds a word, and returns it."""
+        end = time.monotonic() + DEADLINE
+        while not (found := [line for line in self.lines if word in line]):
+            if not self._read(end):
+                raise AssertionError(f"nothing about {word!r} in {self.lines}")
+        return found[0]
 
     def log(self, word: str) -> dict[str, Any]:
         """Waits for a log line whose message holds a word."""

@@ -26,6 +26,7 @@ _LOG: Final = logging.getLogger("webhooks.cluster")
 TICK_SECONDS: Final = 0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke
 REPORT_SECONDS: Final = 10.0  # between two reports when nothing changes
 RELIST_SECONDS: Final = 300.0
+GROUPS_SECONDS: Final = 20.0  # between two questions for the served API groups, which cost an API server next to nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,9 @@ class Watcher:
         self._told, self._report, self._refused = told, report, refused
         self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clock=now, sleep=sleep)
         self._topologies = Reflector(cluster, TOPOLOGIES, relist=RELIST_SECONDS, clock=now, sleep=sleep)
-        self._groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, clock=now, sleep=sleep)
+        self._groups = Detector(
+            cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clock=now, sleep=sleep
+        )
         self._last: dict[str, Any] = {}
         self._reported = now()
         self._missing: list[str] = []

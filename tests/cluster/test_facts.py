@@ -1,0 +1,226 @@
+"""Two servers of different scope on one real API server, which both learn of the cluster by themselves; what comes and goes."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.cluster.admission import COMMAND, Admission
+from tests.cluster.objects import ORIGIN, graph, make, path_of
+from tests.cluster.processes import Process, running, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness import ControlPlane
+
+LABEL: Final = "dynamo-webhooks.test/hybrid"
+LEASE: Final = "dynamo-operator-namespace-scope"
+PATIENCE: Final = 120.0  # seconds; the slowest source is asked every 20 s
+CONFIGURATION: Final[dict[str, Any]] = {
+    "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
+    "kind": "OperatorConfiguration",
+    "rbac": {"plannerClusterRoleName": "p", "dgdrProfilingClusterRoleName": "q", "eppClusterRoleName": "e"},
+    "mpi": {"sshSecretName": "key", "sshSecretNamespace": "dynamo-system"},
+    "serving": {"drainLag": "0s"},
+}
+TOPOLOGIES: Final[dict[str, Any]] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "clustertopologies.grove.io"},
+    "spec": {
+        "group": "grove.io",
+        "scope": "Cluster",
+        "names": {
+            "plural": "clustertopologies",
+            "singular": "clustertopology",
+            "kind": "ClusterTopology",
+            "listKind": "ClusterTopologyList",
+        },
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A running server with a configuration."""
+
+    admission: Admission
+    metrics: tuple[str, int]
+
+    def sample(self, name: str) -> float | None:
+        """One metric, read over TLS as the configuration's default wants it."""
+        context = ssl.create_default_context(cadata=self.admission.ca.decode())
+        with contextlib.closing(http.client.HTTPSConnection(*self.metrics, context=context, timeout=30)) as connection:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        found = re.search(rf"^dynamo_webhooks_{name} (\S+)$", text, re.MULTILINE)
+        return float(found[1]) if found else None
+
+
+@contextlib.contextmanager
+def operator(plane: ControlPlane, home: Path, workers: int = 1, **blocks: Any) -> Iterator[Operator]:
+    """Runs a server that watches the control plane."""
+    home.mkdir()
+    (home / "config.yaml").write_text(json.dumps(CONFIGURATION | blocks))
+    flags: dict[str, Any] = {f"--{name}": "127.0.0.1:0" for name in ("listen", "probe-listen", "metrics-listen")}
+    flags |= {"--cert-dir": home / "certs", "--config": home / "config.yaml", "--kubeconfig": plane.kubeconfig, "--workers": workers}
+    command: list[str | Path] = [COMMAND, "serve", "--self-signed", *(str(part) for flag in flags.items() for part in flag)]
+    with running(Process(home.name, command, home / "log")) as process:
+        ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "the server being ready", process)
+        metrics = re.search(r"^metrics https://(\S+):(\d+)$", process.text(), re.MULTILINE)
+        assert metrics is not None
+        yield Operator(Admission(process, ready[1], (home / "certs" / "ca.crt").read_bytes()), (metrics[1], int(metrics[2])))
+
+
+@pytest.fixture(scope="module")
+def wide(alpha: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
+    """A cluster-wide server of two workers, asked for all namespaces with our label."""
+    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", 2, namespace={"scope": {"grace": "2s"}}) as found:
+        configurations = found.admission.configurations("hybrid", {LABEL: "on"})
+        alpha.apply(*configurations)
+        yield found
+        for each in configurations:
+            alpha.kubectl("delete", each["kind"], each["metadata"]["name"])
+
+
+@pytest.fixture
+def namespace(alpha: ControlPlane, wide: Operator) -> str:
+    """A namespace that the cluster-wide server is asked about."""
+    name = alpha.namespace({LABEL: "on"})
+    wait_until(lambda: refused(alpha, name), "the server being asked", wide.admission.process, patience=PATIENCE)
+    return name
+
+
+def refused(plane: ControlPlane, namespace: str) -> bool:
+    """Whether a model that only our rules refuse is refused."""
+    model = make("MODEL", "v1alpha1", namespace, {"modelName": "", "baseModelName": "b"})
+    reply = plane.request("POST", f"{path_of(model)}?dryRun=All", model)
+    assert reply.status in (201, 403, 422), reply.body
+    return reply.status != 201
+
+
+def defaulted(plane: ControlPlane, namespace: str) -> bool:
+    """Whether a graph is stamped."""
+    obj = graph(namespace)
+    reply = plane.request("POST", f"{path_of(obj)}?dryRun=All", obj)
+    assert reply.status == 201, reply.body
+    return ORIGIN in reply.body["metadata"].get("annotations", {})
+
+
+def lease_of(plane: ControlPlane, namespace: str) -> dict[str, Any] | None:
+    reply = plane.request("GET", f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{LEASE}")
+    return reply.body if reply.status == 200 else None
+
+
+def restricted(namespace: str) -> dict[str, Any]:
+    scope = {"leaseDuration": "6s", "leaseRenewInterval": "2s"}
+    return {"namespace": {"restricted": namespace, "scope": scope}}
+
+
+def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(
+    alpha: ControlPlane, wide: Operator, namespace: str, tmp_path: Path
+) -> None:
+    other = alpha.namespace({LABEL: "on"})
+    assert defaulted(alpha, namespace)
+    with operator(alpha, tmp_path / "restricted", **restricted(namespace)) as narrow:
+        lease = wait_until(lambda: lease_of(alpha, namespace), "the namespace being claimed", narrow.admission.process, patience=PATIENCE)
+        assert lease["spec"]["holderIdentity"].startswith("namespace-restricted-operator-")
+        assert lease["spec"]["leaseDurationSeconds"] == 6
+        assert "renewTime" in lease["spec"]
+        wait_until(lambda: not refused(alpha, namespace), "the namespace being left alone", wide.admission.process, patience=PATIENCE)
+        assert not defaulted(alpha, namespace)
+        assert refused(alpha, other)
+        assert wide.sample("excluded_namespaces") == 1
+        renewed = wait_until(
+            lambda: (lease_of(alpha, namespace) or lease)["spec"]["renewTime"] != lease["spec"]["renewTime"],
+            "a renewal",
+            narrow.admission.process,
+            patience=PATIENCE,
+        )
+        assert renewed
+        assert narrow.admission.process.stop() == 0
+        assert lease_of(alpha, namespace) is None
+    wait_until(lambda: refused(alpha, namespace), "the namespace being governed again", wide.admission.process, patience=PATIENCE)
+    assert defaulted(alpha, namespace)
+
+
+def test_a_restricted_operator_that_dies_loses_its_namespace_and_a_second_one_is_not_ready(
+    alpha: ControlPlane, wide: Operator, namespace: str, tmp_path: Path
+) -> None:
+    foreign = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": LEASE, "namespace": namespace},
+        "spec": {"holderIdentity": "namespace-restricted-operator-0.9", "leaseDurationSeconds": 3},
+    }
+    alpha.apply(foreign)  # as the Go operator creates one: never renewed yet
+    wait_until(lambda: not refused(alpha, namespace), "the namespace being left alone", wide.admission.process, patience=PATIENCE)
+    wait_until(lambda: refused(alpha, namespace), "the claim running out", wide.admission.process, patience=PATIENCE)
+    assert lease_of(alpha, namespace) is not None
+    with operator(alpha, tmp_path / "second", **restricted(namespace)) as narrow:
+        wait_until(lambda: not refused(alpha, namespace), "the dead claim being taken over", narrow.admission.process, patience=PATIENCE)
+        narrow.admission.process._child.send_signal(signal.SIGKILL)
+        wait_until(lambda: refused(alpha, namespace), "the claim running out", wide.admission.process, patience=PATIENCE)
+    assert lease_of(alpha, namespace) is not None, "nobody was there to delete it"
+
+
+def test_grove_and_its_topologies_are_noticed_when_they_come_and_go(alpha: ControlPlane, wide: Operator, namespace: str) -> None:
+    obj = graph(namespace, spec={"topologyConstraint": {"topologyProfile": "t", "packDomain": "rack"}})
+
+    def told(word: str) -> bool:
+        reply = alpha.request("POST", f"{path_of(obj)}?dryRun=All", obj)
+        return reply.status == 201 if not word else word in json.dumps(reply.body)
+
+    def becomes(word: str) -> None:
+        wait_until(lambda: told(word), f"the answer being {word or 'yes'}", wide.admission.process, patience=PATIENCE)
+
+    assert told("")  # off Grove's pathway nobody looks
+    alpha.apply(TOPOLOGIES)
+    becomes("ClusterTopology")
+    topology = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": {"name": "t"}}
+    wait_until(lambda: alpha.request("GET", "/apis/grove.io/v1alpha1/clustertopologies").status == 200, "the kind being served")
+    alpha.apply({**topology, "spec": {"levels": [{"domain": "zone", "key": "z"}]}})
+    becomes("zone")  # the domains that there are, in the sentence about the one that isn't
+    alpha.apply({**topology, "spec": {"levels": [{"domain": "zone", "key": "z"}, {"domain": "rack", "key": "r"}]}})
+    becomes("")
+    alpha.kubectl("delete", "crd", "clustertopologies.grove.io")
+    missing = {**obj, "spec": {**obj["spec"], "topologyConstraint": {"topologyProfile": "none", "packDomain": "rack"}}}
+    wait_until(
+        lambda: alpha.request("POST", f"{path_of(missing)}?dryRun=All", missing).status == 201,
+        "Grove being gone",
+        wide.admission.process,
+        patience=PATIENCE,
+    )
+
+
+def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: ControlPlane, wide: Operator, namespace: str) -> None:
+    before = wide.sample("cluster_watch_restarts")
+    assert before is not None
+    pid = wide.admission.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    [watcher] = [int(child) for child in children if b"webhooks.cluster" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    assert (wide.sample("scope_watch_stale_seconds") or 0) < PATIENCE
+    os.kill(watcher, signal.SIGKILL)
+    wait_until(
+        lambda: wide.sample("cluster_watch_restarts") == before + 1, "its end being noticed", wide.admission.process, patience=PATIENCE
+    )
+    assert refused(alpha, namespace)

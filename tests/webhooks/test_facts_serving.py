@@ -1,0 +1,152 @@
+"""`serve --config` as a process: settings take effect, the watching process lives beside it, and serving processes stay small."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
+from tests.webhooks.requests import GRAPHS, graph, review
+
+CONFIGURATION: Final[dict[str, Any]] = {
+    "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
+    "kind": "OperatorConfiguration",
+    "rbac": {"plannerClusterRoleName": "p", "dgdrProfilingClusterRoleName": "q", "eppClusterRoleName": "e"},
+    "mpi": {"sshSecretName": "key", "sshSecretNamespace": "dynamo-system"},
+    "serving": {"drainLag": "0s", "workers": 1},
+}
+
+
+def stored(folder: Path, **blocks: Any) -> str:
+    file = folder / "config.yaml"
+    file.write_text(json.dumps(CONFIGURATION | blocks))
+    return str(file)
+
+
+def refused(*flags: str) -> tuple[int, str]:
+    """Runs a command that must not start."""
+    words = [sys.executable, "-m", "cli.main", "serve", "--listen", "127.0.0.1:0", "--no-cluster", *flags]
+    found = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
+    return found.returncode, found.stderr
+
+
+@contextmanager
+def serving(folder: Path, *flags: str, facts: dict[str, Any] | None = None, **blocks: Any) -> Iterator[Command]:
+    with Command(folder, "--config", stored(folder, **blocks), *flags, facts=facts) as command:
+        yield command.ready()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_configuration_is_in_effect_and_metrics_are_served_over_tls(tmp_path: Path, workers: int) -> None:
+    blocks: dict[str, Any] = {"serving": {"drainLag": "0s", "workers": workers, "profile": "1.2"}, "orchestrators": {"grove": {"enabled": False}}}
+    with serving(tmp_path, **blocks) as command:
+        obj = graph()
+        obj["spec"]["priorityClassName"] = "high"
+        connection = command.connect()
+        status = ask(connection, GRAPHS, review(obj))["status"]
+        connection.close()
+        assert status["details"]["causes"][0]["field"] == "spec.priorityClassName"
+        address = command.line("metrics https://")
+        context = ssl.create_default_context(cafile=str(command.directory / "ca.crt"))
+        with urllib.request.urlopen(f"https://{address}/metrics", context=context, timeout=DEADLINE) as found:
+            assert b"dynamo_webhooks_requests_total" in found.read()
+
+
+def test_flags_and_facts_win_over_the_configuration(tmp_path: Path) -> None:
+    facts = {"grove": True}
+    blocks = {
+        "orchestrators": {"grove": {"enabled": False}},
+        "serving": {"drainLag": "0s", "workers": 2},
+        "server": {"metrics": {"secure": False}},
+    }
+    with serving(tmp_path, "--workers", "1", facts=facts, **blocks) as command:
+        assert command.get("metrics", "/metrics")[0] == 200
+        obj = graph()
+        obj["spec"]["priorityClassName"] = "high"
+        connection = command.connect()
+        assert ask(connection, GRAPHS, review(obj))["allowed"]
+        connection.close()
+        assert command.children() == []
+
+
+def test_logs_follow_the_configuration(tmp_path: Path) -> None:
+    """A quiet level leaves out what is told of each request; people get text."""
+    with serving(tmp_path, logging={"level": "warning", "format": "console"}) as command:
+        connection = command.connect()
+        ask(connection, GRAPHS, review(graph()))
+        connection.close()
+        (command.directory / "tls.crt").write_text("nonsense")
+        said = command.holding("the certificate files can't be used")
+        assert " ERROR webhooks.server the certificate files" in said
+        assert not any('"access"' in line or " access " in line for line in command.lines)
+
+
+def test_a_wrong_configuration_stops_the_start_with_all_that_is_wrong(tmp_path: Path) -> None:
+    file = stored(tmp_path, server={"webhook": {"prot": 1}}, mpi={})
+    code, said = refused("--config", file)
+    assert code == 2
+    assert "3 things to change" in said
+    assert "server.webhook.prot: unknown key; did you mean port?" in said
+    assert "mpi.sshSecretName: must be set" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--operator-version", "latest"), '--operator-version: must be a semantic version such as 1.2.0, got "latest"'),
+        (("--config", "/nowhere.yaml"), "--config /nowhere.yaml: does not exist"),
+    ],
+)
+def test_wrong_flags_stop_the_start(flags: tuple[str, ...], words: str) -> None:
+    code, said = refused(*flags)
+    assert (code, words in said, "Traceback" in said) == (2, True, False)
+
+
+def test_secure_metrics_cant_share_the_address_of_the_probes(tmp_path: Path) -> None:
+    file = stored(tmp_path, server={"metrics": {"port": 9}, "healthProbe": {"port": 9}})
+    code, said = refused(
+        "--config",
+        file,
+        "--self-signed",
+        "--cert-dir",
+        str(tmp_path / "certs"),
+        "--probe-listen",
+        "127.0.0.1:9999",
+        "--metrics-listen",
+        "127.0.0.1:9999",
+    )
+    assert code == 2
+    assert "server.metrics.secure: must be false" in said
+
+
+def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
+    code = "import sys, webhooks.workers, cli.served; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert not {"pydantic", "kubernetes", "kube"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path, workers: str) -> None:
+    """The facts of the file decide, the watching process says once why it can't watch, and it ends with its parent."""
+    nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
+    with Command(tmp_path, "--config", stored(tmp_path), "--workers", workers, cluster=nowhere) as command:
+        command.ready()
+        assert "no file" in command.log("the cluster can't be watched")["msg"]
+        watchers = [pid for pid in command.children() if b"webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        assert len(watchers) == 1
+        connection = command.connect()
+        assert ask(connection, GRAPHS, review(graph()))["allowed"]
+        connection.close()
+        command.process.terminate()
+        assert command.wait() == 0
+        assert not Path(f"/proc/{watchers[0]}").exists()

@@ -1,0 +1,81 @@
+"""One worker: what a fork of the supervisor becomes. It serves one socket, answers questions and takes facts; see workers.py."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import orjson
+
+from certs.context import ReloadingContext
+from policies.facts import facts_from
+from webhooks import logs, process
+from webhooks.cluster.feed import LINE_BYTES
+from webhooks.logs import Lines
+from webhooks.process import SIGNALS, Plan
+from webhooks.server import Webhooks
+
+if TYPE_CHECKING:
+    import socket
+
+_LOG: Final = logging.getLogger("webhooks.workers")
+# what the supervisor says, a line each; its question is any other
+ASK: Final = b"ask\n"
+DRAIN: Final = b"drain\n"
+FACTS: Final = b"facts "  # and then the facts
+
+
+def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: list[int]) -> NoReturn:
+    """Turns a fresh fork into a worker, and never returns into what the parent was doing."""
+    code = 70
+    try:
+        signal.set_wakeup_fd(-1)
+        # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        for descriptor in set(foreign):
+            os.close(descriptor)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        asyncio.set_event_loop(None)
+        process.run(_work(plan, sock, channel))
+        code = 0
+    except BaseException:  # noqa: BLE001 - the parent's stack is below: nothing may get there
+        _LOG.exception("a worker failed")
+    finally:
+        os._exit(code)
+
+
+async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None:
+    """Serves one socket until the supervisor says so, or is gone."""
+    loop = asyncio.get_running_loop()
+    lines = Lines(shared=True)
+    logs.install(lines, plan.logs)
+    server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
+    stop = asyncio.Event()
+    lines.start(loop)
+    await server.start([sock])
+    reports = loop.create_task(_report(server, plan, channel, stop))
+    await stop.wait()
+    await server.drain(plan.lag)
+    reports.cancel()
+    lines.close()
+
+
+async def _report(server: Webhooks, plan: Plan, channel: socket.socket, stop: asyncio.Event) -> None:
+    """Answers the supervisor's questions with how things are, takes facts from it, and stops at its word, or when it is gone."""
+    reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
+    with contextlib.suppress(OSError):
+        while asked := await reader.readline():
+            if asked == DRAIN:
+                stop.set()
+                continue
+            if asked.startswith(FACTS):
+                server.use(plan.settings._replace(facts=facts_from(orjson.loads(asked.removeprefix(FACTS)))))
+                continue
+            report = {"reasons": server.reasons(), "meter": server.snapshot().snapshot(), "gauges": server.gauges()}
+            writer.write(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
+    stop.set()

@@ -17,6 +17,7 @@ from api.crd import build as crd
 from api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import build, find
+from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixture: the modules of this folder find it here
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
 

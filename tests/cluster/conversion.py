@@ -9,6 +9,8 @@ import json
 import re
 import signal
 import ssl
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from os import kill
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -21,7 +23,7 @@ from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane
 from tests.cluster.processes import Process, free_ports, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Node: TypeAlias = dict[str, Any]
 KINDS: Final = (
@@ -30,6 +32,8 @@ KINDS: Final = (
     "DynamoGraphDeploymentRequest",
     "DynamoGraphDeploymentScalingAdapter",
 )
+
+CONNECTIONS: Final = 8  # of create_many; more wait for each other in etcd
 
 
 class Converter:
@@ -102,10 +106,25 @@ def restart(plane: ControlPlane) -> None:
     wait_until(ready, "kube-apiserver being ready again", plane.server)
 
 
-def create_many(plane: ControlPlane, path: str, objects: Iterator[Node]) -> None:
-    """Creates objects over one connection, which is what makes thousands of them quick."""
+def listed(plane: ControlPlane, path: str) -> Node | None:
+    """A list; None where the API server can't give it yet, or not within the time that it gives itself."""
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        found = plane.request("GET", path)
+        return found.body if found.status == 200 else None
+    return None
+
+
+def create_many(plane: ControlPlane, path: str, objects: Sequence[Node]) -> None:
+    """Creates objects over a few connections that stay open, which is what makes thousands of them quick."""
+    shares = [objects[start::CONNECTIONS] for start in range(CONNECTIONS)]
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        for _ in threads.map(partial(_create, plane, path), shares):
+            pass
+
+
+def _create(plane: ControlPlane, path: str, objects: Sequence[Node]) -> None:
     context = ssl.create_default_context(cafile=str(plane.ca))
-    connection = http.client.HTTPSConnection("127.0.0.1", plane.port, context=context, timeout=60)
+    connection = http.client.HTTPSConnection("127.0.0.1", plane.port, context=context, timeout=120)
     headers = {"Authorization": f"Bearer {TOKENS[ADMIN][0]}", "Content-Type": "application/json"}
     with contextlib.closing(connection):
         for obj in objects:
@@ -118,9 +137,9 @@ def create_many(plane: ControlPlane, path: str, objects: Iterator[Node]) -> None
 def events(plane: ControlPlane, path: str, version: str) -> Iterator[Node]:
     """Watches a collection from a resource version on, for as long as the caller reads."""
     context = ssl.create_default_context(cafile=str(plane.ca))
-    connection = http.client.HTTPSConnection("127.0.0.1", plane.port, context=context, timeout=60)
+    connection = http.client.HTTPSConnection("127.0.0.1", plane.port, context=context, timeout=120)
     with contextlib.closing(connection):
-        query = f"watch=1&resourceVersion={version}&timeoutSeconds=50"
+        query = f"watch=1&resourceVersion={version}&timeoutSeconds=110"
         connection.request("GET", f"{path}?{query}", headers={"Authorization": f"Bearer {TOKENS[ADMIN][0]}"})
         answer = connection.getresponse()
         assert answer.status == 200

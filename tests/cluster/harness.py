@@ -106,7 +106,7 @@ class ControlPlane:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
             env={**os.environ, "HOME": str(self.home)},
         )
@@ -115,7 +115,7 @@ class ControlPlane:
     def request(self, method: str, path: str, body: Node | None = None, *, kind: str = "application/json", user: str = ADMIN) -> Reply:
         """Sends one raw request; `kind` is the content type of the body."""
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", self.port, context=ssl.create_default_context(cafile=str(self.ca)), timeout=60
+            "127.0.0.1", self.port, context=ssl.create_default_context(cafile=str(self.ca)), timeout=120
         )
         with contextlib.closing(connection):
             headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json"}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the child may only make system calls
+PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
 _PAUSE: Final = 0.05  # seconds between two questions to a process that is starting
 RUNNING: Final[list[Process]] = []  # in the order of their start; what a failing test shows the logs of
 
@@ -92,7 +93,7 @@ def running(process: Process) -> Iterator[Process]:
         process.stop()
 
 
-def wait_until(question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = 60) -> Answer:
+def wait_until(question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = PATIENCE) -> Answer:
     """Asks until the answer is neither None nor False and returns it.
 
     Raises StartError when one of the processes ends meanwhile, or after `patience` seconds.

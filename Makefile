@@ -31,7 +31,7 @@ golden: $(READY) ## the recorded answers of the Go operator, which lie beside th
 	$(PYTEST) -m golden
 
 laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from a fresh seed that is printed
-	LAWS_EXAMPLES=10000 $(PYTEST) tests/laws
+	LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) $(PYTEST) tests/laws
 
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m cluster

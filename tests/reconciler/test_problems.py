@@ -1,0 +1,108 @@
+"""What can't be rendered is told with its field, and the rest is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.render.children import render
+from reconciler.render.settings import Settings
+from tests.reconciler.rendering import component, graph, rendered, stored, vllm
+
+Fields = dict[str, Any]
+_CHECKPOINT = {"identity": {"model": "m", "backendFramework": "vllm"}}
+
+
+def _config(text: str) -> Fields:
+    return component("w", main={"env": [{"name": "DYN_DEPLOYMENT_CONFIG", "value": text}]})
+
+
+CASES: dict[str, tuple[Fields, str]] = {
+    "framework": (
+        graph(vllm("w"), backendFramework="sglang"),
+        'spec.components[0].podTemplate: must run what backendFramework says, "sglang"; its command calls dynamo.vllm',
+    ),
+    "several frameworks": (
+        graph(component("w", "worker", {"args": ["python3 -m dynamo.vllm && python3 -m dynamo.sglang"]})),
+        "spec.backendFramework: must run one framework, its command calls vllm and sglang; say in backendFramework which counts",
+    ),
+    "cache": (
+        graph(component("w", compilationCache={"pvcName": "c"})),
+        "spec.components[0].compilationCache.mountPath: must say where the cache is mounted; only vLLM has a usual place",
+    ),
+    "mount": (
+        graph(component("w", main={"volumeMounts": [{"name": "", "mountPath": "/x"}]})),
+        "spec.components[0].podTemplate.spec.containers.volumeMounts[0].name: must not be empty in a mount of the main container",
+    ),
+    "sidecar": (
+        graph(component("w", frontendSidecar="fe")),
+        "spec.components[0].frontendSidecar: must be the name of a container of the pod template, got 'fe'",
+    ),
+    "failover": (
+        graph(component("w", "worker", experimental={"gpuMemoryService": {}, "failover": {}})),
+        "spec.components[0].experimental.failover: needs vLLM, which the command doesn't call",
+    ),
+    "GPUs": (
+        graph(vllm("w", gpus="500m", experimental={"gpuMemoryService": {}})),
+        "spec.components[0].podTemplate.spec.containers.resources.limits: must ask for whole GPUs to share them, got '500m'",
+    ),
+    "picker": (
+        graph(component("w", "epp")),
+        "spec.components[0].eppConfig: must hold config or name a ConfigMap in configMapRef",
+    ),
+    "checkpoint": (
+        graph(vllm("w", experimental={"checkpoint": {"mode": "Auto"}})),
+        "spec.components[0].experimental.checkpoint.identity: must be given where checkpointRef names no checkpoint",
+    ),
+    "target": (
+        graph(vllm("w", experimental={"checkpoint": {**_CHECKPOINT, "targetContainerName": "x"}})),
+        "spec.components[0].experimental.checkpoint.targetContainerName: must be the name of a container of the pod template, got 'x'",
+    ),
+    "no JSON": (
+        graph(_config("{")),
+        "spec.components[0].podTemplate.spec.containers: "
+        "DYN_DEPLOYMENT_CONFIG of the main container must be a JSON object keyed by component",
+    ),
+    "no quantity": (
+        graph(_config('{"w": {"ServiceArgs": {"resources": {"cpu": "lots"}}}}')),
+        "spec.components[0].podTemplate.spec.containers: "
+        "DYN_DEPLOYMENT_CONFIG of the main container must hold quantities, got 'lots' for cpu",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_problem_names_its_field(name: str) -> None:
+    obj, text = CASES[name]
+    assert [str(problem) for problem in rendered(obj).problems] == [text]
+
+
+def test_the_other_components_are_made() -> None:
+    done = rendered(graph(component("bad", frontendSidecar="x"), component("good", "frontend")))
+    assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-good"]
+    assert len(done.problems) == 1
+
+
+def test_claims_of_devices_need_a_cluster_that_has_them() -> None:
+    done = render(stored(graph(vllm("w", experimental={"gpuMemoryService": {}}))), Settings(dra=False))
+    assert [problem.path for problem in done.problems] == [("spec", "components", 0, "experimental", "gpuMemoryService")]
+    assert any(one["kind"] == "Deployment" for one in done.children)
+
+
+def test_a_generated_name_is_known_to_the_cluster_alone() -> None:
+    obj = graph(vllm())
+    obj["metadata"] = {"generateName": "g-", "namespace": "demo"}
+    done = rendered(obj)
+    assert done.children == []
+    assert [problem.path for problem in done.problems] == [("metadata", "name")]
+
+
+def test_a_wrong_type_is_a_problem() -> None:
+    done = render({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": []}, Settings())
+    assert [str(problem) for problem in done.problems] == ["spec: must be an object, got list"]
+
+
+def test_the_kind_decides_not_the_group_of_a_stranger() -> None:
+    done = render({"apiVersion": "example.com/v1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}}, Settings())
+    assert [problem.path for problem in done.problems] == [("kind",)]

@@ -1,18 +1,349 @@
-"""The rotation as a whole, in a world in memory: nobody's request fails, whatever happens between which steps."""
+"""Rotations as a whole, in a world in memory with other hands in it: which steps, in which order, and that nobody's request fails."""
 
 from __future__ import annotations
 
-from tests.certs.world import World
+import base64
+import copy
+import datetime as dt
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pytest
+
+from certs import names
+from certs.authority import make_authority
+from certs.certificate import read_certificates
+from certs.phase import derive
+from certs.plan import next_step
+from certs.reading import read_authority, read_serving, read_trust
+from certs.report import reports, unready
+from certs.state import Phase
+from certs.step import (
+    AdoptAuthority,
+    CreateAuthority,
+    DropPrevious,
+    MarkPhase,
+    Nothing,
+    PromoteNext,
+    RewriteServing,
+    StoreNext,
+    Wait,
+    WriteBundle,
+    WriteServing,
+    WriteTrust,
+    event_of,
+)
+from tests.certs.world import CALLED, START, STRANGER, TARGETS, Node, World, certificate, leaf_of, secret_of
+
+if TYPE_CHECKING:
+    from certs.step import Step
+
+HOUR = dt.timedelta(hours=1)
 
 
-def test_first_install_and_rotation() -> None:
-    """A fresh world becomes stable by itself, and a wished rotation goes through all its phases."""
+def installed() -> World:
     world = World()
     world.settle_down()
-    before = world.servers[0].leaf
-    world.annotate(**{"webhooks.nvidia.com/rotate-requested": "1"})
+    world.steps.clear()
+    return world
+
+
+def wish(world: World, reason: str = "") -> None:
+    world.annotate(**{names.REQUESTED: f"at {world.mono}", **({names.REASON: reason} if reason else {})})
+
+
+def told(steps: list[Step]) -> list[str]:
+    """The steps in words, waits left out and repetitions drawn together."""
+    words = [f"{type(one).__name__}{f' {one.phase}' if isinstance(one, MarkPhase) else ''}" for one in steps if not isinstance(one, Wait)]
+    return [word for word, _ in groupby(words)]
+
+
+def test_first_install() -> None:
+    """Complete objects from the first write on: authority, certificate, then trust, CRDs before the rest."""
+    world = World()
     world.settle_down()
-    after = world.servers[0].leaf
-    assert before is not None
-    assert after is not None
-    assert before.parsed.issuer != after.parsed.issuer
+    assert told(world.steps) == ["CreateAuthority", "WriteServing", "WriteBundle", "WriteTrust", "MarkPhase STABLE"]
+    written = [one.target.name for one in world.steps if isinstance(one, WriteBundle)]
+    assert written == ["graphs", "requests", "mutating", "validating"]
+    assert all(server.leaf for server in world.servers)
+    assert unready(world.gather(), world.wall) is None
+
+
+def test_a_wished_rotation() -> None:
+    """T2: trust, wait, permission, use, look, wait, withdraw; the bundles are exactly {A}, {A,B}, {B,A}, {B}."""
+    world = installed()
+    old = world.servers[0].leaf
+    wish(world)
+    world.settle_down()
+    assert told(world.steps) == [
+        *("StoreNext", "RewriteServing", "WriteBundle", "WriteTrust", "MarkPhase SETTLE"),
+        *("WriteTrust", "WriteServing", "PromoteNext", "RewriteServing", "WriteBundle", "WriteTrust"),
+        *("MarkPhase DRAIN", "MarkPhase DROP", "WriteTrust", "WriteBundle", "RewriteServing", "WriteTrust", "DropPrevious"),
+    ]
+    shown = [tuple(one.common_name[-1] for one in read_certificates(step.bundle)) for step in world.steps if isinstance(step, WriteBundle)]
+    assert [bundle for bundle, _ in groupby(shown)] == [("1", "2"), ("2", "1"), ("2",)]
+    secret = read_authority(world.objects[CALLED.authority])
+    assert (secret.generation, secret.requested, secret.handled, secret.reason) == (2, secret.handled, secret.requested, "")
+    assert (secret.next, secret.previous) == (None, ())
+    assert world.servers[0].leaf != old
+    events = [event_of(step) for step in world.steps if event_of(step)]
+    assert events == ["CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted"]
+
+
+def test_killed_after_every_write() -> None:
+    """T3: a provisioner that forgets everything after each pass ends in the same place, by the same writes."""
+    calm, killed = installed(), installed()
+    wish(calm)
+    calm.settle_down()
+    wish(killed)
+    for _ in range(400):
+        step = killed.step()
+        killed.check_trust()
+        if isinstance(step, Wait):
+            for index in range(3):
+                killed.refresh(index)
+            killed.advance(60)
+            killed.step()
+            killed.advance(11)
+        else:
+            killed.crash()
+        if isinstance(step, DropPrevious):
+            break
+    killed.settle_down()
+    assert told(killed.steps) == told(calm.steps)
+
+
+def test_one_frozen_server_holds_the_rotation_up() -> None:
+    """T4: both authorities stay trusted as long as it takes, and people are told who it is."""
+    world = installed()
+    wish(world)
+    for _ in range(60):
+        if isinstance(world.step(), Wait):
+            world.advance(60)
+        world.refresh(0)
+        world.refresh(1)
+        world.check_trust()
+    assert world.phase() is Phase.ROLL
+    assert any(found.reason == "CARotationStuck" and "2 still present" in found.text for found in reports(world.gather(), world.wall))
+    world.settle_down()
+    assert world.phase() is Phase.STABLE
+
+
+@pytest.mark.parametrize("gone", [(CALLED.serving,), (CALLED.authority,), (CALLED.authority, CALLED.serving), (CALLED.trust,)])
+@pytest.mark.parametrize("at", [Phase.STABLE, Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP])
+def test_secrets_deleted_in_every_phase(gone: tuple[str, ...], at: Phase) -> None:
+    """T5: what is served stays trusted, and what is missing is made again."""
+    world = installed()
+    if at is not Phase.STABLE:
+        wish(world)
+        for _ in range(100):
+            if world.phase() is at:
+                break
+            if isinstance(world.step(), Wait):
+                world.advance(30)
+            for index in range(3):
+                world.refresh(index)
+    assert world.phase() is at
+    for name in gone:
+        world.remove(name)
+    world.settle_down()
+    assert set(world.objects) == {CALLED.serving, CALLED.authority, CALLED.trust}
+
+
+def test_a_lost_key_rotates_with_overlap() -> None:
+    """T6: the old certificate stays trusted meanwhile."""
+    world = installed()
+    world.spoil(names.CURRENT_KEY, "Cg==")
+    world.settle_down()
+    assert [step.reason for step in world.steps if isinstance(step, StoreNext)] == ["key-lost"]
+
+
+@pytest.mark.parametrize("bundle", [b"", b"\n", STRANGER.certificate])
+def test_a_bundle_is_repaired_at_once(bundle: bytes) -> None:
+    """T7: one write, of that object only, and an Event tells of it."""
+    for _, name in TARGETS:
+        world = installed()
+        world.set_bundle(name, bundle)
+        step = world.step()
+        assert isinstance(step, WriteBundle)
+        assert (step.target.name, step.reason, event_of(step)) == (name, "drift", "TrustDriftRepaired")
+        assert isinstance(world.step(), Wait)
+
+
+def test_a_stanza_is_repaired_at_once() -> None:
+    """A CRD whose conversion was reset gets all of it back."""
+    world = installed()
+    world.reset_stanza("graphs")
+    assert isinstance(world.step(), WriteBundle)
+    assert unready(world.gather(), world.wall) is None
+
+
+def reference(*, running: bool = False) -> World:
+    """What the Go operator leaves: its authority's key beside the leaf, its bundle everywhere."""
+    world = World()
+    authority = make_authority(START, key_kind="rsa-2048", generation=0, organisation="NVIDIA")
+    world.put_serving(secret_of(authority, leaf_of(authority), with_key=True))
+    for _, name in TARGETS:
+        world.set_bundle(name, authority.certificate)
+    for index in range(3):
+        world.refresh(index)
+    return world
+
+
+def test_adoption() -> None:
+    """T10: the key leaves the serving Secret before anything else changes, and the authority is followed by one of ours."""
+    world = reference()
+    served = world.servers[0].leaf
+    assert isinstance(world.step(), AdoptAuthority)
+    assert [type(world.step()) for _ in range(2)] == [StoreNext, RewriteServing]
+    serving = read_serving(world.objects[CALLED.serving])
+    assert (serving.holds_authority_key, serving.leaf) == (False, served)
+    world.settle_down()
+    assert [step.reason for step in world.steps if isinstance(step, StoreNext)] == ["adopted"]
+    secret = read_authority(world.objects[CALLED.authority])
+    assert secret.current is not None
+    assert (secret.current.common_name, secret.current.key_kind) == ("dynamo-webhook-ca-2", "ecdsa-p256")
+
+
+def test_no_adoption_while_the_other_operator_runs() -> None:
+    """It would replace the authority again."""
+    from dataclasses import replace
+
+    world = reference()
+    step = next_step(replace(world.gather(), reference_running=True), world.wall)
+    assert isinstance(step, Nothing)
+    assert "ready pods" in step.why
+
+
+def test_a_wrong_clock_signs_nothing_and_repairs_all_the_same() -> None:
+    """T12: nothing is issued, nothing rotated; a bundle that somebody emptied is written."""
+    for hours in (-2, 2):
+        world = installed()
+        world.skew = hours * HOUR
+        wish(world)
+        world.remove(CALLED.serving)
+        world.set_bundle("graphs", b"")
+        for _ in range(10):
+            world.step()
+        assert {type(step) for step in world.steps} <= {WriteBundle, Wait, Nothing}
+        assert any(isinstance(step, WriteBundle) for step in world.steps)
+        assert [found.reason for found in reports(world.gather(), world.wall)] == ["ClockSkew"]
+        found = unready(world.gather(), world.wall)
+        assert found is not None
+        assert found[0] == "clock-differs"
+        world.settle_down()
+
+
+def test_nothing_is_signed_on_an_empty_cluster_with_a_wrong_clock() -> None:
+    """Not even the first authority."""
+    world = World(skew=2 * HOUR)
+    assert isinstance(world.step(), Nothing)
+    assert not world.objects
+
+
+def test_an_object_that_refuses_blocks_trust_and_nothing_else() -> None:
+    """Others are written, the certificate is renewed, and the rotation waits."""
+    from dataclasses import replace
+
+    world = installed()
+    wish(world)
+    world.step()
+    written = set()
+    for _ in range(12):
+        state = world.gather()
+        state = replace(state, targets=tuple(replace(one, refused="forbidden" * (one.name == "graphs")) for one in state.targets))
+        step = next_step(state, world.wall)
+        if isinstance(step, WriteBundle):
+            written.add(step.target.name)
+        if isinstance(step, Wait):
+            break
+        world.perform(state, step)
+    assert written == {"requests", "mutating", "validating"}
+    assert isinstance(step, Wait)
+    assert "can't be written" in step.why
+    assert derive(state, world.wall) is Phase.TRUST
+    late = state.timings.roll_warn + HOUR
+    stuck = [found.text for found in reports(state, world.wall + late) if found.reason == "CARotationStuck"]
+    assert stuck == ["phase TRUST: the bundle can't be written to CustomResourceDefinition graphs (forbidden)"]
+
+
+def test_a_compromised_authority_is_dropped_without_delay() -> None:
+    """DRAIN is skipped, since the thief's leaves are trusted during it."""
+    world = installed()
+    wish(world, "compromised")
+    world.settle_down()
+    assert "MarkPhase DRAIN" not in told(world.steps)
+    assert "DropPrevious" in told(world.steps)
+
+
+def test_an_old_secret_put_back_is_signed_again() -> None:
+    """A restored backup during DRAIN: both authorities are trusted, so the new leaf is written at once."""
+    world = installed()
+    copy_of = copy.deepcopy(world.objects[CALLED.serving])
+    wish(world)
+    while world.phase() is not Phase.DRAIN:
+        if isinstance(world.step(), Wait):
+            world.advance(60)
+        for index in range(3):
+            world.refresh(index)
+    world.put_serving(copy_of)
+    for index in range(3):
+        world.restart(index, late=False)
+    world.check_trust()
+    world.steps.clear()
+    world.step()
+    assert [type(step) for step in world.steps] == [WriteServing]
+    world.settle_down()
+
+
+def test_a_strangers_leaf_is_not_used_and_not_trusted() -> None:
+    """The gate holds it, the next pass replaces it, no object ever trusts it."""
+    world = installed()
+    mine = world.servers[0].leaf
+    world.put_serving(secret_of(STRANGER, leaf_of(STRANGER)))
+    world.refresh(0)
+    assert world.servers[0].leaf == mine
+    step = world.step()
+    assert isinstance(step, WriteServing)
+    assert step.reason == "issuer-differs"
+    assert isinstance(world.step(), Wait)
+
+
+def test_nothing_secret_is_shown() -> None:
+    """States and steps may be logged."""
+    world = World()
+    shown = []
+    for _ in range(12):
+        state = world.gather()
+        step = next_step(state, world.wall)
+        shown.append(f"{state!r} {step!r}")
+        world.perform(state, step)
+    secrets = [base64.b64decode(value).splitlines()[1] for node in stored_keys(world) for value in node]
+    assert len(secrets) == 2
+    assert not [one for one in secrets if one.decode() in "".join(shown)]
+
+
+def stored_keys(world: World) -> list[list[str]]:
+    secrets: list[Node] = [world.objects[CALLED.authority], world.objects[CALLED.serving]]
+    return [[value for key, value in node["data"].items() if key.endswith(".key")] for node in secrets]
+
+
+def test_permission_is_given_before_use_and_withdrawn_before_trust() -> None:
+    """`usable` lists the new authority before a leaf of it is written, and the old one no longer when trust of it ends."""
+    world = installed()
+    wish(world)
+    seen: list[tuple[str, int]] = []
+    while not isinstance(step := world.step(), DropPrevious):
+        if isinstance(step, Wait):
+            world.advance(60)
+        for index in range(3):
+            world.refresh(index)
+        seen.append((type(step).__name__, len(read_trust(world.objects[CALLED.trust]).usable)))
+    issued, promoted = seen.index((WriteServing.__name__, 2)), seen.index((PromoteNext.__name__, 2))
+    assert issued < promoted
+    last = [count for name, count in seen if name == WriteBundle.__name__][-4:]
+    assert last == [1, 1, 1, 1]
+    assert seen[0] == (StoreNext.__name__, 1)
+    assert CreateAuthority.__name__ not in {name for name, _ in seen}
+    assert WriteTrust.__name__ in {name for name, _ in seen}
+    assert certificate(STRANGER.certificate).is_authority

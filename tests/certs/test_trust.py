@@ -1,0 +1,102 @@
+"""Whom objects must trust: ours, and strangers only while somebody presents a leaf of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from certs.certificate import read_certificates
+from certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
+from certs.trust import everywhere, survivors, unsynced, wanted
+from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
+
+VALIDATING = TargetKind.VALIDATING
+
+
+def letters(pem: bytes) -> str:
+    known = {authority(letter): letter for letter in "abcdefg"}
+    return "".join(known[one] for one in read_certificates(pem))
+
+
+@pytest.mark.parametrize(
+    ("expected", "phase", "facts"),
+    [
+        ("a", Phase.STABLE, {}),
+        ("ab", Phase.TRUST, {"slots": "a>b"}),
+        ("ba", Phase.ROLL, {"slots": "b<a", "by": "b"}),
+        ("b", Phase.DROP, {"slots": "b<a", "by": "b"}),
+        # a next that can't sign is forgotten, unless its leaf is out
+        ("a", Phase.PREPARE, {"slots": "a>b", "keys": "a"}),
+        ("ab", Phase.ISSUE, {"slots": "a>b", "keys": "a", "by": "b"}),
+        # a stranger's bundle is trusted only while a leaf of it is presented
+        ("a", Phase.STABLE, {"shows": ("a", "f", "a")}),
+        ("af", Phase.STABLE, {"shows": ("a", "f", "a"), "presents": "af"}),
+        ("af", Phase.STABLE, {"shows": ("a",), "trusted": "f", "presents": "f"}),
+        ("a", Phase.STABLE, {"presents": "f"}),
+        # I6: not even DROP lets an issuer go whose leaf is presented
+        ("ba", Phase.DROP, {"slots": "b<a", "by": "b", "shows": ("ba",), "presents": "ba"}),
+        # two survivors of a lost CA Secret, and a stranger too many
+        ("abcd", Phase.TRUST, {"slots": "a>b<cd", "by": "a"}),
+        ("abcf", Phase.TRUST, {"slots": "a>b<cd", "by": "a", "shows": ("f",), "presents": "f"}),
+    ],
+)
+def test_wanted(expected: str, phase: Phase, facts: dict[str, Any]) -> None:
+    """The bundle of a phase, in its order."""
+    assert letters(wanted(state(**facts), phase, NOW)) == expected
+
+
+@pytest.mark.parametrize(
+    ("expected", "facts"),
+    [
+        ("a", {"by": "a"}),
+        ("a", {"by": "", "presents": "aa"}),
+        ("", {"by": "", "presents": ""}),
+        ("ab", {"by": "b", "presents": "ab", "shows": ("ba",)}),
+        # somebody ready doesn't answer: all that was published last is kept
+        ("ab", {"by": "b", "shows": ("ba",), "endpoints": (Endpoint("1"),)}),
+        ("ab", {"by": "", "shows": ("ab",), "endpoints": None}),
+        ("", {"by": "", "shows": ("ab",), "endpoints": (Endpoint("1", ready=False),)}),
+    ],
+)
+def test_survivors_of_a_lost_secret(expected: str, facts: dict[str, Any]) -> None:
+    """Those that issued what is served, from wherever they still stand."""
+    lost = replace(state(**facts), authority=None)
+    assert sorted(letters(b"".join(one.pem for one in survivors(lost)))) == sorted(expected)
+
+
+def test_order_of_writing() -> None:
+    """CRDs first: without trust they break reads."""
+    found = unsynced(state(shows=("b",)), bundle("a"))
+    assert [one.kind for one in found] == [TargetKind.CRD, TargetKind.MUTATING, TargetKind.VALIDATING]
+
+
+@pytest.mark.parametrize(
+    ("shown", "target"),
+    [
+        (True, Target(VALIDATING, "x", bundles=(bundle("ab"), bundle("ab")))),
+        (False, Target(VALIDATING, "x", bundles=(bundle("ab"), bundle("a")))),
+        (False, Target(VALIDATING, "x", bundles=(bundle("ba"),))),
+        (False, Target(VALIDATING, "x", bundles=(b"",))),
+        (False, Target(VALIDATING, "x", bundles=(bundle("ab") + b"\n",))),
+        (False, Target(TargetKind.CRD, "x", stance=Stance.UNSET)),
+        (True, Target(VALIDATING, "x", stance=Stance.ABSENT)),
+        (True, Target(VALIDATING, "x", stance=Stance.FOREIGN)),
+        (True, Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("cba"),))),
+        (False, Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("a"),))),
+    ],
+)
+def test_what_shows_a_bundle(shown: bool, target: Target) -> None:
+    """Ours byte for byte, cert-manager's by what it trusts, others' not at all."""
+    assert everywhere(replace(state(), targets=(target,)), bundle("ab")) is shown
+
+
+def test_cert_manager_never_overlaps() -> None:
+    """In `provided` its objects need hold only what the Secret brings now, else a swap could never finish."""
+    annotated = Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("b"),))
+    provided = replace(state(), mode=Mode.PROVIDED, serving=serving_of(leaf_pair("b"), bundle("b")), targets=(annotated,))
+    assert everywhere(provided, bundle("ba"))
+    assert not everywhere(replace(provided, mode=Mode.MANAGED), bundle("ba"))
+    assert targets(bundle("a"))[0].bundles == (bundle("a"),)
+    assert authority("a").issued(leaf("a"))

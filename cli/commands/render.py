@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from policies.facts import Facts
     from reconciler.render.settings import Settings
 
+ABILITIES = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 HELP = "print the child resources that the reconciler would apply"
 
 
@@ -26,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none; default default")
     facts.configure(parser)
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("-q", "--quiet", action="store_true", help="don't say what is assumed of the cluster")
     parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
 
 
@@ -44,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     known = facts.load_facts(arguments.facts, arguments.set_fact)
+    if not arguments.quiet and (assumed := assumptions(known)):
+        say(assumed)
     asked = Asked(known, settings_from(known), arguments.namespace)
     codes, children, found = [OK], [], 0
     for file in find(arguments.paths, arguments.exclude):
@@ -73,9 +77,20 @@ def settings_from(known: Facts) -> Settings:
     from policies.facts import UNKNOWN
     from reconciler.render.settings import Settings
 
-    abilities = {name: getattr(known, name) for name in ("grove", "lws", "dra", "istio") if getattr(known, name) is not UNKNOWN}
+    abilities = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = "" if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
     return Settings(**abilities, operator_version=version, restricted=known.operatorScope == "namespace")
+
+
+def assumptions(known: Facts) -> str:
+    """What is assumed where facts are not known, in one sentence; empty when all of them are."""
+    from policies.facts import UNKNOWN
+    from reconciler.render.settings import Settings
+
+    usual = Settings()
+    taken = [f"{name}={str(getattr(usual, name)).lower()}" for name in ABILITIES if getattr(known, name) is UNKNOWN]
+    taken += ["no operatorVersion"] * (known.operatorVersion is UNKNOWN)
+    return f"not known, so assumed: {', '.join(taken)}; --set-fact or --facts say otherwise" if taken else ""
 
 
 def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:

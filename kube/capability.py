@@ -108,8 +108,9 @@ class Detector:
             for each in self._capabilities:
                 self.known[each.name] = await self._presence(each, groups)
         except ApiError as error:
+            if error.message != self.reason:
+                LOG.warning("which optional APIs there are can't be asked: %s", error.message)
             self.reason = error.message
-            LOG.warning("which optional APIs there are can't be asked: %s", error.message)
         else:
             self.reason, self._asked = "", self._clock()
         if self.known != before:

@@ -165,8 +165,9 @@ class Reflector:
             self._version = ""
             return self._backoff.next()
         states: Mapping[type[ApiError], State] = {ForbiddenError: State.FORBIDDEN, NotFoundError: State.ABSENT}
+        if error.message != self.reason:  # said once, not with every attempt: an optional kind may be absent for years
+            LOG.warning("watching %s: %s", self._resource.plural, error.message)
         self.state, self.reason = states.get(type(error), State.UNAVAILABLE), error.message
-        LOG.warning("watching %s: %s", self._resource.plural, error.message)
         if self.state is State.UNAVAILABLE:
             return self._backoff.next()
         self._version = ""

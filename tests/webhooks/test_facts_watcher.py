@@ -267,6 +267,18 @@ async def test_what_was_known_stays_while_the_cluster_is_down() -> None:
         assert world.facts["excludedNamespaces"] == []
 
 
+async def test_an_absent_kind_and_a_cluster_that_is_down_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    world.break_calls(NotFoundError(404, "NotFound", "no such kind"), TOPOLOGIES)
+    world.break_calls(DOWN, None)
+    async with world.running():
+        await world.clock.advance(600)
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "watching clustertopologies: no such kind",
+        "which optional APIs there are can't be asked: connection refused",
+    ]
+
+
 async def test_a_report_comes_now_and_then_even_when_nothing_changes() -> None:
     async with World().running() as world:
         await world.clock.advance(REPORT_SECONDS * 3 + 1)

@@ -1,0 +1,137 @@
+"""What each service account may do, and what for: the one table that the manifests' roles are held against.
+
+A grant that is not here fails, and so does one that is missing from the roles. `used` names the tests that make the call with nothing but
+these roles; a grant without one is proved by access reviews alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+READ: Final = ("get", "list", "watch")
+HOME: Final = "home"  # the namespace that the installation is in
+EVERYWHERE: Final = "everywhere"  # all namespaces, and what has none
+SCOPE: Final = "dynamo-operator-namespace-scope"
+SERVING: Final = "webhook-server-cert"
+
+
+class Grant(NamedTuple):
+    """Verbs on one resource; without a name, on all of them."""
+
+    account: str
+    where: str
+    group: str
+    resource: str
+    name: str
+    verbs: tuple[str, ...]
+    purpose: str
+    used: tuple[str, ...] = ()
+
+
+def _server() -> list[Grant]:
+    return [
+        Grant("server", HOME, "", "secrets", SERVING, READ, "the pair that it serves with"),
+        Grant("server", HOME, "", "configmaps", f"{SERVING}-trust", READ, "which issuers may be served"),
+        Grant("server", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE, READ, "namespaces of other operators"),
+        Grant("server", EVERYWHERE, "grove.io", "clustertopologies", "", READ, "topology profiles that graphs name"),
+    ]
+
+
+def _provisioner() -> list[Grant]:
+    write = (*READ, "update", "patch")
+    lock = ("get", "update", "patch")
+    admission, crds = "admissionregistration.k8s.io", "customresourcedefinitions"
+    inject = (*READ, "patch")
+    converting = (
+        "dynamocomponentdeployments",
+        "dynamographdeploymentrequests",
+        "dynamographdeployments",
+        "dynamographdeploymentscalingadapters",
+    )
+    return [
+        Grant("provisioner", HOME, "", "secrets", SERVING, write, "certificates for the server"),
+        Grant("provisioner", HOME, "", "secrets", f"{SERVING}-ca", write, "the authority"),
+        Grant("provisioner", HOME, "", "secrets", "", ("create",), "both, at the first start"),
+        Grant("provisioner", HOME, "", "configmaps", f"{SERVING}-trust", lock, "which issuers may be served"),
+        Grant("provisioner", HOME, "", "configmaps", "", ("create",), "the same, at the first start"),
+        Grant("provisioner", HOME, "coordination.k8s.io", "leases", f"{SERVING}-provisioner", lock, "one writer"),
+        Grant("provisioner", HOME, "coordination.k8s.io", "leases", "", ("create",), "the same, at the first start"),
+        Grant("provisioner", HOME, "discovery.k8s.io", "endpointslices", "", READ, "servers to ask for what they present"),
+        Grant("provisioner", HOME, "", "events", "", ("create", "patch"), "what happened"),
+        Grant("provisioner", EVERYWHERE, admission, "validatingwebhookconfigurations", "dynamo-webhooks-validating", inject, "trust"),
+        Grant("provisioner", EVERYWHERE, admission, "mutatingwebhookconfigurations", "dynamo-webhooks-mutating", inject, "trust"),
+        *(Grant("provisioner", EVERYWHERE, "apiextensions.k8s.io", crds, f"{each}.nvidia.com", inject, "trust") for each in converting),
+    ]
+
+
+def _reconciler() -> list[Grant]:
+    own = (*READ, "create", "patch", "delete")
+    graphs, components, adapters = "dynamographdeployments", "dynamocomponentdeployments", "dynamographdeploymentscalingadapters"
+    children = (("apps", "deployments"), ("", "services"), ("", "serviceaccounts"), ("networking.k8s.io", "ingresses"))
+    rbac = "rbac.authorization.k8s.io"
+    discovery = (("", "endpoints", READ), ("", "pods", READ), ("discovery.k8s.io", "endpointslices", READ))
+    return [
+        Grant("reconciler", HOME, "coordination.k8s.io", "leases", "dynamo-webhooks-reconciler", ("get", "update", "patch"), "one leader"),
+        Grant("reconciler", HOME, "coordination.k8s.io", "leases", "", ("create",), "the same, at the first start"),
+        Grant("reconciler", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE, READ, "namespaces of other operators"),
+        Grant("reconciler", EVERYWHERE, "nvidia.com", graphs, "", (*READ, "patch"), "graphs, and their finalizer"),
+        Grant("reconciler", EVERYWHERE, "nvidia.com", components, "", own, "components of graphs"),
+        Grant("reconciler", EVERYWHERE, "nvidia.com", adapters, "", own, "adapters of components"),
+        *(
+            Grant("reconciler", EVERYWHERE, "nvidia.com", f"{each}/{part}", "", (verb,), purpose)
+            for each in (graphs, components, adapters)
+            for part, verb, purpose in (("status", "patch", "how it is"), ("finalizers", "update", "owner references that block deletion"))
+        ),
+        *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads") for group, resource in children),
+        Grant("reconciler", EVERYWHERE, "resource.k8s.io", "resourceclaimtemplates", "", own, "shared GPU memory"),
+        Grant("reconciler", EVERYWHERE, "", "persistentvolumeclaims", "", ("get", "create"), "claims that graphs ask for"),
+        Grant("reconciler", EVERYWHERE, "", "events", "", ("create", "patch"), "what happened"),
+        *(Grant("reconciler", EVERYWHERE, rbac, each, "", own, "discovery of pods by each other") for each in ("roles", "rolebindings")),
+        Grant("reconciler", EVERYWHERE, rbac, "clusterroles", "dynamo-webhooks-planner", ("get", "bind"), "planners"),
+        *(Grant("reconciler", EVERYWHERE, group, each, "", verbs, "to pass it on to pods") for group, each, verbs in discovery),
+        Grant(
+            "reconciler",
+            EVERYWHERE,
+            "nvidia.com",
+            "dynamoworkermetadatas",
+            "",
+            (*READ, "create", "update", "patch", "delete"),
+            "to pass it on",
+        ),
+    ]
+
+
+GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
+
+# (account, namespace, group, resource, name, verbs): what must be refused. The first lines are why the accounts are separate.
+DENIED: Final[tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...]] = (
+    ("server", HOME, "", "secrets", f"{SERVING}-ca", ("get", "list", "watch", "update", "patch", "delete")),
+    ("server", HOME, "", "secrets", "", ("list", "watch", "create")),
+    ("server", HOME, "", "secrets", SERVING, ("update", "patch", "delete")),
+    ("server", HOME, "", "configmaps", "", ("list", "create")),
+    ("server", "default", "", "secrets", SERVING, ("get",)),
+    ("server", "default", "nvidia.com", "dynamographdeployments", "", (*READ, "create", "patch")),
+    ("server", "default", "coordination.k8s.io", "leases", SCOPE, ("create", "update", "patch", "delete")),
+    ("server", "default", "coordination.k8s.io", "leases", "", READ),
+    ("server", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "dynamo-webhooks-validating", (*READ, "patch")),
+    ("provisioner", HOME, "", "secrets", "", (*READ, "update", "patch", "delete")),
+    ("provisioner", HOME, "", "secrets", SERVING, ("delete",)),
+    ("provisioner", "default", "", "secrets", f"{SERVING}-ca", ("get", "create")),
+    ("provisioner", HOME, "", "configmaps", "dynamo-webhooks-config", ("get", "patch")),
+    ("provisioner", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", (*READ, "create", "patch", "delete")),
+    ("provisioner", "", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "somebody-else", ("get", "patch")),
+    ("provisioner", "", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "dynamo-webhooks-mutating", ("update", "delete")),
+    ("provisioner", "", "apiextensions.k8s.io", "customresourcedefinitions", "dynamomodels.nvidia.com", ("get", "patch")),
+    ("provisioner", "", "apiextensions.k8s.io", "customresourcedefinitions", "dynamographdeployments.nvidia.com", ("update", "delete")),
+    ("provisioner", "default", "nvidia.com", "dynamographdeployments", "", READ),
+    ("reconciler", HOME, "", "secrets", SERVING, ("get",)),
+    ("reconciler", HOME, "", "secrets", f"{SERVING}-ca", ("get",)),
+    ("reconciler", "default", "", "secrets", "", (*READ, "create", "update", "patch", "delete")),
+    ("reconciler", "default", "", "pods", "", ("create", "patch", "delete")),
+    ("reconciler", "default", "nvidia.com", "dynamographdeployments", "", ("create", "delete")),
+    ("reconciler", "default", "rbac.authorization.k8s.io", "roles", "", ("escalate", "bind")),
+    ("reconciler", "", "rbac.authorization.k8s.io", "clusterroles", "cluster-admin", ("get", "bind")),
+    ("reconciler", "", "rbac.authorization.k8s.io", "clusterrolebindings", "", (*READ, "create", "patch")),
+    ("reconciler", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "dynamo-webhooks-validating", ("get", "patch")),
+    ("reconciler", "default", "", "persistentvolumeclaims", "", ("delete",)),
+)

@@ -1,0 +1,97 @@
+"""What the overlays and the chart come to, as objects. Applying them is the tests' business."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import yaml
+
+from tests.cluster.assets.build import VERSION, build, build_helm
+
+Node: TypeAlias = dict[str, Any]
+MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
+CHART: Final = MANIFESTS / "chart"
+RELEASE: Final = "dynamo-webhooks"
+
+
+class Way(NamedTuple):
+    """One way to install: an overlay, and the values that make the chart say the same."""
+
+    overlay: str
+    namespace: str
+    values: tuple[str, ...]  # KEY=VALUE as helm's --set takes it
+
+
+WAYS: Final = (
+    Way("self-signed", "dynamo-system", ()),
+    Way("cert-manager", "dynamo-system", ("webhook.certManager.enabled=true",)),
+    Way("external-certificate", "dynamo-system", ("webhook.certificateSecret.external=true",)),
+    Way("namespaced", "dynamo-restricted", ("namespaceRestriction.enabled=true",)),
+    Way(
+        "ha",
+        "dynamo-system",
+        (
+            "controllerManager.replicas=3",
+            "controllerManager.topologySpread=DoNotSchedule",
+            "provisioner.replicas=2",
+            "reconciler.replicas=2",
+        ),
+    ),
+)
+
+
+def kustomized(folder: Path) -> list[Node]:
+    """The objects of a folder with a kustomization, the caller's own."""
+    return copy.deepcopy(_kustomized(folder))
+
+
+@cache
+def _kustomized(folder: Path) -> list[Node]:
+    done = subprocess.run([build() / "kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def helm(*arguments: str, kubeconfig: Path | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs helm; its own files land below `home`."""
+    environment = {"HOME": str(home or kubeconfig.parent if kubeconfig else "/nonexistent")}
+    command = [str(build_helm()), *arguments, *(["--kubeconfig", str(kubeconfig)] if kubeconfig else [])]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+
+
+def settings(values: tuple[str, ...]) -> list[str]:
+    """Values as flags of helm."""
+    return [part for value in values for part in ("--set", value)]
+
+
+def charted(namespace: str, *values: str, release: str = RELEASE) -> list[Node]:
+    """The objects of the chart, the caller's own."""
+    return copy.deepcopy(_charted(namespace, values, release))
+
+
+@cache
+def _charted(namespace: str, values: tuple[str, ...], release: str) -> list[Node]:
+    done = helm("template", release, str(CHART), "-n", namespace, "--kube-version", VERSION, *settings(values))
+    assert done.returncode == 0, done.stderr
+    return [found for found in yaml.safe_load_all(done.stdout) if found]
+
+
+def refused(*values: str) -> str:
+    """What helm says instead of rendering."""
+    done = helm("template", RELEASE, str(CHART), "-n", "dynamo-system", "--kube-version", VERSION, *settings(values))
+    assert done.returncode != 0, "it was rendered"
+    return done.stderr
+
+
+def of_kind(objects: list[Node], *kinds: str) -> list[Node]:
+    """Those of some kinds."""
+    return [each for each in objects if each["kind"] in kinds]
+
+
+def key(obj: Node) -> tuple[str, str, str]:
+    """Kind, namespace and name."""
+    return obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]

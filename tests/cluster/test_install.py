@@ -1,0 +1,199 @@
+"""Every way to install: it applies, again and again, its pods pass restricted pod security, and kustomize and the chart say the same."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import wait_until
+from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, charted, key, kustomized, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# What Helm adds and what only one of both can have.
+_HELMS: Final = {
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+    "checksum/config",
+}
+EACH: Final = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.overlay)
+
+
+FOREIGN: Final = (
+    ("cert-manager.io", "Issuer", "issuers"),
+    ("cert-manager.io", "Certificate", "certificates"),
+    ("monitoring.coreos.com", "ServiceMonitor", "servicemonitors"),
+)
+
+
+def _discoverable(plane: ControlPlane, path: str, kind: str) -> bool:
+    return kind in {found["kind"] for found in plane.request("GET", path).body.get("resources", [])}
+
+
+def _foreign(group: str, kind: str, plural: str) -> Node:
+    """A definition for a kind of somebody else's, which accepts everything."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with the namespaces, which no controller here could delete, and with cert-manager's and Prometheus's kinds."""
+    with control_plane(assets, tmp_path_factory.mktemp("install")) as plane:
+        plane.apply(*(_foreign(*each) for each in FOREIGN))
+        for group, kind, _ in FOREIGN:
+            wait_until(partial(_discoverable, plane, f"/apis/{group}/v1", kind), f"{kind} being discoverable", plane.server)
+        for overlay in ("self-signed", "namespaced"):
+            plane.apply(*of_kind(_objects(overlay), "Namespace"))
+        yield plane
+
+
+def _objects(overlay: str) -> list[Node]:
+    return kustomized(MANIFESTS / "overlays" / overlay)
+
+
+def _list(objects: list[Node]) -> Node:
+    return {"apiVersion": "v1", "kind": "List", "items": objects}
+
+
+@pytest.fixture
+def applied(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator[list[Node]]:
+    """The objects of a way, without its namespace; whatever the test applied of them is gone after it."""
+    objects = [each for each in _objects(request.param.overlay) if each["kind"] != "Namespace"]
+    yield objects
+    done = cluster.kubectl("delete", "--ignore-not-found", "-f", "-", input=_list(objects))
+    assert done.code == 0, done.stderr
+
+
+def _written(cluster: ControlPlane, objects: list[Node]) -> dict[tuple[str, str, str], str]:
+    """When each was written last. kubectl's own words say "configured" of a budget that stays as it is."""
+    found = cluster.kubectl("get", "-o", "json", "-f", "-", input=_list(objects)).json()["items"]
+    return {key(each): each["metadata"]["resourceVersion"] for each in found}
+
+
+@pytest.mark.parametrize("applied", WAYS, ids=lambda way: way.overlay, indirect=True)
+def test_it_applies_and_applying_again_changes_nothing(cluster: ControlPlane, applied: list[Node]) -> None:
+    dry = cluster.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=_list(applied))
+    assert (dry.code, dry.stderr) == (0, "")
+    first = cluster.kubectl("apply", "-f", "-", input=_list(applied))
+    assert (first.code, first.stderr) == (0, "")
+    assert {line.split()[-1] for line in first.stdout.splitlines()} == {"created"}
+    before = _written(cluster, applied)
+    again = cluster.kubectl("apply", "-f", "-", input=_list(applied))
+    assert (again.code, again.stderr) == (0, "")
+    assert _written(cluster, applied) == before
+
+
+@pytest.mark.parametrize("applied", [WAYS[0]], ids=["self-signed"], indirect=True)
+def test_it_applies_server_side_with_strict_validation(cluster: ControlPlane, applied: list[Node]) -> None:
+    done = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", input=_list(applied))
+    assert (done.code, done.stderr) == (0, "")
+
+
+@EACH
+def test_the_namespace_enforces_restricted_pod_security(way: Way) -> None:
+    [namespace] = of_kind(_objects(way.overlay), "Namespace")
+    assert namespace["metadata"]["name"] == way.namespace
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+def _pod(deployment: Node) -> Node:
+    template = deployment["spec"]["template"]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], "name": "probe"}, "spec": template["spec"]}
+
+
+@EACH
+@pytest.mark.parametrize("source", ["kustomize", "chart"])
+def test_every_pod_template_passes_restricted_pod_security(cluster: ControlPlane, way: Way, source: str) -> None:
+    objects = _objects(way.overlay) if source == "kustomize" else charted(way.namespace, *way.values)
+    deployments = of_kind(objects, "Deployment")
+    assert len(deployments) == 3
+    for deployment in deployments:
+        reply = cluster.request("POST", f"/api/v1/namespaces/{way.namespace}/pods?dryRun=All", _pod(deployment))
+        assert (reply.status, reply.warnings) == (201, ()), reply.body
+
+
+def test_the_same_pod_with_a_privilege_is_refused(cluster: ControlPlane) -> None:
+    [deployment, *_] = of_kind(_objects("self-signed"), "Deployment")
+    pod = _pod(copy.deepcopy(deployment))
+    pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"] = True
+    reply = cluster.request("POST", "/api/v1/namespaces/dynamo-system/pods?dryRun=All", pod)
+    assert reply.status == 403
+    assert "allowPrivilegeEscalation" in reply.body["message"]
+
+
+def test_the_service_monitor_is_a_component_that_any_overlay_takes(cluster: ControlPlane, tmp_path: Path) -> None:
+    # kustomize reads nothing above its folder by an absolute path, so that the overlay is written beside a copy
+    import shutil
+
+    shutil.copytree(MANIFESTS, tmp_path / "manifests", ignore=shutil.ignore_patterns("crds", "chart"))
+    own = tmp_path / "manifests" / "overlays" / "own"
+    own.mkdir()
+    lines = {"resources": ["../self-signed"], "components": ["../service-monitor"]}
+    (own / "kustomization.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **lines})
+    )
+    added = [each for each in kustomized(own) if key(each) not in {key(known) for known in _objects("self-signed")}]
+    assert sorted(each["kind"] for each in added) == ["Service", "ServiceMonitor"]
+    done = cluster.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=_list(added))
+    assert done.code == 0, done.stderr
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _comparable(each) for name, each in value.items() if name not in _HELMS}
+    return [_comparable(each) for each in value] if isinstance(value, list) else value
+
+
+def _by_key(objects: list[Node]) -> dict[tuple[str, str, str], Node]:
+    found = {key(each): _comparable(each) for each in objects if each["kind"] != "Namespace"}
+    for each in found.values():
+        if each["kind"] == "ConfigMap":
+            each["data"] = {name: yaml.safe_load(text) for name, text in each["data"].items()}
+    return found
+
+
+@EACH
+def test_the_chart_says_what_kustomize_says(way: Way) -> None:
+    """Up to the labels that Helm wants, every object is the same: neither of both is forgotten in a change."""
+    theirs, ours = _by_key(charted(way.namespace, *way.values)), _by_key(_objects(way.overlay))
+    assert theirs.keys() == ours.keys()
+    for name, obj in ours.items():
+        assert theirs[name] == obj, name
+
+
+@EACH
+def test_only_the_default_names_what_a_restricted_installation_must_not_touch(way: Way) -> None:
+    """One namespace's installation is alone with its two configurations among what belongs to the cluster, under names of its own."""
+    cluster_wide = {(each["kind"], each["metadata"]["name"]) for each in _objects(way.overlay) if "namespace" not in each["metadata"]}
+    restricted = {
+        ("Namespace", "dynamo-restricted"),
+        ("ClusterRole", "dynamo-webhooks-provisioner-dynamo-restricted"),
+        ("ClusterRoleBinding", "dynamo-webhooks-provisioner-dynamo-restricted"),
+        ("MutatingWebhookConfiguration", "dynamo-webhooks-mutating-dynamo-restricted"),
+        ("ValidatingWebhookConfiguration", "dynamo-webhooks-validating-dynamo-restricted"),
+    }
+    if way.overlay == "namespaced":
+        assert cluster_wide == restricted
+    else:
+        assert len(cluster_wide) == 10
+        assert not cluster_wide & restricted

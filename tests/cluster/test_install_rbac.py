@@ -1,0 +1,237 @@
+"""What the service accounts may do: exactly the table of grants.py, said by the API server, and tried with calls in their names."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import trustme
+
+from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, SCOPE, SERVING
+from tests.cluster.harness import ControlPlane, Outcome, control_plane
+from tests.cluster.processes import wait_until
+from tests.cluster.rendering import MANIFESTS, Node, charted, kustomized, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAMESPACE: Final = "dynamo-system"
+READ: Final = {"get", "list", "watch"}
+# (account, where, group, resource, name) -> verbs
+Table = dict[tuple[str, str, str, str, str], set[str]]
+
+
+def _overlay(name: str) -> list[Node]:
+    return kustomized(MANIFESTS / "overlays" / name)
+
+
+def _granted(objects: list[Node], home: str) -> Table:
+    """What the bindings among the objects give to our accounts."""
+    roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in of_kind(objects, "Role", "ClusterRole")}
+    table: Table = defaultdict(set)
+    for binding in of_kind(objects, "RoleBinding", "ClusterRoleBinding"):
+        [subject] = binding["subjects"]
+        assert subject["namespace"] == home
+        where = HOME if binding["kind"] == "RoleBinding" else EVERYWHERE
+        for rule in roles[binding["roleRef"]["kind"], binding["roleRef"]["name"]]:
+            for group in rule["apiGroups"]:
+                for resource in rule["resources"]:
+                    for name in rule.get("resourceNames", [""]):
+                        account = subject["name"].removeprefix("dynamo-webhooks-")
+                        table[account, where, group, resource, name] |= set(rule["verbs"])
+    return dict(table)
+
+
+def _expected() -> Table:
+    return {(each.account, each.where, each.group, each.resource, each.name): set(each.verbs) for each in GRANTS}
+
+
+def test_the_roles_grant_what_the_table_says_and_nothing_else() -> None:
+    assert _granted(_overlay("self-signed"), NAMESPACE) == _expected()
+
+
+def test_no_rule_has_a_wildcard() -> None:
+    for role in of_kind(_overlay("self-signed"), "Role", "ClusterRole"):
+        for rule in role["rules"]:
+            assert not {"*"} & {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}, role["metadata"]["name"]
+
+
+@pytest.mark.parametrize("overlay", ["cert-manager", "external-certificate"])
+def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_writes_none(overlay: str) -> None:
+    expected = _expected()
+    del expected["provisioner", HOME, "", "secrets", f"{SERVING}-ca"]
+    del expected["provisioner", HOME, "", "secrets", ""]
+    expected["provisioner", HOME, "", "secrets", SERVING] = READ
+    assert _granted(_overlay(overlay), NAMESPACE) == expected
+
+
+def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:
+    found = _granted(charted(NAMESPACE, "webhook.certificateSecret.external=true", "webhook.caBundle=Y2E="), NAMESPACE)
+    injecting = {name: verbs for name, verbs in found.items() if name[0] == "provisioner" and name[1] == EVERYWHERE}
+    assert len(injecting) == 6
+    assert all(verbs == READ for verbs in injecting.values())
+    assert not [name for name in found if name[0] == "provisioner" and name[3] == "configmaps"]
+
+
+def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations() -> None:
+    found = _granted(_overlay("namespaced"), "dynamo-restricted")
+    configurations = {
+        (
+            "provisioner",
+            EVERYWHERE,
+            "admissionregistration.k8s.io",
+            f"{kind}webhookconfigurations",
+            f"dynamo-webhooks-{kind}-dynamo-restricted",
+        )
+        for kind in ("validating", "mutating")
+    }
+    assert {name for name in found if name[1] == EVERYWHERE} == configurations
+    workloads = {name: verbs for name, verbs in _expected().items() if name[0] == "reconciler" and name[1] == EVERYWHERE}
+    elsewhere = {("reconciler", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE)}
+    elsewhere.add(("reconciler", EVERYWHERE, "rbac.authorization.k8s.io", "clusterroles", "dynamo-webhooks-planner"))
+    assert elsewhere <= workloads.keys()
+    for (account, _, *rest), verbs in workloads.items():
+        if (account, EVERYWHERE, *rest) not in elsewhere:
+            assert found[account, HOME, rest[0], rest[1], rest[2]] == verbs
+    assert found["server", HOME, "coordination.k8s.io", "leases", SCOPE] == {"get", "update", "delete"}
+
+
+@pytest.fixture(scope="module")
+def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with the default installation's accounts, roles and configurations, and our kinds."""
+    with control_plane(assets, tmp_path_factory.mktemp("rbac")) as plane:
+        done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
+        assert done.code == 0, done.stderr
+        kinds = ("Namespace", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+        objects = _overlay("self-signed")
+        plane.apply(*of_kind(objects, "Namespace"))
+        plane.apply(*of_kind(objects, *kinds, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"))
+        for name in (SERVING, f"{SERVING}-ca"):
+            plane.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}})
+        wait_until(lambda: _as(plane, "reconciler", "get", "roles", "-n", "default").code == 0, "the roles being known", plane.server)
+        yield plane
+
+
+@pytest.fixture(scope="module")
+def bundle() -> bytes:
+    """A certificate as PEM: bundles of CRDs are judged when they are written."""
+    return trustme.CA().cert_pem.bytes()
+
+
+def _allowed(plane: ControlPlane, account: str, attributes: Node) -> bool:
+    group, _, part = attributes["resource"].partition("/")
+    spec = {
+        "user": f"system:serviceaccount:{NAMESPACE}:dynamo-webhooks-{account}",
+        "groups": ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated"],
+        "resourceAttributes": {**attributes, "resource": group, "subresource": part},
+    }
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    reply = plane.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+    assert reply.status == 201, reply.body
+    return bool(reply.body["status"]["allowed"])
+
+
+def _attributes(where: str, group: str, resource: str, name: str, verb: str) -> Node:
+    namespace = {HOME: NAMESPACE, EVERYWHERE: ""}.get(where, where)
+    return {"namespace": namespace, "group": group, "resource": resource, "name": name, "verb": verb}
+
+
+def test_the_api_server_allows_every_grant(cluster: ControlPlane) -> None:
+    for grant in GRANTS:
+        for verb in grant.verbs:
+            assert _allowed(cluster, grant.account, _attributes(grant.where, grant.group, grant.resource, grant.name, verb)), (grant, verb)
+
+
+def test_the_api_server_refuses_what_must_not_be(cluster: ControlPlane) -> None:
+    for account, where, group, resource, name, verbs in DENIED:
+        for verb in verbs:
+            assert not _allowed(cluster, account, _attributes(where, group, resource, name, verb)), (account, resource, name, verb)
+
+
+def _as(plane: ControlPlane, account: str, *arguments: str, **more: Any) -> Outcome:
+    """One kubectl call with nothing but the account's own roles."""
+    return plane.kubectl("--as", f"system:serviceaccount:{NAMESPACE}:dynamo-webhooks-{account}", *arguments, **more)
+
+
+def _forbidden(outcome: Outcome) -> bool:
+    return outcome.code != 0 and "forbidden" in outcome.stderr.lower()
+
+
+def test_the_server_lists_and_watches_its_secret_by_a_field_selector_and_sees_no_other(cluster: ControlPlane) -> None:
+    by_name = f"--field-selector=metadata.name={SERVING}"
+    assert _as(cluster, "server", "get", "secrets", "-n", NAMESPACE, by_name).code == 0
+    watch = _as(cluster, "server", "get", "secrets", "-n", NAMESPACE, by_name, "--watch-only", "--request-timeout=1s")
+    assert not _forbidden(watch)
+    assert _forbidden(_as(cluster, "server", "get", "secrets", "-n", NAMESPACE))
+    assert _forbidden(_as(cluster, "server", "get", "secrets", "-n", NAMESPACE, f"--field-selector=metadata.name={SERVING}-ca"))
+    assert _forbidden(_as(cluster, "server", "get", "secret", f"{SERVING}-ca", "-n", NAMESPACE))
+
+
+def test_the_server_sees_the_marks_of_other_operators_in_every_namespace(cluster: ControlPlane) -> None:
+    assert _as(cluster, "server", "get", "leases", "-A", f"--field-selector=metadata.name={SCOPE}").code == 0
+    assert _forbidden(_as(cluster, "server", "get", "leases", "-A"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "forbidden"),
+    [
+        ("validatingwebhookconfiguration", "dynamo-webhooks-validating", False),
+        ("mutatingwebhookconfiguration", "dynamo-webhooks-mutating", False),
+        ("crd", "dynamographdeployments.nvidia.com", False),
+        ("crd", "dynamomodels.nvidia.com", True),
+    ],
+)
+def test_the_provisioner_publishes_trust_to_its_objects_alone(
+    cluster: ControlPlane, bundle: bytes, kind: str, name: str, *, forbidden: bool
+) -> None:
+    path = "/spec/conversion/webhook/clientConfig/caBundle" if kind == "crd" else "/webhooks/0/clientConfig/caBundle"
+    patch = json.dumps([{"op": "add", "path": path, "value": base64.b64encode(bundle).decode()}])
+    done = _as(cluster, "provisioner", "patch", kind, name, "--type=json", "-p", patch, "--dry-run=server")
+    assert _forbidden(done) if forbidden else done.code == 0, done.stderr
+
+
+def test_the_provisioner_makes_and_rewrites_its_secrets(cluster: ControlPlane) -> None:
+    new = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "anything", "namespace": NAMESPACE}}
+    assert _as(cluster, "provisioner", "create", "--dry-run=server", "-f", "-", input=new).code == 0
+    read = _as(cluster, "provisioner", "get", "secret", SERVING, "-n", NAMESPACE, "-o", "json").json()
+    assert _as(cluster, "provisioner", "replace", "-f", "-", input={**read, "data": {"a": "YQ=="}}).code == 0
+    assert _forbidden(_as(cluster, "provisioner", "delete", "secret", SERVING, "-n", NAMESPACE))
+
+
+def _role(*rules: Node) -> Node:
+    metadata = {"name": "g-k8s-service-discovery-role", "namespace": "default"}
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata, "rules": list(rules)}
+
+
+def test_the_reconciler_passes_on_what_pods_need_to_find_each_other_and_no_more(cluster: ControlPlane) -> None:
+    read = sorted(READ)
+    discovery = _role(
+        {"apiGroups": [""], "resources": ["endpoints", "pods"], "verbs": read},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": read},
+        {
+            "apiGroups": ["nvidia.com"],
+            "resources": ["dynamoworkermetadatas"],
+            "verbs": ["create", "get", "list", "watch", "update", "patch", "delete"],
+        },
+    )
+    apply = ("apply", "--server-side", "--dry-run=server", "-f", "-")
+    assert _as(cluster, "reconciler", *apply, input=discovery).code == 0
+    refused = _as(cluster, "reconciler", *apply, input=_role({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}))
+    assert "attempting to grant RBAC permissions not currently held" in refused.stderr
+
+
+@pytest.mark.parametrize(("role", "allowed"), [("dynamo-webhooks-planner", True), ("cluster-admin", False), ("system:node", False)])
+def test_the_reconciler_binds_the_planners_role_and_no_other(cluster: ControlPlane, role: str, *, allowed: bool) -> None:
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "planner-serviceaccount-binding", "namespace": "default"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": "planner-serviceaccount", "namespace": "default"}],
+    }
+    done = _as(cluster, "reconciler", "create", "--dry-run=server", "-f", "-", input=binding)
+    assert done.code == 0 if allowed else _forbidden(done), done.stderr

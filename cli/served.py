@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import pickle
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
+from cli.apart import load_settings
 from cli.exits import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
         raise UsageError(f"--drain-lag: must not be negative, got {args.drain_lag:g}")
     if args.operator_version is not None and not is_semver(args.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
-    found = _configured(args.config, environment) if args.config is not None else UNCONFIGURED
+    found = load_settings("server", args.config, environment) if args.config is not None else UNCONFIGURED
     flags = {"workers": args.workers, "drain_lag": args.drain_lag, "profile": args.profile, "cert_directory": args.cert_dir}
     chosen: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if args.operator_version is not None:
@@ -103,35 +103,3 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
             "context": "",
         }
     return Plan(Settings(facts_from(stated), settings.profile), directory, limits, settings.drain_lag, orders, settings.logs)
-
-
-def _configured(file: str, environment: Mapping[str, str]) -> ServerSettings:
-    """Reads the configuration in a process of its own: the models cost 14 MB that serving processes would keep for nothing."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            with os.fdopen(writing, "wb") as pipe:
-                pickle.dump(_read(file, environment), pipe)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        data = pipe.read()
-    os.waitpid(child, 0)
-    found = pickle.loads(data) if data else RuntimeError("the configuration could not be read")  # noqa: S301 - our own process wrote it
-    if isinstance(found, Exception):
-        raise found
-    assert isinstance(found, ServerSettings)  # noqa: S101 - what _read returns
-    return found
-
-
-def _read(file: str, environment: Mapping[str, str]) -> ServerSettings | Exception:
-    from api.operator import projection
-    from cli.configuration import load_configuration
-
-    try:
-        return projection.server(load_configuration(file, environment).configuration)
-    except Exception as error:  # noqa: BLE001 - raised again by the parent, which is the one that reports
-        return error

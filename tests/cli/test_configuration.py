@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from cli.apart import load_settings
 from cli.configuration import VARIABLES, Variable, load_configuration
 from cli.exits import UsageError
 from tests.cli.conftest import Command, Files
@@ -155,3 +156,12 @@ def test_a_wrong_file_stops_the_command(command: Command, tmp_path: Path) -> Non
     ran = command("config", "--config", stored(tmp_path, FILE + "xyzzy: 1\n"))
     assert (ran.code, ran.out) == (2, "")
     assert "xyzzy: unknown key; known here: apiVersion," in ran.err
+
+
+def test_settings_are_read_apart_for_each_process(tmp_path: Path) -> None:
+    file = stored(tmp_path, FILE + "operator: {namespace: ns}\n")
+    assert load_settings("server", file, {}).webhook.port == 9444
+    assert load_settings("provisioner", file, {}).identity.namespace == "ns"
+    assert load_settings("reconciler", file, {"POD_NAMESPACE": "other"}).identity.namespace == "other"
+    with pytest.raises(UsageError, match="xyzzy: unknown key"):
+        load_settings("server", stored(tmp_path, FILE + "xyzzy: 1\n"), {})

@@ -17,8 +17,6 @@ def differences(have: Any, want: Any) -> list[Entry]:
 
     Values are compared by identity first: a conversion shares what it only copies, so most of an object is never looked into.
     """
-    if have is want or (type(have) is type(want) is dict and have.keys() == want.keys() and all(have[key] is want[key] for key in want)):
-        return []
     if same_text(have, want):
         return []
     found: list[Entry] = []

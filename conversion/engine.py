@@ -45,12 +45,12 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     name = str(metadata.get("name") or "")
     proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
     parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs)
-    kept = [entry for entry in remembered.kept if entry[0][0] in PARTS]
-    if kept:
+    if kept := [entry for entry in remembered.kept if entry[0][0] in PARTS]:
         parts = _restored(kind, parts, kept, saved, rightward, name)
     # what the way back would save in turn matters to the annotations of older operators alone
     back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs)
-    saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
+    if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
+        saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     older: dict[str, str] = {}
     if kind.legacy is not None:
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
@@ -187,7 +187,9 @@ def _annotated(
 ) -> dict[str, Any]:
     """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place."""
     annotations: dict[str, Any] = dict(before)
-    for key in (*keys(kind), *(kind.legacy.keys if kind.legacy else ())):
+    for key in keys(kind):
+        annotations.pop(key, None)
+    for key in kind.legacy.keys if kind.legacy else ():
         annotations.pop(key, None)
     written = write(kind, saved)
     if blank and (written or older):
@@ -206,7 +208,8 @@ def _annotated(
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:
     """The metadata of the converted object; where no annotation is left, the author's way of saying so comes back."""
-    out = {name: value for name, value in metadata.items() if name != "annotations"}
+    out = dict(metadata)
+    out.pop("annotations", None)
     if annotations or (blank and blank[0] in ({}, None)):
         out["annotations"] = annotations or blank[0]
     return out

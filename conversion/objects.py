@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 QUOTED: Final = 80  # characters of a name that an error repeats
+_VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.versions) for name, kind in BY_NAME.items()}
 
 
 class Target(NamedTuple):
@@ -55,21 +56,23 @@ def convert_object(obj: object, wanted: Target) -> Converted:
 
 def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:
     """The kind and version of an object that can be converted as far as its names tell."""
-    name, api_version = obj.get("kind"), obj.get("apiVersion")
-    for field, value in (("apiVersion", api_version), ("kind", name)):
-        if type(value) is not str or not value:
-            raise ConversionError((field,), "must be text that is not empty")
-    assert isinstance(name, str)  # noqa: S101 - just looked at
-    assert isinstance(api_version, str)  # noqa: S101 - as above
+    api_version, name = _text(obj, "apiVersion"), _text(obj, "kind")
     group, _, version = api_version.partition("/")
-    known = BY_NAME.get(name) if group == GROUP else None
+    known = _VERSIONS_OF.get(name) if group == GROUP else None
     if known is None:
         raise ConversionError(("kind",), _stranger(name, group))
-    if not known.has(version):
+    if version not in known:
         raise ConversionError(("apiVersion",), f'must be {_versions(name)} for {name}, got "{api_version[:QUOTED]}"')
-    if not wanted.ours or not known.has(wanted.version):
+    if not wanted.ours or wanted.version not in known:
         raise ConversionError(("apiVersion",), f'{name} exists as {_versions(name)}, not as "{wanted.api_version[:QUOTED]}"')
     return name, version
+
+
+def _text(obj: Fields, field: str) -> str:
+    value = obj.get(field)
+    if type(value) is not str or not value:
+        raise ConversionError((field,), "must be text that is not empty")
+    return value
 
 
 def _stranger(name: str, group: str) -> str:

@@ -51,7 +51,7 @@ class PodTemplate:
         told = origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
         return told and not recalled and context.proofs is not None and vouched.flat_fields(left, pod, over, save)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
         pieces = take_apart(right)
         sidecar = kept.get("frontendSidecar")
@@ -67,7 +67,9 @@ class PodTemplate:
             origins.restore_empty(flat, kept)
         left.update(flat)
         if not context.saving:
-            return
+            return False
+        if context.proofs is not None and vouched.template(right, flat, pieces):
+            return True
         reference = right.get("frontendSidecar")
         if reference is not None and "frontendSidecar" in flat:
             reference = None
@@ -75,6 +77,7 @@ class PodTemplate:
             save["frontendSidecar"] = reference
         if pieces.present and (template := residue(right, flat, pieces, reference)) is not None:
             save["podTemplate"] = template
+        return False
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """See `paths`."""

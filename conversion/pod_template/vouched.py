@@ -5,11 +5,20 @@ No full proof: where something is unusual, nobody vouches for it, and the way ba
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from conversion.difference import same_text
+from conversion.pod_template import resources
+from conversion.pod_template.compose import PROBES, effective_env
+from conversion.pod_template.content import fields, pod_content
+from conversion.pod_template.mounts import flagged, native_mount
+from conversion.pod_template.overlay import merged, secret_source
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
+    from conversion.pod_template.decompose import Pieces
 
+_PLAIN: Final = frozenset({"name", "mountPath"})
 _LABELLED: Final = frozenset({"annotations", "labels"})
 
 
@@ -68,3 +77,58 @@ def _saved(left: Fields, over: Fields, save: Fields, flat: str, native: str) -> 
 def _metadata(metadata: object) -> bool:
     """Whether metadata is labels and annotations, none of them empty."""
     return type(metadata) is dict and bool(metadata) and metadata.keys() <= _LABELLED and all(metadata.values())
+
+
+def template(right: Fields, flat: Fields, pieces: Pieces) -> bool:
+    """Whether a template comes back from the flat fields made of it, restored ones included, so that nothing of it is to be saved.
+
+    A component with a cache or a sidecar has rules of its own. Where values are compared and not the very same, they are texts, or are
+    compared as texts: what is equal may be something else, as 1 is to true.
+    """
+    if "compilationCache" in right or "frontendSidecar" in right or "frontendSidecar" in flat or not pieces.main or pieces.rest:
+        return False
+    made: Fields = right["podTemplate"]
+    spec, metadata = made["spec"], made.get("metadata")
+    containers = spec["containers"]
+    # decomposing only leaves members out, so that counting them is enough
+    if len(containers) != 1 or len(made) != (1 if metadata is None else 2) or len(pieces.main) != len(containers[0]) - 1:
+        return False
+    if len(spec) > 1 and len(pod_content(fields(flat, "extraPodSpec"))) != len(spec) - 1:
+        return False
+    if not ("extraPodMetadata" not in flat if metadata is None else _metadata(metadata)):
+        return False
+    return _main(containers[0], flat, pieces.over)
+
+
+def _main(main: Fields, flat: Fields, over: Fields) -> bool:
+    """Whether the main container comes back, member by member; those without a flat field stay in the overlay as they are."""
+    if "resources" in over or "volumeMounts" in over:
+        return False
+    secret = flat.get("envFromSecret")
+    if secret is not None and ("envFrom" in over or secret_source(secret) != main.get("envFrom", [])):
+        return False
+    env, plain = main.get("env"), "env" not in over
+    if not (plain and env is flat.get("envs") and (env is None or type(env) is list)) and not same_text(effective_env(flat, over), env):
+        return False
+    for probe in PROBES:
+        live, mine = main.get(probe), flat.get(probe)
+        if (probe in over or mine is not live) and not same_text(merged(mine, over.get(probe)), live):
+            return False
+    return _amounts(main.get("resources"), flat.get("resources")) and _plain(main.get("volumeMounts"), flat.get("volumeMounts"))
+
+
+def _amounts(live: Any, flat: Any) -> bool:
+    """Whether flat resources make the live ones; quantities are texts on both sides, and claims aren't looked into."""
+    if live is None:
+        return not flat
+    return type(live) is dict and type(flat) is dict and "claims" not in live and resources.native(flat) == live
+
+
+def _plain(live: Any, flat: Any) -> bool:
+    """Whether a flat list makes the live mounts, which are a volume and a path, and no cache."""
+    if live is None or flat is None:
+        return live is flat
+    for mount in live:
+        if type(mount) is not dict or mount.keys() != _PLAIN or type(mount["name"]) is not str or type(mount["mountPath"]) is not str:
+            return False
+    return not any(flagged(entry) for entry in flat) and [native_mount(entry) for entry in flat] == live

@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from conversion.lens.protocol import Fields
-    from policies.facts import Facts
-    from reconciler.render.settings import Settings
 
-ABILITIES = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 HELP = "print the child resources that the reconciler would apply"
 
 
@@ -26,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="children of one kind, such as Deployment; repeatable")
     parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none; default default")
     facts.configure(parser)
+    parser.add_argument("--config", metavar="FILE", help="the operator's configuration (OperatorConfiguration); facts win over it")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="don't say what is assumed of the cluster")
     parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
@@ -40,15 +38,20 @@ def run(arguments: argparse.Namespace) -> int:
     from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst
     from cli.files import load_text
     from cli.output import say
+    from cli.render.choose import choose
     from cli.render.run import Asked, render_text
     from cli.yaml.errors import InputError
+    from policies.facts import UNKNOWN
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     known = facts.load_facts(arguments.facts, arguments.set_fact)
-    if not arguments.quiet and (assumed := assumptions(known)):
+    settings, assumed = choose(known, arguments.config)
+    if assumed and not arguments.quiet:
         say(assumed)
-    asked = Asked(known, settings_from(known), arguments.namespace)
+    if known.operatorVersion is UNKNOWN and settings.operator_version:
+        known = known._replace(operatorVersion=settings.operator_version)
+    asked = Asked(known, settings, arguments.namespace)
     codes, children, found = [OK], [], 0
     for file in find(arguments.paths, arguments.exclude):
         try:
@@ -70,27 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
         codes.append(NOTHING_FOUND)
     _put(_chosen(children, arguments.only), arguments)
     return worst(codes)
-
-
-def settings_from(known: Facts) -> Settings:
-    """Settings of an offline render: what the facts say, and defaults for what they don't."""
-    from policies.facts import UNKNOWN
-    from reconciler.render.settings import Settings
-
-    abilities = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
-    version = "" if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
-    return Settings(**abilities, operator_version=version, restricted=known.operatorScope == "namespace")
-
-
-def assumptions(known: Facts) -> str:
-    """What is assumed where facts are not known, in one sentence; empty when all of them are."""
-    from policies.facts import UNKNOWN
-    from reconciler.render.settings import Settings
-
-    usual = Settings()
-    taken = [f"{name}={str(getattr(usual, name)).lower()}" for name in ABILITIES if getattr(known, name) is UNKNOWN]
-    taken += ["no operatorVersion"] * (known.operatorVersion is UNKNOWN)
-    return f"not known, so assumed: {', '.join(taken)}; --set-fact or --facts say otherwise" if taken else ""
 
 
 def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+import json
+from typing import TYPE_CHECKING, Final
 
 from reconciler.render.merge import items
 from reconciler.render.names import NO_PULL_SECRETS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from conversion.lens.protocol import Fields
     from reconciler.render.settings import Settings
+
+_PULL_SECRET: Final = "kubernetes.io/dockerconfigjson"  # noqa: S105 - a type
 
 
 def add_pull_secrets(spec: Fields, annotations: Mapping[str, str], settings: Settings) -> None:
@@ -27,6 +31,26 @@ def add_pull_secrets(spec: Fields, annotations: Mapping[str, str], settings: Set
                 named.append({"name": name})
     if named:
         spec["imagePullSecrets"] = named
+
+
+def index(secrets: Iterable[Fields]) -> dict[str, tuple[str, ...]]:
+    """The names of pull secrets by registry, from the Secrets of one namespace; what can't be read is left out."""
+    found: dict[str, set[str]] = {}
+    for secret in secrets:
+        for host in _hosts(secret):
+            found.setdefault(host, set()).add(str(secret["metadata"]["name"]))
+    return {host: tuple(sorted(names)) for host, names in sorted(found.items())}
+
+
+def _hosts(secret: Fields) -> set[str]:
+    if secret.get("type") != _PULL_SECRET:
+        return set()
+    try:
+        text = base64.b64decode((secret.get("data") or {}).get(".dockerconfigjson") or "", validate=True)
+        addresses = json.loads(text)["auths"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return set()
+    return {registry(address) for address in addresses} if isinstance(addresses, dict) else set()
 
 
 def registry(image: str) -> str:

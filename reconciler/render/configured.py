@@ -1,0 +1,96 @@
+"""Settings of rendering from the operator's configuration and what its cluster serves. Finding out what it serves is the callers'."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from reconciler.render.settings import Checkpoints, Infrastructure, Ingresses, Mesh, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from api.operator.settings import CheckpointSettings, ReconcilerSettings
+
+
+class Abilities(NamedTuple):
+    """What the cluster serves; the defaults are those of an offline render."""
+
+    grove: bool = Settings().grove
+    lws: bool = Settings().lws
+    kai: bool = Settings().kai
+    dra: bool = Settings().dra
+    istio: bool = Settings().istio
+
+
+def settings_from(
+    found: ReconcilerSettings,
+    cluster: Abilities,
+    *,
+    version: str = "",
+    pull_secrets: Mapping[str, tuple[str, ...]] | None = None,
+    service_account: str = "default",
+) -> Settings:
+    """The settings for objects of one namespace.
+
+    A switch of the configuration wins over what the cluster serves. Pull secrets and the account for pods that discover by etcd are
+    those of the namespace; see `pod.secrets.index` for the former.
+    """
+    features = found.features
+    return Settings(
+        grove=_either(features.grove, cluster.grove),
+        lws=_either(features.lws, cluster.lws),
+        dra=_either(features.dra, cluster.dra),
+        istio=cluster.istio,
+        kai=_either(features.kai, cluster.kai),
+        operator_version=version or found.identity.version,
+        restricted=bool(found.scope.restricted),
+        discovery=found.discovery,
+        infrastructure=Infrastructure(found.nats, found.etcd, found.model_express, found.prometheus),
+        ingress=Ingresses(found.gateway, found.ingress_class, found.ingress_tls_secret, found.host_suffix),
+        mesh=_mesh(found),
+        planner_role=found.planner_role,
+        epp_role=found.epp_role,
+        ssh_secret=found.ssh_secret,
+        ssh_secret_namespace=found.ssh_secret_namespace,
+        termination_delay=go_duration(found.grove_termination_delay),
+        checkpoints=_checkpoints(found.checkpoint),
+        pull_secrets=pull_secrets if pull_secrets is not None else Settings().pull_secrets,
+        service_account=service_account,
+    )
+
+
+def go_duration(seconds: float) -> str:
+    """A span of time as Go writes it, which is what the Go operator puts into objects: `15m0s`, `1h0m0s`, `1.5s`, `250ms`."""
+    if seconds < 1:
+        return f"{round(seconds * 1000)}ms" if seconds > 0 else "0s"
+    whole, rest = divmod(round(seconds * 1000), 1000)
+    second = f"{whole % 60}{f'.{rest:03}'.rstrip('0') if rest else ''}s"
+    if whole < 60:
+        return second
+    minute = f"{whole // 60 % 60}m{second}"
+    return minute if whole < 3600 else f"{whole // 3600}h{minute}"
+
+
+def _either(switch: bool | None, served: bool) -> bool:
+    return served if switch is None else switch
+
+
+def _mesh(found: ReconcilerSettings) -> Mesh:
+    mesh = found.mesh
+    if mesh is None:
+        return Mesh()
+    return Mesh("istio", mesh.tls_mode, mesh.insecure_skip_verify, mesh.client_certificate, mesh.private_key, mesh.ca_certificates)
+
+
+def _checkpoints(found: CheckpointSettings) -> Checkpoints:
+    usual = Checkpoints(enabled=found.enabled, seccomp_profile=found.seccomp_profile)
+    if found.storage not in ("", "pvc") or not found.claim:
+        return usual
+    return usual._replace(
+        claim=found.claim,
+        claim_create=found.create,
+        claim_size=found.size,
+        claim_class=found.storage_class,
+        claim_mode=found.access_mode or usual.claim_mode,
+        base_path=found.base_path,
+    )

@@ -1,0 +1,222 @@
+"""The chart by itself: installed, upgraded and removed by Helm, small enough, its names short enough, and what it refuses and why."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import yaml
+
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import wait_until
+from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, key, of_kind, refused, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAMESPACE: Final = "dynamo-system"
+SECRET_LIMIT: Final = 1_048_576  # bytes of data in a Secret, by the API server
+
+
+@pytest.fixture(scope="module")
+def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with the CRDs of the manifests."""
+    with control_plane(assets, tmp_path_factory.mktemp("chart")) as plane:
+        done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
+        assert done.code == 0, done.stderr
+        yield plane
+
+
+def _helm(plane: ControlPlane, *arguments: str) -> str:
+    done = helm(*arguments, kubeconfig=plane.kubeconfig)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_objects(cluster: ControlPlane) -> None:
+    notes = _helm(cluster, "install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace")
+    assert "kubectl apply --server-side -f manifests/crds/" in notes
+    graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {}}
+    path = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments?dryRun=All"
+
+    def answered(status: int) -> bool:
+        return cluster.request("POST", path, graph).status == status
+
+    # nobody answers for the webhook here, and it fails closed
+    wait_until(lambda: answered(500), "writes being refused", cluster.server)
+
+    _helm(cluster, "upgrade", RELEASE, str(CHART), "-n", NAMESPACE, "--set", "controllerManager.replicas=3")
+    deployment = cluster.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}-server").body
+    assert deployment["spec"]["replicas"] == 3
+    _helm(cluster, "rollback", RELEASE, "1", "-n", NAMESPACE)
+
+    secrets = cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/secrets?labelSelector=owner%3Dhelm").body["items"]
+    assert len(secrets) == 3
+    for secret in secrets:
+        assert len(base64.b64decode(secret["data"]["release"])) < SECRET_LIMIT // 10
+
+    _helm(cluster, "uninstall", RELEASE, "-n", NAMESPACE)
+    wait_until(lambda: answered(201), "no configuration being left that blocks a write", cluster.server)
+    definitions = cluster.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
+    assert len([each for each in definitions if each["spec"]["group"] == "nvidia.com"]) == 7
+
+
+def test_no_definition_is_in_the_chart() -> None:
+    """A release Secret has no room for them, and Helm would neither upgrade nor keep them."""
+    assert not (CHART / "crds").exists()
+    assert not of_kind(charted(NAMESPACE), "CustomResourceDefinition")
+
+
+def test_names_are_cut_at_their_base_so_that_each_is_short_enough() -> None:
+    objects = charted("n" * 63, release="r" * 53)
+    for each in of_kind(objects, "Service", "Deployment", "ServiceAccount", "ConfigMap", "PodDisruptionBudget"):
+        assert len(each["metadata"]["name"]) <= 63, key(each)
+    assert len({key(each) for each in objects}) == len(objects)
+    service = next(each for each in of_kind(objects, "Service"))
+    hooks = [
+        hook for each in of_kind(objects, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration") for hook in each["webhooks"]
+    ]
+    assert {hook["clientConfig"]["service"]["name"] for hook in hooks} == {service["metadata"]["name"]}
+
+
+def test_long_names_apply(cluster: ControlPlane) -> None:
+    release, namespace = "r" * 53, "n" * 63
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    objects = charted(namespace, "metricsService.enabled=true", release=release)
+    done = cluster.kubectl(
+        "apply", "--server-side", "--dry-run=server", "-f", "-", input={"apiVersion": "v1", "kind": "List", "items": objects}
+    )
+    assert done.code == 0, done.stderr
+
+
+GONE: Final = {
+    "webhook.enabled=true": "webhook.enabled: ",
+    "webhook.certGenerator.enabled=true": "webhook.certGenerator: ",
+    "webhook.certificateValidity=3650": "config.certificates.leafValidity",
+    "webhook.certManager.issuerRef.name=x": "webhook.certManager.issuerRef: ",
+    "nats.enabled=true": "nats.enabled: ",
+    "dynamo.mpiRun.sshKeygen.enabled=true": "dynamo.mpiRun.sshKeygen: ",
+    "checkpoint.readyForCheckpointFilePath=/x": "checkpoint.readyForCheckpointFilePath: ",
+    "dynamo.internalImages.debugger=x": "dynamo.internalImages: ",
+    "dynamo.enableRestrictedSecurityContext=true": "dynamo.enableRestrictedSecurityContext: ",
+    "controllerManager.manager.args={--x}": "settings go into config",
+    "upgradeCRD=true": "kubectl apply --server-side",
+    "controllerManager.manager.env[0].name=DYN_OPERATOR_ALLOW_GMS_SNAPSHOT": "set featureGates.gmsSnapshot",
+    "webhook.caBundle=Y2E=": "webhook.caBundle: must be empty unless",
+    "namespaceRestriction.targetNamespace=x": "must be empty unless namespaceRestriction.enabled is true",
+    "config.server.webhook.secretName=x": "set webhook.certificateSecret.name",
+}
+
+
+@pytest.mark.parametrize("value", GONE)
+def test_a_value_that_is_gone_or_senseless_fails_with_what_to_do(value: str) -> None:
+    assert GONE[value] in refused(value)
+
+
+def test_contradictions_are_told_all_at_once() -> None:
+    told = refused(
+        "webhook.certManager.enabled=true",
+        "webhook.certificateSecret.external=true",
+        "namespaceRestriction.enabled=true",
+        "webhook.namespaceSelector.matchLabels.a=b",
+        "upgradeCRD=true",
+    )
+    for part in ("webhook.certManager.enabled: ", "webhook.namespaceSelector: ", "upgradeCRD: "):
+        assert part in told
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ("webhok.port=1", "webhok"),
+        ("webhook.timeoutSeconds=31", "/webhook/timeoutSeconds"),
+        ("webhook.failurePolicy=Perhaps", "/webhook/failurePolicy"),
+        ("controllerManager.replicas=0", "/controllerManager/replicas"),
+        ("namespaceRestriction.lease.duration=soon", "/namespaceRestriction/lease/duration"),
+        ("discoveryBackend=files", "/discoveryBackend"),
+    ],
+)
+def test_the_schema_refuses_what_cannot_be(value: str, field: str) -> None:
+    assert field in refused(value)
+
+
+def _hooks(*values: str) -> list[Node]:
+    objects = charted(NAMESPACE, *values)
+    return [
+        hook for each in of_kind(objects, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration") for hook in each["webhooks"]
+    ]
+
+
+def _configured(*values: str, namespace: str = NAMESPACE) -> Node:
+    [found] = of_kind(charted(namespace, *values), "ConfigMap")
+    parsed: Node = yaml.safe_load(found["data"]["config.yaml"])
+    return parsed
+
+
+def test_the_values_of_the_go_operators_chart_reach_every_webhook() -> None:
+    hooks = _hooks("webhook.failurePolicy=Ignore", "webhook.timeoutSeconds=7", "webhook.namespaceSelector.matchLabels.team=a")
+    assert len(hooks) == 14
+    for hook in hooks:
+        assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Ignore", 7)
+        assert hook["namespaceSelector"] == {"matchLabels": {"team": "a"}}
+        assert "caBundle" not in hook["clientConfig"]
+
+
+@pytest.mark.parametrize("given", ["-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n", "Y2E="])
+def test_a_given_bundle_is_written_once_encoded_and_nothing_is_injected(given: str, tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump({"webhook": {"caBundle": given, "certificateSecret": {"external": True}}}))
+    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", "v1.34.4", "-f", str(file))
+    assert done.returncode == 0, done.stderr
+    objects = [each for each in yaml.safe_load_all(done.stdout) if each]
+    bundles = {hook["clientConfig"]["caBundle"] for each in of_kind(objects, "ValidatingWebhookConfiguration") for hook in each["webhooks"]}
+    assert bundles == {given if given == "Y2E=" else base64.b64encode(given.encode()).decode()}
+    [config] = of_kind(objects, "ConfigMap")
+    assert yaml.safe_load(config["data"]["config.yaml"])["server"]["webhook"]["certProvisionMode"] == "external-injection"
+
+
+def test_a_restricted_installation_serves_its_target_namespace_from_its_own() -> None:
+    values = ("namespaceRestriction.enabled=true", "namespaceRestriction.targetNamespace=team")
+    assert {json.dumps(hook["namespaceSelector"]) for hook in _hooks(*values)} == {
+        '{"matchLabels": {"kubernetes.io/metadata.name": "team"}}'
+    }
+    assert _configured(*values)["namespace"] == {"restricted": "team"}
+    roles = {each["metadata"]["name"]: each["metadata"]["namespace"] for each in of_kind(charted(NAMESPACE, *values), "Role")}
+    assert roles[f"{RELEASE}-reconciler-workloads"] == roles[f"{RELEASE}-server-scope"] == "team"
+    assert roles[f"{RELEASE}-server"] == roles[f"{RELEASE}-provisioner"] == NAMESPACE
+
+
+def test_values_become_keys_of_the_configuration_and_config_has_the_last_word() -> None:
+    found = _configured(
+        "gpuDiscovery.enabled=false",
+        "featureGates.gmsSnapshot=true",
+        "discoveryBackend=etcd",
+        "dynamo.groveTerminationDelay=4h",
+        "dynamo.mpiRun.secretName=key",
+        "controllerManager.leaderElection.id=lock",
+        "controllerManager.leaderElection.namespace=kube-system",
+        "webhook.port=10250",
+        "config.serving.workers=4",
+    )
+    assert found["gpu"] == {"discoveryEnabled": False}
+    assert found["featureGates"] == {"gmsSnapshot": True}
+    assert found["discovery"] == {"backend": "etcd"}
+    assert found["orchestrators"] == {"grove": {"terminationDelay": "4h"}}
+    assert found["mpi"]["sshSecretName"] == "key"
+    assert found["leaderElection"] == {"enabled": True, "id": "lock", "namespace": "kube-system"}
+    assert found["server"]["webhook"]["port"] == 10250
+    assert found["serving"] == {"workers": 4, "drainLag": "15s"}
+
+
+def test_without_a_reconciler_nothing_of_it_is_there() -> None:
+    objects = charted(NAMESPACE, "reconciler.enabled=false")
+    assert not [key(each) for each in objects if each["metadata"]["name"].endswith(("-reconciler", "-planner"))]
+    assert len(of_kind(objects, "Deployment")) == 2
+
+
+def test_lint_has_nothing_to_say() -> None:
+    done = helm("lint", "--strict", str(CHART), "--kube-version", "v1.34.4", *settings(()))
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,225 @@
+"""The manifests by themselves: webhooks lead to paths that the server answers, settings are settings, numbers fit together."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, TypeAlias
+
+import pytest
+import yaml
+
+from api.kinds import BY_NAME
+from api.operator.projection import provisioner, server
+from cli.configuration import load_configuration
+from tests.manifests.environment import ROOT
+from webhooks.limits import Limits
+from webhooks.routes import ROUTES, Purpose, Route
+
+Node: TypeAlias = dict[str, Any]
+BASE: Final = ROOT / "manifests" / "base"
+OVERLAYS: Final = ROOT / "manifests" / "overlays"
+CONFIGS: Final = sorted(path for path in (ROOT / "manifests").rglob("config.yaml"))
+HOOKS: Final = {"validating": Purpose.VALIDATE, "mutating": Purpose.MUTATE}
+
+
+def _documents(name: str) -> list[Node]:
+    return [found for found in yaml.safe_load_all((BASE / f"{name}.yaml").read_text()) if found]
+
+
+def _hooks(name: str) -> dict[str, Node]:
+    [configuration] = _documents(name)
+    return {hook["clientConfig"]["service"]["path"]: hook for hook in configuration["webhooks"]}
+
+
+def _routes(name: str) -> dict[str, Route]:
+    return {path: route for path, route in ROUTES.items() if route.purpose is HOOKS[name]}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_every_path_of_the_server_is_registered_and_no_other(name: str) -> None:
+    assert _hooks(name).keys() == _routes(name).keys()
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_each_path_is_asked_for_the_kind_and_version_that_it_reads(name: str) -> None:
+    routes = _routes(name)
+    for path, hook in _hooks(name).items():
+        [rule] = hook["rules"]
+        route = routes[path]
+        assert (rule["apiGroups"], rule["apiVersions"], rule["resources"]) == (
+            ["nvidia.com"],
+            [route.version],
+            [BY_NAME[route.kind].plural],
+        )
+        assert (hook["matchPolicy"], rule["scope"]) == ("Exact", "Namespaced"), "converted for us, an object would be judged twice"
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_each_entry_fails_closed_and_says_all_that_an_api_server_would_assume(name: str) -> None:
+    hooks = _hooks(name).values()
+    assert len({hook["name"] for hook in hooks}) == len(hooks)
+    for hook in hooks:
+        assert (hook["failurePolicy"], hook["timeoutSeconds"], hook["sideEffects"], hook["admissionReviewVersions"]) == (
+            "Fail",
+            10,
+            "None",
+            ["v1"],
+        )
+        assert hook["clientConfig"].keys() == {"service"}, "a bundle in a manifest would be taken for ours when it is applied again"
+        assert "namespaceSelector" not in hook, "no namespace is exempt"
+
+
+def test_graphs_are_completed_on_updates_and_the_others_when_they_are_created() -> None:
+    asked = {path: hook["rules"][0]["operations"] for path, hook in _hooks("mutating").items()}
+    assert asked == {path: ["CREATE", "UPDATE"] if path.endswith("dynamographdeployment") else ["CREATE"] for path in asked}
+    assert {tuple(hook["rules"][0]["operations"]) for hook in _hooks("validating").values()} == {("CREATE", "UPDATE")}
+
+
+def test_the_entries_of_the_go_operator_keep_their_names() -> None:
+    names = {hook["name"] for name in HOOKS for hook in _hooks(name).values()}
+    assert {
+        "vdynamocomponentdeployment.kb.io",
+        "vdynamographdeployment.kb.io",
+        "vdynamocheckpoint.kb.io",
+        "vdynamomodel.kb.io",
+        "vdynamographdeploymentrequest.kb.io",
+        "mdynamographdeployment.kb.io",
+        "mdynamocomponentdeploymentv1beta1.kb.io",
+        "mdynamographdeploymentrequestv1beta1.kb.io",
+    } <= names
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.parent.name)
+def test_the_configuration_is_one_that_processes_start_with(path: Any) -> None:
+    pod = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
+    found = load_configuration(str(path), pod).configuration
+    assert server(found)
+    assert provisioner(found)
+
+
+# What an overlay's configuration says differently, and why it has one at all.
+DIFFERENT: Final = {
+    "provided": {"server.webhook.certProvisionMode"},
+    "namespaced": {
+        "namespace.restricted",
+        "certificates.validatingConfiguration",
+        "certificates.mutatingConfiguration",
+        "mpi.sshSecretNamespace",
+        "rbac.plannerClusterRoleName",
+        "rbac.dgdrProfilingClusterRoleName",
+        "rbac.eppClusterRoleName",
+    },
+}
+
+
+def _leaves(node: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(node, dict):
+        return {path: node}
+    return {name: value for key, each in node.items() for name, value in _leaves(each, f"{path}.{key}".lstrip(".")).items()}
+
+
+def test_an_overlays_configuration_differs_from_the_base_in_what_it_is_for_alone() -> None:
+    assert {path.parent.name for path in CONFIGS} == {"base", *DIFFERENT}
+    base = _leaves(yaml.safe_load((BASE / "config.yaml").read_text()))
+    for overlay, expected in DIFFERENT.items():
+        found = _leaves(yaml.safe_load((OVERLAYS / overlay / "config.yaml").read_text()))
+        assert {key for key in base.keys() | found.keys() if base.get(key) != found.get(key)} == expected
+
+
+def _container(name: str) -> tuple[Node, Node]:
+    [deployment] = _documents(name)
+    pod = deployment["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    return pod, container
+
+
+def test_the_grace_is_longer_than_the_drain() -> None:
+    settings = server(load_configuration(str(BASE / "config.yaml"), {}).configuration)
+    pod, _ = _container("server")
+    assert settings.drain_lag + settings.bounds.drain_seconds + Limits().goodbye_seconds < pod["terminationGracePeriodSeconds"]
+
+
+def test_ports_and_places_are_the_configurations() -> None:
+    settings = yaml.safe_load((BASE / "config.yaml").read_text())["server"]
+    pod, container = _container("server")
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {
+        "webhook": settings["webhook"]["port"],
+        "probes": settings["healthProbe"]["port"],
+        "metrics": settings["metrics"]["port"],
+    }
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert mounts["serving"] == settings["webhook"]["certDir"]
+    assert f"--config={mounts['config']}/config.yaml" in container["args"]
+    [secret] = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
+    assert secret["secretName"] == settings["webhook"]["secretName"]
+    [excluded] = {value for key, value in _documents("server")[0]["spec"]["template"]["metadata"]["annotations"].items() if "nbound" in key}
+    assert excluded == str(settings["webhook"]["port"])
+
+
+def test_serving_pods_see_no_key_of_the_authority_and_wait_for_their_own() -> None:
+    pod, _ = _container("server")
+    [secret] = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
+    assert secret["optional"] is True
+    assert secret["defaultMode"] == 0o440
+    assert [item["key"] for item in secret["items"]] == ["tls.crt", "tls.key", "ca.crt"]
+
+
+@pytest.mark.parametrize("name", ["server", "provisioner", "reconciler"])
+def test_pods_may_do_little_and_write_nowhere_but_to_memory(name: str) -> None:
+    pod, container = _container(name)
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == 65532
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert {volume["emptyDir"]["medium"] for volume in pod["volumes"] if "emptyDir" in volume} == {"Memory"}
+    assert "cpu" not in container["resources"]["limits"]
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert pod["serviceAccountName"] == f"dynamo-webhooks-{name}"
+
+
+def test_the_server_takes_the_reconcilers_writes_for_the_operators_own() -> None:
+    environment = {each["name"]: each.get("value") for each in _container("server")[1]["env"]}
+    assert environment["POD_SERVICE_ACCOUNT"] == _container("reconciler")[0]["serviceAccountName"]
+
+
+def test_readiness_leaves_a_slow_answer_time_and_liveness_never_asks_for_certificates() -> None:
+    _, container = _container("server")
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert container["readinessProbe"]["timeoutSeconds"] == 5
+    assert "startupProbe" not in container
+
+
+def test_the_service_selects_server_pods_alone() -> None:
+    [service] = _documents("service")
+    selector = service["spec"]["selector"].items()
+    labels = {
+        name: _documents(name)[0]["spec"]["template"]["metadata"]["labels"].items() for name in ("server", "provisioner", "reconciler")
+    }
+    assert [name for name, found in labels.items() if selector <= found] == ["server"]
+
+
+def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
+    [deployment] = _documents("server")
+    assert deployment["spec"]["replicas"] >= 2
+    assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    [budget] = _documents("disruption")
+    assert budget["spec"]["maxUnavailable"] == 1, "a budget of a minimum can block a drain"
+
+
+def test_the_version_is_the_packages() -> None:
+    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version
+    [image] = yaml.safe_load((BASE / "kustomization.yaml").read_text())["images"]
+    chart = yaml.safe_load((ROOT / "manifests" / "chart" / "Chart.yaml").read_text())
+    assert {image["newTag"], chart["version"], chart["appVersion"]} == {version[1]}
+
+
+def test_no_manifest_holds_a_bundle_or_a_placeholder_secret() -> None:
+    for path in [*BASE.rglob("*.yaml"), *OVERLAYS.rglob("*.yaml")]:
+        text = path.read_text()
+        assert not re.search(r"^\s*caBundle:", text, re.MULTILINE), path
+        assert not re.search(r"^kind: Secret$", text, re.MULTILINE), path

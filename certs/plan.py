@@ -22,7 +22,7 @@ from certs.step import (
     WriteServing,
     WriteTrust,
 )
-from certs.trust import blind, everywhere, issuers, served, survivors, wanted
+from certs.trust import blind, everywhere, issuers, presented, served, survivors, wanted
 from certs.writing import bundles, rewrite, trust
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def _approach(state: State, secret: AuthoritySecret, phase: Phase, bundle: bytes
     if phase is Phase.TRUST and state.hint.phase is not Phase.TRUST:
         yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
     yield from bundles(state, bundle, "rotation")
-    outgoing = (current, *secret.previous) if secret.next else secret.previous
+    # after the loss of the CA Secret, what stands in the serving Secret may be anybody's: only what is served already may be served
+    outgoing = (current, *secret.previous) if secret.next else issuers(secret.previous, presented(state))
     yield from trust(state, bundle, _known(outgoing) | _still_usable(state, secret))
     if phase is Phase.TRUST:
         yield _blocked(state, now)

@@ -10,7 +10,7 @@ import pytest
 from certs.certificate import read_certificates
 from certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
 from certs.trust import everywhere, survivors, unsynced, wanted
-from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
+from tests.certs.states import NOW, authority, bundle, leaf_pair, serving_of, state
 
 VALIDATING = TargetKind.VALIDATING
 
@@ -98,5 +98,3 @@ def test_cert_manager_never_overlaps() -> None:
     provided = replace(state(), mode=Mode.PROVIDED, serving=serving_of(leaf_pair("b"), bundle("b")), targets=(annotated,))
     assert everywhere(provided, bundle("ba"))
     assert not everywhere(replace(provided, mode=Mode.MANAGED), bundle("ba"))
-    assert targets(bundle("a"))[0].bundles == (bundle("a"),)
-    assert authority("a").issued(leaf("a"))

@@ -1,0 +1,150 @@
+"""The next step where a whole rotation doesn't show it: exits that wait, ways back, the order of emergencies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from certs.authority import issue_leaf, make_authority
+from certs.plan import next_step
+from certs.state import AuthoritySecret, Endpoint, Hint, Phase, Stance, State, Trust
+from certs.step import (
+    CreateAuthority,
+    DropPrevious,
+    MarkPhase,
+    PromoteNext,
+    RewriteServing,
+    Step,
+    StoreNext,
+    Wait,
+    WriteBundle,
+    WriteServing,
+    WriteTrust,
+)
+from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
+
+ROLLING: dict[str, Any] = {"slots": "b<a", "by": "b", "shows": ("ba",), "usable": "ab"}
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("step", "facts"),
+    [
+        # ROLL ends after both: everybody was asked twice, and the shortest time has passed
+        (MarkPhase(Phase.DRAIN), {**ROLLING, "phase": Phase.ROLL, "ago": 180 * SECOND}),
+        (Wait, {**ROLLING, "phase": Phase.ROLL, "ago": 179 * SECOND}),
+        (Wait, {**ROLLING, "phase": Phase.ROLL, "presents": "ba"}),
+        (Wait, {**ROLLING, "phase": Phase.ROLL, "endpoints": (Endpoint("1", leaf("b"), 1),)}),
+        # nobody can be asked: twice as long
+        (Wait, {**ROLLING, "phase": Phase.ROLL, "endpoints": None, "ago": 359 * SECOND}),
+        (MarkPhase(Phase.DRAIN), {**ROLLING, "phase": Phase.ROLL, "endpoints": None, "ago": 360 * SECOND}),
+        # the beginning is unknown: it begins now
+        (MarkPhase(Phase.ROLL), {**ROLLING, "phase": Phase.ROLL, "ago": None}),
+        (MarkPhase(Phase.ROLL), {**ROLLING, "phase": Phase.SETTLE}),
+        (MarkPhase(Phase.ROLL), {**ROLLING, "phase": Phase.DRAIN, "ago": -SECOND}),
+        # DRAIN
+        (Wait, {**ROLLING, "phase": Phase.DRAIN, "ago": timedelta(hours=23)}),
+        (MarkPhase(Phase.DROP), {**ROLLING, "phase": Phase.DRAIN, "ago": timedelta(hours=24)}),
+        (Wait, {**ROLLING, "phase": Phase.DRAIN, "ago": timedelta(hours=24), "presents": "a"}),
+        # DROP: permission, trust, oblivion; and back when an old leaf turns up
+        (WriteTrust, {**ROLLING, "phase": Phase.DROP}),
+        (WriteBundle, {**ROLLING, "phase": Phase.DROP, "usable": "b"}),
+        (DropPrevious(), {**ROLLING, "phase": Phase.DROP, "usable": "b", "shows": ("b",)}),
+        (DropPrevious(), {**ROLLING, "phase": Phase.DROP, "usable": "b", "shows": ("b",), "ago": None}),
+        (MarkPhase(Phase.ROLL), {**ROLLING, "phase": Phase.DROP, "usable": "b", "shows": ("b",), "presents": "ba"}),
+        # DROP half done: finished when DRAIN had elapsed, else repaired
+        (WriteBundle, {**ROLLING, "phase": Phase.DROP, "usable": "b", "shows": ("b", "ba", "b")}),
+        (WriteBundle, {**ROLLING, "phase": Phase.DRAIN, "shows": ("b", "ba", "b"), "trusted": "ba"}),
+        # ISSUE half done: first trust, then the rename
+        (WriteBundle, {"slots": "a>b", "by": "b", "shows": ("a",), "trusted": "ab", "usable": "ab"}),
+        (PromoteNext((authority("a"),)), {"slots": "a>b", "by": "b", "shows": ("ab",), "usable": "ab"}),
+        (WriteTrust, {"slots": "a>b", "by": "b", "shows": ("ab",), "usable": "a"}),
+        # emergencies
+        (CreateAuthority((authority("a"),)), {"authority": None}),
+        (CreateAuthority((authority("a"),)), {"slots": "", "by": "a"}),
+        (CreateAuthority(()), {"authority": None, "by": "", "shows": ("",)}),
+        (StoreNext("key-lost"), {"keys": ""}),
+        (StoreNext("key-lost"), {**ROLLING, "by": "", "presents": "b", "keys": "", "phase": Phase.DRAIN}),
+        (WriteServing("current", bundle("a"), "missing"), {"by": "", "presents": "a"}),
+        (WriteServing("current", bundle("a"), "issuer-differs"), {"by": "f", "presents": "a", "shows": ("a",)}),
+        # the old key still signs while the new one is not trusted yet
+        (WriteServing("current", bundle("ab"), "missing"), {"slots": "a>b", "by": "", "presents": "a", "shows": ("a",)}),
+        # the older survivor of an emergency stays while its leaf is served, and goes with the next rename otherwise
+        (PromoteNext((authority("a"), authority("c"))), {"slots": "a>b<c", "by": "b", "presents": "c", "shows": ("abc",), "usable": "abc"}),
+        (PromoteNext((authority("a"),)), {"slots": "a>b<c", "by": "b", "presents": "b", "shows": ("abc",), "usable": "abc"}),
+    ],
+)
+def test_one_step(step: object, facts: dict[str, Any]) -> None:
+    """What these facts ask for; of writes with a long content the kind is enough."""
+    found = next_step(state(**facts), NOW)
+    assert found == step or type(found) is step
+
+
+def test_waits_end_with_their_reason() -> None:
+    """At the end of the phase, of a leaf's youth, or of the time after which everything is read again."""
+    settling = state("a>b", shows=("ab",), phase=Phase.SETTLE, ago=20 * SECOND)
+    assert next_step(settling, NOW) == Wait(NOW + 100 * SECOND, "every API server must have seen the new authority before it is used")
+    quiet = next_step(state(), NOW)
+    assert isinstance(quiet, Wait)
+    assert quiet.until == NOW + timedelta(minutes=10)
+    soon = leaf("a").not_after - leaf("a").life / 3
+    before = next_step(state(), soon - 5 * SECOND)
+    assert isinstance(before, Wait)
+    assert before.until == soon
+    assert next_step(state(), soon) == WriteServing("current", bundle("a"), "ends-soon")
+
+
+def test_an_expired_authority_is_replaced_without_waiting() -> None:
+    """Trust first, the leaf right after: nothing valid is served, so nobody gains by waiting."""
+    late = NOW + timedelta(days=3700)
+    assert next_step(state(), late) == StoreNext("expiry")
+    young = make_authority(late, generation=9)
+    secret = AuthoritySecret("2", authority("a"), key(pair("a").key), read(young.certificate), key(young.key))
+    told = replace(state(), authority=secret)
+    assert [type(one) for one in follow(told, late, 5)] == [RewriteServing, MarkPhase, WriteBundle, WriteBundle, WriteBundle]
+    assert [type(one) for one in follow(told, late, 9)][5:] == [WriteTrust, WriteServing, WriteServing, WriteServing]
+
+
+def follow(found: State, now: datetime, count: int) -> list[Step]:
+    """The steps one after another, as if each write but that of the leaf were done."""
+    steps: list[Step] = []
+    for _ in range(count):
+        step = next_step(found, now)
+        steps.append(step)
+        if isinstance(step, RewriteServing) and found.serving:
+            found = replace(found, serving=replace(found.serving, bundle=step.bundle))
+        if isinstance(step, MarkPhase) and found.authority:
+            found = replace(found, authority=replace(found.authority, hint=Hint(step.phase, now)))
+        if isinstance(step, WriteBundle):
+            done = replace(step.target, bundles=(step.bundle,))
+            found = replace(found, targets=tuple(done if one.name == done.name else one for one in found.targets))
+        if isinstance(step, WriteTrust):
+            found = replace(found, trust=Trust("2", step.bundle, step.usable))
+    return steps
+
+
+def test_no_leaf_from_an_expired_authority() -> None:
+    """It would be refused by every client."""
+    made = make_authority(NOW - timedelta(days=100), life=timedelta(days=90))
+    dead = read(made.certificate)
+    secret = AuthoritySecret("1", dead, key(made.key), previous=(authority("a"),), hint=state(phase=Phase.ROLL).hint)
+    serving = serving_of(issue_leaf(made, PROFILE.names, NOW - timedelta(days=90)), b"")
+    assert next_step(replace(state(), authority=secret, serving=serving), NOW) == StoreNext("expiry")
+
+
+def test_cert_managers_objects_are_never_written() -> None:
+    """They block, and are waited for."""
+    theirs = state("a>b", shows=("a",), trusted="ab", phase=Phase.TRUST)
+    theirs = replace(theirs, targets=tuple(replace(one, stance=Stance.ANNOTATED) for one in theirs.targets))
+    assert isinstance(next_step(theirs, NOW), Wait)
+
+
+def test_a_damaged_pair_is_signed_again_and_never_rewritten() -> None:
+    """Not even to put the right `ca.crt` beside it."""
+    torn = replace(state(), serving=serving_of(leaf_pair("a"), b"", key=key(leaf_pair("b").key)))
+    assert next_step(torn, NOW) == WriteServing("current", bundle("a"), "key-differs")
+    waiting = replace(state("a>b", shows=("a",), phase=Phase.TRUST, keys="b"), serving=torn.serving)
+    assert isinstance(next_step(waiting, NOW), WriteBundle)

@@ -1,0 +1,217 @@
+"""Facts from objects, and objects from steps: what is written is read back as it was meant."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certs import names
+from certs.content import as_object, content
+from certs.names import Names
+from certs.reading import read_authority, read_serving, read_target, read_trust
+from certs.state import Hint, Phase, Stance, TargetKind
+from certs.step import (
+    AdoptAuthority,
+    CreateAuthority,
+    DropPrevious,
+    MarkPhase,
+    Nothing,
+    PromoteNext,
+    RewriteServing,
+    Step,
+    StoreNext,
+    WriteServing,
+)
+from tests.certs.states import NOW, PROFILE, authority, bundle, key, leaf_pair, pair, serving_of, state
+
+CALLED = Names("dynamo-system")
+SERVICE = {"name": PROFILE.service, "namespace": PROFILE.namespace}
+PEM = bundle("a")
+
+
+def encoded(**data: bytes) -> dict[str, str]:
+    return {name.replace("_", "."): base64.b64encode(value).decode() for name, value in data.items()}
+
+
+def test_an_authority_secret_is_read() -> None:
+    """Certificates, keys that belong to them, and hints."""
+    notes = {
+        names.PHASE: "ROLL",
+        names.SINCE: "2026-05-17T14:00:00+02:00",
+        names.GENERATION: "7",
+        names.REASON: "expiry",
+        names.REQUESTED: "x",
+    }
+    data = encoded(current_crt=pair("b").certificate, current_key=pair("b").key, previous_crt=bundle("ba"))
+    found = read_authority({"metadata": {"resourceVersion": "5", "annotations": notes}, "data": data})
+    assert (found.current, found.previous, found.next) == (authority("b"), (authority("a"),), None)
+    assert found.current_key == key(pair("b").key)
+    assert found.hint == Hint(Phase.ROLL, datetime(2026, 5, 17, 12, tzinfo=UTC))
+    assert (found.version, found.generation, found.reason, found.requested, found.handled) == ("5", 7, "expiry", "x", "")
+
+
+def test_a_key_of_another_certificate_is_lost() -> None:
+    """It could sign nothing that anybody trusts."""
+    data = encoded(current_crt=pair("b").certificate, current_key=pair("a").key, next_crt=b"x", next_key=pair("a").key)
+    found = read_authority({"data": data})
+    assert (found.current, found.current_key, found.next, found.next_key) == (authority("b"), None, None, None)
+
+
+@given(
+    data=st.dictionaries(st.sampled_from(["current.crt", "tls.crt", "tls.key", "ca.crt", "ca.key", "usable"]), st.text() | st.none()),
+    notes=st.dictionaries(st.sampled_from([names.PHASE, names.SINCE, names.GENERATION]), st.text()),
+)
+def test_whatever_stands_there_is_a_fact(data: dict[str, Any], notes: dict[str, str]) -> None:
+    """Damaged objects of every kind are read without an error."""
+    obj = {"metadata": {"annotations": notes}, "data": data}
+    assert read_authority(obj).current is None
+    assert read_serving(obj).leaf is None
+    assert isinstance(read_trust(obj).usable, frozenset)
+
+
+CRD = TargetKind.CRD
+WEBHOOK = TargetKind.VALIDATING
+
+
+def crd(strategy: str = "Webhook", **config: Any) -> dict[str, Any]:
+    return {"metadata": {}, "spec": {"conversion": {"strategy": strategy, "webhook": {"clientConfig": config}}}}
+
+
+def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
+    return {"metadata": {"annotations": {note: "x"} if note else {}}, "webhooks": [{"clientConfig": config} for config in configs]}
+
+
+@pytest.mark.parametrize(
+    ("stance", "bundles", "kind", "obj"),
+    [
+        (Stance.ABSENT, (), CRD, None),
+        (Stance.UNSET, (), CRD, {"metadata": {}, "spec": {}}),
+        (Stance.UNSET, (), CRD, crd("None")),
+        (Stance.OURS, (b"",), CRD, crd(service=SERVICE)),
+        (Stance.OURS, (PEM,), CRD, crd(service=SERVICE, caBundle=base64.b64encode(PEM).decode())),
+        (Stance.FOREIGN, (), CRD, crd(service={**SERVICE, "namespace": "other"})),
+        (Stance.FOREIGN, (), CRD, crd(url="https://example.org")),
+        (Stance.OURS, (b"", PEM), WEBHOOK, hooks({"service": SERVICE}, {"service": SERVICE, "caBundle": base64.b64encode(PEM).decode()})),
+        (
+            Stance.OURS,
+            (b"",),
+            WEBHOOK,
+            hooks({"url": "https://example.org"}, {"service": SERVICE}, {"service": {"name": "x", "namespace": "y"}}),
+        ),
+        (Stance.FOREIGN, (), WEBHOOK, hooks({"url": "https://example.org"})),
+        (Stance.FOREIGN, (), WEBHOOK, {"metadata": {}}),
+        (Stance.ANNOTATED, (b"",), WEBHOOK, hooks({"service": SERVICE}, note="cert-manager.io/inject-ca-from")),
+        (Stance.FOREIGN, (), WEBHOOK, hooks({"url": "x"}, note="cert-manager.io/inject-ca-from-secret")),
+    ],
+)
+def test_stances(stance: Stance, bundles: tuple[bytes, ...], kind: TargetKind, obj: dict[str, Any] | None) -> None:
+    """Whose the way to us is; an entry with a URL or another service is nobody's business."""
+    found = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace, refused="no")
+    assert (found.stance, found.bundles) == (stance, bundles)
+
+
+def test_a_stanza_is_taken_over_only_when_told() -> None:
+    """Never stolen."""
+    other = crd(service={"name": "theirs", "namespace": "n"})
+    assert read_target(CRD, "x", other, "s", "n").stance is Stance.FOREIGN
+    assert read_target(CRD, "x", other, "s", "n", take_over=True).stance is Stance.UNSET
+
+
+@pytest.mark.parametrize(
+    ("step", "keys", "phase"),
+    [
+        (CreateAuthority(), {"current.crt", "current.key"}, "BOOTSTRAP"),
+        (CreateAuthority((authority("c"),)), {"current.crt", "current.key", "previous.crt"}, "TRUST"),
+        (AdoptAuthority(), {"current.crt", "current.key"}, "STABLE"),
+        (StoreNext("expiry"), {"current.crt", "current.key", "next.crt", "next.key", "previous.crt"}, "TRUST"),
+        (PromoteNext((authority("a"),)), {"current.crt", "current.key", "previous.crt"}, "ROLL"),
+        (MarkPhase(Phase.SETTLE), {"current.crt", "current.key", "next.crt", "next.key", "previous.crt"}, "SETTLE"),
+        (DropPrevious(), {"current.crt", "current.key", "next.crt", "next.key"}, "STABLE"),
+    ],
+)
+def test_what_is_written_into_the_ca_secret(step: Step, keys: set[str], phase: str) -> None:
+    """All keys in one update, no key of a previous authority, the lock of what was read, what others noted kept."""
+    serving = serving_of(leaf_pair("a"), bundle("a"), authority_key=key(pair("a").key), holds_authority_key=True)
+    before = replace(state("a>b<c", by="a"), serving=serving)
+    write = content(step, before, NOW, CALLED)
+    assert write is not None
+    assert (write.name, write.version, set(write.data)) == ("webhook-server-cert-ca", "1", keys)
+    old = {"metadata": {"annotations": {"theirs": "1", names.REASON: "x"}, "labels": {"mine": "2"}}, "type": "Opaque", "stringData": {}}
+    obj = as_object(write, old, "dynamo-system")
+    json.dumps(obj)
+    assert obj["metadata"]["annotations"]["theirs"] == "1"
+    assert obj["metadata"]["labels"]["mine"] == "2"
+    assert obj["metadata"]["resourceVersion"] == "1"
+    assert "stringData" not in obj
+    found = read_authority(obj)
+    assert found.hint == Hint(Phase(phase), NOW)
+    assert found.current is not None
+    assert found.current_key is not None
+    assert read_authority(as_object(write, None, "n")).current == found.current
+
+
+def test_promotion_keeps_the_new_key_and_forgets_the_old() -> None:
+    """One update renames all."""
+    write = content(PromoteNext((authority("a"),)), state("a>b"), NOW, CALLED)
+    assert write is not None
+    assert (write.data["current.crt"], write.data["current.key"]) == (pair("b").certificate, pair("b").key)
+    assert pair("a").key not in write.data.values()
+
+
+def test_generations_never_repeat() -> None:
+    """Also when the annotation is lost: names of all authorities that anybody still shows are counted."""
+    for found, generation in ((state("a", shows=("c",)), 4), (replace(state("a", shows=("g",)), authority=None), 8)):
+        write = content(CreateAuthority(), found, NOW, CALLED)
+        assert write is not None
+        assert write.notes[names.GENERATION] == str(generation)
+        made = read_authority(as_object(write, None, "n")).current
+        assert made is not None
+        assert made.common_name == f"dynamo-webhook-ca-{generation}"
+
+
+def test_a_serving_secret_is_written_whole() -> None:
+    """The first has the right type and needs no version; a rewrite keeps the leaf and drops the authority's key."""
+    fresh = content(WriteServing("current", bundle("a"), "missing"), state(by="", shows=("a",)), NOW, CALLED)
+    assert fresh is not None
+    obj = as_object(fresh, None, "dynamo-system")
+    assert (obj["type"], obj["kind"], obj["metadata"].get("resourceVersion")) == ("kubernetes.io/tls", "Secret", None)
+    assert obj["metadata"]["labels"]["nvidia.com/dynamo-operator-namespace"] == "dynamo-system"
+    leaf = read_serving(obj).leaf
+    assert leaf is not None
+    assert leaf.names == frozenset(PROFILE.names)
+    assert leaf.not_before == NOW - timedelta(hours=1)
+    again = content(RewriteServing(bundle("ab")), state(), NOW, CALLED)
+    assert again is not None
+    assert again.data == {"tls.crt": leaf_pair("a").certificate, "tls.key": leaf_pair("a").key, "ca.crt": bundle("ab")}
+
+
+def test_steps_that_write_nothing_here() -> None:
+    """The rest is no Secret."""
+    assert content(Nothing("why"), state(), NOW, CALLED) is None
+
+
+def test_impossible_orders_are_refused() -> None:
+    """A signer without a key, a rewrite without a pair, an adoption without an authority: never half a Secret."""
+    for step, found in (
+        (WriteServing("next", bundle("a"), "x"), state()),
+        (RewriteServing(bundle("a")), state(by="")),
+        (AdoptAuthority(), state()),
+    ):
+        with pytest.raises(ValueError, match=r"must have a key|holds a pair|with its key"):
+            content(step, found, NOW, CALLED)
+
+
+def test_names() -> None:
+    """All follow from the serving Secret's."""
+    assert (CALLED.authority, CALLED.trust, CALLED.lease) == (
+        "webhook-server-cert-ca",
+        "webhook-server-cert-trust",
+        "webhook-server-cert-provisioner",
+    )

@@ -1,0 +1,90 @@
+"""What people and monitors are told: the first cause of trouble, standing reports, gauges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from certs.report import READY_REASONS, Gauge, gauges, reports, unready
+from certs.state import Endpoint, Phase, Stance, Target, TargetKind
+from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
+
+GOOD = targets(bundle("a"))
+
+
+def with_target(**changes: Any) -> dict[str, Any]:
+    return {"targets": (*GOOD[:2], replace(GOOD[2], **changes))}
+
+
+NAMED = "ValidatingWebhookConfiguration validatingwebhookconfiguration"
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "clock-differs": ({"skew": timedelta(hours=-2)}, "this machine's clock must agree with the API server's, and differs by -7200 s"),
+    "authority-missing": ({"authority": None}, "the CA Secret is missing"),
+    "certificate-missing": ({"by": ""}, "the serving Secret is missing or holds no certificate"),
+    "trust-unknown": ({"trusted": "b"}, "ca.crt must hold the authority of tls.crt"),
+    "certificate-unusable": (
+        {"serving": serving_of(leaf_pair("a"), bundle("a"), key=None)},
+        "the certificate must be replaced: key-unreadable",
+    ),
+    "object-missing": (with_target(stance=Stance.ABSENT, bundles=()), f"{NAMED} is not there"),
+    "object-foreign": (with_target(stance=Stance.FOREIGN, bundles=()), f"{NAMED} points to another service"),
+    "conversion-unset": (with_target(stance=Stance.UNSET, bundles=()), f"{NAMED} has no conversion by webhook"),
+    "trust-differs": (with_target(bundles=(bundle("a"), b"")), f"{NAMED} doesn't trust the certificate"),
+    "not-usable": ({"usable": "b"}, "the authority of the new certificate has not been trusted long enough to be used"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_cause_is_named(name: str) -> None:
+    """One sentence, the cause before its consequences."""
+    facts, text = CASES[name]
+    assert unready(state(**facts), NOW) == (name, text)
+
+
+def test_ready() -> None:
+    """Nothing to say, also in the midst of a rotation and with a leaf that will soon be renewed."""
+    assert tuple(CASES) == READY_REASONS
+    assert unready(state(), NOW) is None
+    assert unready(state("b<a", by="b", shows=("ba",), phase=Phase.ROLL, presents="ab"), NOW) is None
+    assert unready(state(), NOW + timedelta(days=300)) is None
+    assert unready(replace(state(), trust=None), NOW) is None
+
+
+def test_standing_reports() -> None:
+    """Skew from five minutes on, missing and foreign objects, and who holds a rotation up."""
+    assert reports(state(), NOW) == ()
+    assert [found.reason for found in reports(state(skew=timedelta(minutes=6)), NOW)] == ["ClockSkew"]
+    gone, foreign = reports(state(targets=(replace(GOOD[0], stance=Stance.ABSENT), replace(GOOD[1], stance=Stance.FOREIGN))), NOW)
+    assert (gone.reason, foreign.reason) == ("WebhookConfigMissing", "WebhookConfigMissing")
+    assert "is not there" in gone.text
+    assert "left alone" in foreign.text
+    rolling = state("b<a", by="b", shows=("ba",), phase=Phase.ROLL, ago=timedelta(minutes=15))
+    held = replace(rolling, endpoints=(Endpoint("10.0.0.1", leaf("a"), 9), Endpoint("10.0.0.2"), Endpoint("10.0.0.3", leaf("b"), 9)))
+    assert [found.text for found in reports(held, NOW)] == [
+        "phase ROLL: 10.0.0.1 still present an older certificate; 10.0.0.2 don't answer",
+    ]
+    assert reports(held, NOW - timedelta(seconds=1)) == ()
+    assert reports(replace(held, endpoints=None), NOW) == ()
+
+
+def value(found: tuple[Gauge, ...], gauge: str, **labels: str) -> float:
+    return next(one.value for one in found if one.name == gauge and labels.items() <= dict(one.labels).items())
+
+
+def test_gauges() -> None:
+    """Days left, the phase, who is in sync, and how far the clocks differ."""
+    rolling = state("b<a", by="b", shows=("ba", "a"), phase=Phase.ROLL, presents="ab", skew=timedelta(seconds=3))
+    found = gauges(rolling, NOW)
+    assert value(found, "rotation_phase", phase="ROLL") == 1
+    assert sum(one.value for one in found if one.name == "rotation_phase") == 1
+    assert value(found, "leaf_not_after_seconds") == leaf("b").not_after.timestamp()
+    assert value(found, "ca_not_after_seconds", generation="dynamo-webhook-ca-1") == authority("a").not_after.timestamp()
+    assert [one.value for one in found if one.name == "trust_in_sync"] == [1, 0, 1]
+    assert [one.value for one in found if one.name == "endpoint_leaf_in_sync"] == [0, 1]
+    assert value(found, "clock_skew_seconds") == 3
+    assert value(gauges(state(endpoints=None), NOW), "probe_unavailable") == 1
+    missing = Target(TargetKind.CRD, "x", stance=Stance.ABSENT)
+    assert value(gauges(state(targets=(missing,)), NOW), "expected_objects_missing", kind="CustomResourceDefinition", name="x") == 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cli import facts
 
 if TYPE_CHECKING:
     import argparse
 
+    from cli.render.run import Asked
+    from cli.yaml.errors import InputError
     from conversion.lens.protocol import Fields
 
 HELP = "print the child resources that the reconciler would apply"
@@ -21,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="YAML documents, or one JSON list; default yaml")
     parser.add_argument("-d", "--directory", metavar="DIR", help="write a file for each child instead of printing")
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="children of one kind, such as Deployment; repeatable")
+    parser.add_argument("--against", metavar="GIT-REF", help="print which pods would restart since a revision of git, and why")
     parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none; default default")
     facts.configure(parser)
     parser.add_argument("--config", metavar="FILE", help="the operator's configuration (OperatorConfiguration); facts win over it")
@@ -30,21 +33,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Renders and prints or writes; 0, 1 when something can't be rendered (the rest is printed), 3, 4.
+    """Renders and prints, writes or compares; 0, 1 when something can't be rendered (the rest is printed), 3, 4.
 
-    Raises: UsageError for wrong flags and facts.
+    Raises: UsageError for wrong flags, facts, configuration or revision.
     """
     from cli.check.sources import find
-    from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst
-    from cli.files import load_text
+    from cli.exits import NOTHING_FOUND, UsageError, worst
     from cli.output import say
     from cli.render.choose import choose
-    from cli.render.run import Asked, render_text
-    from cli.yaml.errors import InputError
+    from cli.render.run import Asked
     from policies.facts import UNKNOWN
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
+    if arguments.against is not None and arguments.directory is not None:
+        raise UsageError("--against prints what restarts, -d writes children: use one of them")
     known = facts.load_facts(arguments.facts, arguments.set_fact)
     settings, assumed = choose(known, arguments.config)
     if assumed and not arguments.quiet:
@@ -52,27 +55,64 @@ def run(arguments: argparse.Namespace) -> int:
     if known.operatorVersion is UNKNOWN and settings.operator_version:
         known = known._replace(operatorVersion=settings.operator_version)
     asked = Asked(known, settings, arguments.namespace)
-    codes, children, found = [OK], [], 0
-    for file in find(arguments.paths, arguments.exclude):
-        try:
-            if isinstance(file, InputError):
-                raise file
-            text = load_text(file)
-        except InputError as error:
-            say(str(error))
-            codes.append(UNREADABLE)
-            continue
-        outcome = render_text(file, text, asked)
-        children += outcome.children
-        found += outcome.objects
-        for line in (*map(str, outcome.unreadable), *outcome.problems):
-            say(line)
-        codes += [UNREADABLE] * bool(outcome.unreadable) + [REFUSED] * bool(outcome.problems)
-    if not found and not arguments.allow_empty:
+    files = find(arguments.paths, arguments.exclude)
+    done = [_read(file, asked) for file in files]
+    for line in (line for one in done for line in one.told):
+        say(line)
+    codes = [one.code for one in done]
+    if not any(one.objects for one in done) and not arguments.allow_empty:
         say("no object of our kinds was found; --allow-empty makes that fine")
         codes.append(NOTHING_FOUND)
-    _put(_chosen(children, arguments.only), arguments)
+    children = _chosen([child for one in done for child in one.children], arguments.only)
+    if arguments.against is None:
+        _put(children, arguments)
+    else:
+        named = [file for file in files if isinstance(file, str)]
+        _compare(children, named, asked, arguments)
     return worst(codes)
+
+
+class _Done(NamedTuple):
+    children: list[Fields]
+    objects: int
+    told: list[str]
+    code: int
+
+
+def _read(file: str | InputError, asked: Asked) -> _Done:
+    """The children of a file's objects, with what is to be said about them and the exit code that they ask for."""
+    from cli.exits import OK, REFUSED, UNREADABLE, worst
+    from cli.files import load_text
+    from cli.render.run import render_text
+    from cli.yaml.errors import InputError
+
+    try:
+        if isinstance(file, InputError):
+            raise file
+        text = load_text(file)
+    except InputError as error:
+        return _Done([], 0, [str(error)], UNREADABLE)
+    outcome = render_text(file, text, asked)
+    code = worst([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)])
+    return _Done(outcome.children, outcome.objects, [*map(str, outcome.unreadable), *outcome.problems], code)
+
+
+def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: argparse.Namespace) -> None:
+    """Prints which pods restart on the way from a revision to the files as they are."""
+    from cli.convert.texts import json_text
+    from cli.output import say, write
+    from cli.render.restarts import report, restarts
+    from cli.render.revision import texts_at
+    from cli.render.run import render_text
+
+    before: list[Fields] = []
+    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
+        outcome = render_text(file, text, asked)
+        before += outcome.children
+        for line in (*map(str, outcome.unreadable), *outcome.problems):
+            say(f"{arguments.against}: {line}")
+    found = restarts(_chosen(before, arguments.only), children)
+    write(json_text([one._asdict() for one in found]) if arguments.output == "json" else report(found))
 
 
 def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:

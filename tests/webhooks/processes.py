@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-DEADLINE: Final = 30.0
+DEADLINE: Final = 90.0
 ROOT: Final = Path(__file__).parents[2]
 
 

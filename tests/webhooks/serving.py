@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-DEADLINE: Final = 20.0  # for anything to happen on a busy machine
+DEADLINE: Final = 60.0  # for anything to happen on a busy machine
 # what ends a wait in a good case is short, what would end a test in a bad one is long
 QUICK: Final = Limits(body_seconds=DEADLINE, head_seconds=DEADLINE, drain_seconds=DEADLINE, poll_seconds=0.02)
 

@@ -44,7 +44,8 @@ def test_start_serve_and_drain(tmp_path: Path, workers: int) -> None:
         connection = command.connect()
         assert ask(connection, GRAPHS, BODY)["allowed"] is True
         assert command.get("probes", "/healthz") == (200, "ok\n")
-        assert command.get("probes", "/readyz?verbose") == (200, "ok\n")
+        # with several workers it asks them, and one that is slow to answer on a busy machine counts as not ready
+        eventually(lambda: command.get("probes", "/readyz?verbose") == (200, "ok\n"))
         assert command.get("probes", "/metrics")[0] == 404
         assert command.get("metrics", "/healthz")[0] == 404
         command.send(signal.SIGTERM)
@@ -67,8 +68,8 @@ def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, workers: 
         if group:
             os.killpg(command.process.pid, signal.SIGTERM)
         command.send(signal.SIGTERM)
-        eventually(lambda: command.get("probes", "/readyz")[0] == 503)
-        assert "draining" in command.get("probes", "/readyz")[1]
+        eventually(lambda: "draining" in command.get("probes", "/readyz")[1])
+        assert command.get("probes", "/readyz")[0] == 503
         connection.sock.sendall(whole[-1:])
         answer = connection.sock.recv(65536)
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -88,7 +89,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, workers: int) -> None:
         connection.sock.sendall(post(GRAPHS, BODY)[:-1])
         eventually(lambda: command.metric(f'controller_runtime_webhook_requests_in_flight{{webhook="{GRAPHS}"}}') == 1)
         command.send(signal.SIGINT)
-        eventually(lambda: command.get("probes", "/readyz")[0] == 503)
+        eventually(lambda: "draining" in command.get("probes", "/readyz")[1])
 
         def again() -> bool:
             command.send(signal.SIGINT)
@@ -105,8 +106,8 @@ def test_a_crashed_worker_is_replaced_and_its_counts_stay(tmp_path: Path) -> Non
         command.ready()
         connections = [command.connect() for _ in range(8)]
         assert all(ask(connection, GRAPHS, BODY)["allowed"] for connection in connections)
-        counted = command.metric("dynamo_operator_webhook_requests_total")
-        assert counted == 8
+        counted = 8
+        eventually(lambda: command.metric("dynamo_operator_webhook_requests_total") == counted)
         before = set(command.children())
         assert len(before) == 2
         os.kill(min(before), signal.SIGKILL)
@@ -118,7 +119,7 @@ def test_a_crashed_worker_is_replaced_and_its_counts_stay(tmp_path: Path) -> Non
         assert command.metric("dynamo_webhooks_workers_replaced_total") == 1
         fresh = [command.connect() for _ in range(8)]
         assert all(ask(connection, GRAPHS, BODY)["allowed"] for connection in fresh)
-        assert command.metric("dynamo_operator_webhook_requests_total") == counted + 8
+        eventually(lambda: command.metric("dynamo_operator_webhook_requests_total") == counted + 8)
         command.send(signal.SIGTERM)
         assert command.wait() == 0
         for connection in connections + fresh:

@@ -174,22 +174,39 @@ async def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
 
 
 async def test_large_bodies_take_turns(tmp_path: Path) -> None:
-    """Memory for long bodies is bounded: one who holds a place and sends nothing keeps others waiting only until the deadline."""
-    limits = QUICK._replace(small_body=10, large_bodies=1, body_seconds=1.0)
-    async with served(tmp_path, limits) as running:
+    """Memory for long bodies is bounded: a whole one waits for the one that holds the place."""
+    async with served(tmp_path, QUICK._replace(small_body=10, large_bodies=1)) as running:
         holder, other = await running.connect(), await running.connect()
-        holder.send(post(GRAPHS, BODY)[:-1])
+        whole = post(GRAPHS, BODY)
+        holder.send(whole[:-1])
         await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
-        other.send(post(GRAPHS, BODY)[:-1])
+        other.send(whole[:-1])
         await until(lambda: running.server.meter.reading.get(GRAPHS) == 2)
-        assert (await holder.answer()).status == 408
-        assert (await other.answer()).status == 408
+        other.send(whole[-1:])
+        waiting = asyncio.create_task(other.answer())
+        third = await running.connect()
+        third.send(f"GET {GRAPHS} HTTP/1.1\r\nHost: s\r\n\r\n".encode())
+        assert (await third.answer()).status == 405
+        assert not waiting.done()
+        holder.send(whole[-1:])
+        assert (await holder.answer()).status == 200
+        assert (await waiting).status == 200
+        assert running.server.meter.reading == {GRAPHS: 0}
+
+
+async def test_who_holds_the_place_of_large_bodies_loses_it(tmp_path: Path) -> None:
+    """And who waited for it too, when nothing more comes."""
+    async with served(tmp_path, QUICK._replace(small_body=10, large_bodies=1, body_seconds=0.2)) as running:
+        clients = [await running.connect() for _ in range(2)]
+        for client in clients:
+            client.send(post(GRAPHS, BODY)[:-1])
+        assert [(await client.answer()).status for client in clients] == [408, 408]
         assert running.server.meter.reading == {GRAPHS: 0}
 
 
 async def test_a_silent_client_is_dropped(tmp_path: Path) -> None:
     """Neither an idle connection nor one that sends its headers for ever is kept."""
-    async with served(tmp_path, QUICK._replace(head_seconds=1.0)) as running:
+    async with served(tmp_path, QUICK._replace(head_seconds=3.0)) as running:  # enough for a handshake, whatever else runs
         silent, slow = await running.connect(), await running.connect()
         slow.send(b"POST / HTTP/1.1\r\nHost:")
         assert await silent.closed()
@@ -198,7 +215,7 @@ async def test_a_silent_client_is_dropped(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_has_spoken_is_kept(tmp_path: Path) -> None:
-    async with served(tmp_path, QUICK._replace(head_seconds=1.0)) as running:
+    async with served(tmp_path, QUICK._replace(head_seconds=3.0)) as running:  # enough for a handshake and a request, whatever else runs
         speaker = await running.connect()
         await speaker.post(GRAPHS, BODY)
         silent = await running.connect()

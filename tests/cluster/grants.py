@@ -32,8 +32,8 @@ def _server() -> list[Grant]:
     return [
         Grant("server", HOME, "", "secrets", SERVING, READ, "the pair that it serves with"),
         Grant("server", HOME, "", "configmaps", f"{SERVING}-trust", READ, "which issuers may be served"),
-        Grant("server", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE, READ, "namespaces of other operators"),
-        Grant("server", EVERYWHERE, "grove.io", "clustertopologies", "", READ, "topology profiles that graphs name"),
+        Grant("server", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE, ("list", "watch"), "namespaces of other operators"),
+        Grant("server", EVERYWHERE, "grove.io", "clustertopologies", "", ("list", "watch"), "topology profiles that graphs name"),
     ]
 
 
@@ -111,7 +111,7 @@ DENIED: Final[tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...]] = (
     ("server", HOME, "", "configmaps", "", ("list", "create")),
     ("server", "default", "", "secrets", SERVING, ("get",)),
     ("server", "default", "nvidia.com", "dynamographdeployments", "", (*READ, "create", "patch")),
-    ("server", "default", "coordination.k8s.io", "leases", SCOPE, ("create", "update", "patch", "delete")),
+    ("server", "default", "coordination.k8s.io", "leases", SCOPE, ("get", "create", "update", "patch", "delete")),
     ("server", "default", "coordination.k8s.io", "leases", "", READ),
     ("server", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "dynamo-webhooks-validating", (*READ, "patch")),
     ("provisioner", HOME, "", "secrets", "", (*READ, "update", "patch", "delete")),

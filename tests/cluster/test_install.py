@@ -189,6 +189,8 @@ def test_only_the_default_names_what_a_restricted_installation_must_not_touch(wa
         ("Namespace", "dynamo-restricted"),
         ("ClusterRole", "dynamo-webhooks-provisioner-dynamo-restricted"),
         ("ClusterRoleBinding", "dynamo-webhooks-provisioner-dynamo-restricted"),
+        ("ClusterRole", "dynamo-webhooks-server-dynamo-restricted"),
+        ("ClusterRoleBinding", "dynamo-webhooks-server-dynamo-restricted"),
         ("MutatingWebhookConfiguration", "dynamo-webhooks-mutating-dynamo-restricted"),
         ("ValidatingWebhookConfiguration", "dynamo-webhooks-validating-dynamo-restricted"),
     }

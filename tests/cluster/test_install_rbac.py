@@ -77,7 +77,7 @@ def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:
     assert not [name for name in found if name[0] == "provisioner" and name[3] == "configmaps"]
 
 
-def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations() -> None:
+def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_and_to_read_topologies() -> None:
     found = _granted(_overlay("namespaced"), "dynamo-restricted")
     configurations = {
         (
@@ -89,7 +89,9 @@ def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations() 
         )
         for kind in ("validating", "mutating")
     }
-    assert {name for name in found if name[1] == EVERYWHERE} == configurations
+    topologies = ("server", EVERYWHERE, "grove.io", "clustertopologies", "")
+    assert {name for name in found if name[1] == EVERYWHERE} == configurations | {topologies}
+    assert found[topologies] == {"list", "watch"}
     workloads = {name: verbs for name, verbs in _expected().items() if name[0] == "reconciler" and name[1] == EVERYWHERE}
     elsewhere = {("reconciler", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE)}
     elsewhere.add(("reconciler", EVERYWHERE, "rbac.authorization.k8s.io", "clusterroles", "dynamo-webhooks-planner"))

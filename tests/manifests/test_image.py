@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import urllib.request
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+import trustme
+import yaml
 
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.manifests.environment import ROOMS, ROOT, build_wheel, install
@@ -150,3 +153,42 @@ def test_the_server_serves_from_the_image_with_nothing_but_a_scratch_directory(i
             path for path in root.rglob("*") if path.stat(follow_symlinks=False).st_uid == USER and root / "tmp" not in path.parents
         ]
         assert process.stop() == 0
+
+
+def test_the_servers_container_serves_from_its_mounts_while_no_api_server_can_be_reached(image: tuple[Path, str], tmp_path: Path) -> None:
+    """The Deployment's own arguments, environment and configuration; the Secret and the account's token are files, as in a pod."""
+    root, python = image
+    deployment = yaml.safe_load((ROOT / "manifests" / "base" / "server.yaml").read_text())
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    config = yaml.safe_load((ROOT / "manifests" / "base" / "config.yaml").read_text())
+    ports = free_ports(4)
+    config["serving"]["drainLag"] = "0s"  # nothing withdraws an endpoint here
+    for section, port in zip(("webhook", "healthProbe", "metrics"), ports, strict=False):  # of a pod, where nobody else has any
+        config["server"][section]["port"] = port
+    ca = trustme.CA()
+    pair = ca.issue_cert("dynamo-webhooks.dynamo-system.svc", "127.0.0.1")
+    account = "var/run/secrets/kubernetes.io/serviceaccount"
+    files = {
+        "etc/dynamo-webhooks/config.yaml": yaml.safe_dump(config).encode(),
+        "var/run/dynamo-webhooks/serving/tls.crt": pair.cert_chain_pems[0].bytes(),
+        "var/run/dynamo-webhooks/serving/tls.key": pair.private_key_pem.bytes(),
+        "var/run/dynamo-webhooks/serving/ca.crt": ca.cert_pem.bytes(),
+        f"{account}/token": b"token",
+        f"{account}/ca.crt": ca.cert_pem.bytes(),
+        f"{account}/namespace": b"dynamo-system",
+    }
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+    told = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
+    away = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(ports[3])}
+    command = _inside(root, [str(Path(python).with_name("dynamo-webhooks")), *container["args"]])
+    with running(Process("container", command, tmp_path / "container.log", {**told, **away, "PYTHONDONTWRITEBYTECODE": "1"})) as process:
+        wait_until(lambda: "ready https://" in process.text(), "the container being ready", process)
+        trusting = ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
+        with (
+            socket.create_connection(("127.0.0.1", ports[0]), timeout=30) as connection,
+            trusting.wrap_socket(connection, server_hostname="dynamo-webhooks.dynamo-system.svc") as secured,
+        ):
+            assert secured.version() in {"TLSv1.2", "TLSv1.3"}
+        assert "Traceback" not in process.text()

@@ -66,7 +66,7 @@ class World:
     changed: dict[str, float] = field(default_factory=dict)  # when a target last changed
     foreign: set[str] = field(default_factory=set)  # versions that somebody else wrote
     excused: set[str] = field(default_factory=set)  # leaves whose issuer nobody could know any more
-    rescues: set[str] = field(default_factory=set)  # leaves written while nobody served anything: the outage ends, with the last reader
+    rescues: set[str] = field(default_factory=set)  # offered while nobody served anything: there the outage ends with the last reader
     history: list[tuple[float, Node | None]] = field(default_factory=list)  # the serving Secret
     rounds: dict[int, tuple[str, int, float]] = field(default_factory=dict)  # the provisioner's memory of probes
     steps: list[Step] = field(default_factory=list)
@@ -237,10 +237,10 @@ class World:
         self.objects[write.name] = node
         if write.name == CALLED.serving:
             self.check_serving(node)
-            written = read_serving(node).leaf
-            if written and not any(one.leaf and one.leaf.valid_at(self.wall) for one in self.servers):
-                self.rescues.add(written.fingerprint)
             self._remember()
+        rescued = read_serving(self.objects.get(CALLED.serving, {})).leaf
+        if rescued and not any(one.leaf and one.leaf.valid_at(self.wall) for one in self.servers):
+            self.rescues.add(rescued.fingerprint)
         for key in write.data:
             assert not (key.endswith(".key") and write.name != CALLED.authority and key != names.TLS_KEY), "I5"
             assert key != "previous.key", "I5"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from api.kinds import GROUP
 from api.paths import Key
-from api.scalars import SCALARS, is_null, scalar_form
+from api.scalars import SCALARS, is_null, json_type, scalar_form
 from api.schema import Node, load_schema, resolve
 from api.walk.errors import FieldError, Reason, at
 
@@ -213,12 +213,6 @@ def _wrong(path: Path, form: str, value: object) -> FieldError:
     seen = json_type(value)
     reason = Reason.INVALID if seen == family else Reason.TYPE_INVALID
     return at(path, reason, f"must be {want}, got {'another ' if reason is Reason.INVALID else ''}{seen}")
-
-
-def json_type(value: object) -> str:
-    """Names the JSON type of a value for people."""
-    names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
-    return names.get(type(value), "value")
 
 
 def _foreign(name: str, value: object, want: str) -> FieldError:

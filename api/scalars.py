@@ -101,15 +101,21 @@ SCALARS: Final[Mapping[str, Scalar]] = {
 }
 
 
+def json_type(value: object) -> str:
+    """Names the JSON type of a value for people."""
+    names = {dict: "object", list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+    return names.get(type(value), "value")
+
+
 def scalar_form(node: Mapping[str, object]) -> str:
     """Names the form of a scalar schema node; a quantity is an int-or-string with a pattern, a port one without."""
     if node.get("x-kubernetes-int-or-string"):
         return "quantity" if "pattern" in node else "int-or-string"
-    json_type, form = node.get("type"), node.get("format")
-    if json_type == "string":
+    kind, form = node.get("type"), node.get("format")
+    if kind == "string":
         return {"date-time": "time", "byte": "bytes"}.get(str(form), "string")
-    if json_type == "integer":
+    if kind == "integer":
         return "int32" if form == "int32" else "int64"
-    if json_type == "number":
+    if kind == "number":
         return "float32" if form == "float" else "float64"
-    return "boolean" if json_type == "boolean" else "any"
+    return "boolean" if kind == "boolean" else "any"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from api.kinds import BY_NAME
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
+from api.walk.object_meta import metadata_type_errors
 from api.walk.prune import prune
 from api.walk.validate import validate
 
@@ -32,9 +33,12 @@ def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | No
 
     Changes the object itself, and the old one too, which a server reads through the same schema: hand in copies if you need them as they
     were. Status is not for writers of the object, so a create loses it and an update keeps the old one.
+    Metadata of a wrong JSON type ends it at once: the object is as it was then, and no other cause is looked for.
     Raises KeyError for a kind or version that doesn't exist.
     """
     schema = load_schema(kind, version)
+    if undecodable := tuple(metadata_type_errors(obj, schema)):
+        return Answer(obj, (), (), (), undecodable)
     if old is not None:
         default(old, schema)
         prune(old, schema)

@@ -1,6 +1,6 @@
 """Metadata of objects, at the root and embedded: names, labels, annotations, finalizers and owners, as the generic API server checks them.
 
-Wrong JSON types in metadata are a decoding error on a server (`api.decode`), so they are passed over here.
+Wrong JSON types in metadata are a decoding error on a server (`object_meta.py`), so they are passed over here.
 """
 
 from __future__ import annotations
@@ -71,8 +71,6 @@ def _embedded(path: Path, value: dict[str, Any]) -> Iterator[FieldError]:
     if isinstance(metadata, dict):
         named = metadata if metadata.get("name") else {**metadata, "name": "any"}
         yield from _check((*path, "metadata"), named, subdomain=False)
-    elif "metadata" in value:
-        yield at((*path, "metadata"), Reason.INVALID, "Invalid value: must be an object")
 
 
 def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator[FieldError]:

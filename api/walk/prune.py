@@ -73,6 +73,8 @@ def _prune_object(path: Path, value: dict[str, Any], node: Node | None, *, whole
         if whole and name in _OF_AN_OBJECT:
             if name == "metadata" and isinstance(item, dict):
                 yield from _prune_metadata((*path, name), item)
+            elif name == "metadata" and item is None:
+                value[name] = {}
         elif name in properties:
             if isinstance(item, (dict, list)):
                 yield from _prune((*path, name), item, resolve(properties[name]))

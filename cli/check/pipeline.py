@@ -10,6 +10,7 @@ from api.paths import Path, render
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
 from api.walk.errors import NOWHERE
+from api.walk.object_meta import metadata_type_errors
 from api.walk.prune import prune
 from api.walk.validate import HINT, validate
 from api.wording import shortened
@@ -88,6 +89,8 @@ class _Run:
             self._wrong_types(wrong)
             return self._outcome()
         if self.settings.schema:
+            told = {error.path for error in wrong}
+            self._wrong_types(tuple(error for error in metadata_type_errors(obj, load_schema(kind, version)) if error.path not in told))
             self._fields(obj, kind, version)
         if not wrong and self.settings.defaults:
             obj = self._defaulted(obj, kind, version)

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import pytest
 
 from api.cel import twin_of
-from api.decode import decoder
 from api.kinds import BY_NAME, pairs
 from api.models.constraints import ALL
 from api.paths import render
 from api.schema import load_schema
 from api.walk import admit
 from api.walk.errors import NOWHERE
+from api.walk.object_meta import metadata_type_errors
 from api.walk.validate import HINT
 from cli.check.objects import objects
 from cli.check.pipeline import Settings, check_object
-from cli.check.record import CEL, SCHEMA, UNKNOWN_FIELD
+from cli.check.record import CEL, DECODE, ERROR, SCHEMA, UNKNOWN_FIELD
 from cli.main import main
 from cli.yaml.load import load
 from policies.review import CREATE
@@ -60,9 +60,11 @@ class Said(NamedTuple):
 def _by_check(obj: Node, kind: str, version: str) -> Said:
     """What the command says of the object's text, and what is left of it after the same walk."""
     (found,) = objects(load(json.dumps(obj, ensure_ascii=False)))
-    if any(error.path[:1] == ("metadata",) for error in decoder(kind, version)(copy.deepcopy(obj))):
-        return Said(decoded=False)
     findings = check_object(found, CREATE, None, Settings(defaults=False)).findings
+    undecodable = {error.field for error in metadata_type_errors(obj, load_schema(kind, version))}
+    if undecodable:
+        assert undecodable <= {finding.path for finding in findings if finding.stage == DECODE and finding.level == ERROR}
+        return Said(decoded=False)
     answer = admit(copy.deepcopy(obj), kind, version)
     errors = [error for error in answer.errors if HINT not in error.message]
     shown = {render(error.path) if error.field == NOWHERE else error.field for error in errors}

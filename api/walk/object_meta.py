@@ -1,0 +1,106 @@
+"""JSON types in metadata, of an object and of objects inside it: a server decodes all of it before it looks at anything else.
+
+What the values may be is `metadata.py`'s. `api.decode` reads of the root's metadata what rules read; this is the API server's view, and
+a wrong type here is answered as 400.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from api.paths import Key
+from api.scalars import SCALARS, json_type
+from api.schema import Node, resolve
+from api.walk.errors import FieldError, Reason, at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+
+# A scalar form, members by name, `[one]` for a list, `{"*": one}` for a map.
+Shape: TypeAlias = "str | dict[str, Shape] | list[Shape]"
+_TEXTS: Final[Shape] = {"*": "string"}
+_OWNER: Final[Shape] = {
+    **dict.fromkeys(("apiVersion", "kind", "name", "uid"), "string"),
+    **dict.fromkeys(("controller", "blockOwnerDeletion"), "boolean"),
+}
+_MANAGED: Final[Shape] = {
+    **dict.fromkeys(("manager", "operation", "apiVersion", "fieldsType", "subresource"), "string"),
+    "time": "time",
+    "fieldsV1": "any",
+}
+METADATA: Final[Shape] = {
+    **dict.fromkeys(("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion"), "string"),
+    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), "int64"),
+    **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), "time"),
+    "labels": _TEXTS,
+    "annotations": _TEXTS,
+    "finalizers": ["string"],
+    "ownerReferences": [_OWNER],
+    "managedFields": [_MANAGED],
+}
+
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_embedding: dict[int, tuple[Node, bool]] = {}  # by id of the node, which is kept alive beside the answer
+
+
+def metadata_type_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
+    """Yields each place in metadata, at the root and of embedded objects, that holds another JSON type than the field has."""
+    for path, metadata in _found((), obj, resolve(schema), whole=True):
+        yield from _wrong(path, metadata, METADATA)
+
+
+def _found(path: Path, value: Any, node: Node, *, whole: bool) -> Iterator[tuple[Path, Any]]:
+    """Every metadata of an object, with its path; parts whose schema embeds no object are not entered."""
+    if isinstance(value, dict):
+        if whole and "metadata" in value:
+            yield (*path, "metadata"), value["metadata"]
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        for name, item in value.items():
+            child = properties.get(name) or (extra if isinstance(extra, dict) else None)
+            if child is not None and _embeds(child):
+                child = resolve(child)
+                yield from _found((*path, name if name in properties else Key(name)), item, child, whole=_EMBEDDED in child)
+    elif isinstance(value, list) and "items" in node and _embeds(node["items"]):
+        items = resolve(node["items"])
+        for index, item in enumerate(value):
+            yield from _found((*path, index), item, items, whole=_EMBEDDED in items)
+
+
+def _embeds(node: Node) -> bool:
+    """Says whether a schema is that of an embedded object, or holds one anywhere."""
+    node = resolve(node)
+    known = _embedding.get(id(node))
+    if known is None:
+        children = [*(node.get("properties") or {}).values(), node.get("items"), node.get("additionalProperties")]
+        answer = _EMBEDDED in node or any(_embeds(child) for child in children if isinstance(child, dict))
+        _embedding[id(node)] = known = (node, answer)
+    return known[1]
+
+
+def _wrong(path: Path, value: Any, shape: Shape) -> Iterator[FieldError]:
+    """The errors at one place and below; null stands for absent."""
+    if value is None:
+        return
+    if isinstance(shape, str):
+        if not SCALARS[shape].check(value):
+            yield _error(path, SCALARS[shape].want, value)
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            yield _error(path, "a list", value)
+            return
+        for index, item in enumerate(value):
+            yield from _wrong((*path, index), item, shape[0])
+    elif not isinstance(value, dict):
+        yield _error(path, "an object", value)
+    else:
+        for name, item in value.items():
+            member = shape.get(name) or shape.get("*")
+            if member is not None:
+                yield from _wrong((*path, Key(name) if "*" in shape else name), item, member)
+
+
+def _error(path: Path, want: str, value: Any) -> FieldError:
+    return at(path, Reason.TYPE_INVALID, f"must be {want}, got {json_type(value)}")

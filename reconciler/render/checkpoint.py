@@ -10,6 +10,7 @@ from reconciler.render.errors import RenderError
 from reconciler.render.graph import experimental
 from reconciler.render.merge import filled, items, merged, texts
 from reconciler.render.names import (
+    APP,
     ARTIFACT_VERSION,
     CHECKPOINT_ID,
     CHECKPOINT_SOURCE,
@@ -17,7 +18,10 @@ from reconciler.render.names import (
     COMPONENT_TYPE,
     GRAPH_NAME,
     MAIN,
+    MANAGED_BY,
     NAMESPACE,
+    OPERATOR,
+    PART,
     STORAGE_PATH,
     STORAGE_TYPE,
     TARGET_CONTAINERS,
@@ -82,14 +86,17 @@ def checkpoints(graph: Graph, member: Member, settings: Settings) -> list[Fields
     Raises: RenderError when nothing says of what the checkpoint is.
     """
     wanted = experimental(member.fields, "checkpoint")
-    if wanted is None or wanted.get("checkpointRef"):
+    if wanted is None:
         return []
+    storage = _storage(graph.namespace, settings.checkpoints)
+    if wanted.get("checkpointRef"):
+        return storage
     path = (*member.path, "experimental", "checkpoint")
     identity = wanted.get("identity")
     if not identity:
         raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
     if wanted.get("mode") == "Manual":
-        return []
+        return storage
     identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
     name = identity_hash(identity)
     out = child(
@@ -103,7 +110,22 @@ def checkpoints(graph: Graph, member: Member, settings: Settings) -> list[Fields
     target = wanted.get("targetContainerName") or MAIN
     template = _template(graph, member, wanted, str(target), settings)
     out["spec"] = {"identity": identity, "job": {"targetContainerName": target, "podTemplateSpec": template}}
-    return [out, *jobs(out, settings)]
+    return [*storage, out, *jobs(out, settings)]
+
+
+def _storage(namespace: str, asked: Checkpoints) -> list[Fields]:
+    """The claim that keeps a namespace's checkpoints, where the operator is to make it; it outlives every graph."""
+    if not asked.claim or not asked.claim_create:
+        return []
+    labels = {APP: "dynamo", PART: STORAGE, MANAGED_BY: OPERATOR}
+    out = child("v1", "PersistentVolumeClaim", asked.claim, namespace, labels=labels)
+    out["spec"] = {
+        "accessModes": [asked.claim_mode],
+        "volumeMode": "Filesystem",
+        "resources": {"requests": {"storage": asked.claim_size}},
+        **({"storageClassName": asked.claim_class} if asked.claim_class else {}),
+    }
+    return [out]
 
 
 def jobs(checkpoint: Fields, settings: Settings) -> list[Fields]:

@@ -66,12 +66,13 @@ def load_configuration(file: str | None, environment: Mapping[str, str], flags: 
     Raises: UsageError that names everything that is wrong, each with where it stands.
     """
     from api.operator.judge import judge, prepared
+    from api.paths import MISSING, lookup
     from kube import identity
 
     document = _document(file) if file is not None else None
     data: dict[str, Any] = prepared(document.data) if document is not None else {}
     origins = {} if document is None else _of_file(file or "", document, data)
-    if namespace := identity.namespace(environment):
+    if lookup(data, ("operator", "namespace")) is MISSING and (namespace := identity.namespace(environment)):
         _put(data, origins, ("operator", "namespace"), namespace, "the service account")
     for variable in VARIABLES:
         if text := environment.get(variable.name, ""):

@@ -11,6 +11,7 @@ import pytest
 from cli.apart import load_settings
 from cli.configuration import VARIABLES, Variable, load_configuration
 from cli.exits import UsageError
+from kube import identity
 from tests.cli.conftest import Command, Files
 
 FILE: Final = """\
@@ -29,6 +30,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runner's own environment must not speak."""
     for variable in VARIABLES:
         monkeypatch.delenv(variable.name, raising=False)
+    monkeypatch.setattr(identity, "namespace", lambda environment: environment.get("POD_NAMESPACE", ""))
 
 
 def stored(folder: Path, text: str = FILE) -> str:
@@ -99,6 +101,18 @@ def test_an_environment_does_not_hide_a_section_of_the_wrong_type(tmp_path: Path
     assert line.endswith('operator: must be a mapping, got "me"')
 
 
+def test_the_service_account_tells_the_namespace_when_nobody_else_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "namespace", lambda environment: environment.get("POD_NAMESPACE") or "of-the-account")
+    key = ("operator", "namespace")
+    for text, environment, wanted in (
+        ("", {}, ("of-the-account", "the service account")),
+        ("operator: {namespace: mine}\n", {}, ("mine", f"{tmp_path / 'config.yaml'}:8")),
+        ("operator: {namespace: mine}\n", {"POD_NAMESPACE": "pods"}, ("pods", "environment POD_NAMESPACE")),
+    ):
+        found = load_configuration(stored(tmp_path, FILE + text), environment)
+        assert (found.configuration.operator.namespace, found.origin(key)) == wanted
+
+
 def test_a_version_must_be_semantic() -> None:
     with pytest.raises(
         UsageError, match=r'flag --operator-version: operator.version: must be a semantic version such as 1.2.0, got "latest"'
@@ -165,3 +179,12 @@ def test_settings_are_read_apart_for_each_process(tmp_path: Path) -> None:
     assert load_settings("reconciler", file, {"POD_NAMESPACE": "other"}).identity.namespace == "other"
     with pytest.raises(UsageError, match="xyzzy: unknown key"):
         load_settings("server", stored(tmp_path, FILE + "xyzzy: 1\n"), {})
+
+
+MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
+
+
+@pytest.mark.parametrize("file", sorted(MANIFESTS.rglob("config.yaml")), ids=lambda file: str(file.relative_to(MANIFESTS)))
+def test_the_files_that_we_ship_are_accepted(file: Path) -> None:
+    found = load_configuration(str(file), {"POD_NAMESPACE": "dynamo-system", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-server"})
+    assert found.configuration.server.webhook.service_name == "dynamo-webhooks"

@@ -176,7 +176,7 @@ def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(
 def test_a_restricted_operator_that_dies_loses_its_namespace_and_a_second_one_is_not_ready(
     alpha: ControlPlane, wide: Operator, namespace: str, tmp_path: Path
 ) -> None:
-    foreign = {
+    foreign: dict[str, Any] = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": {"name": LEASE, "namespace": namespace},

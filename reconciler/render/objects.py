@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
     from conversion.lens.protocol import Fields
 
-_FIRST: Final = ("apiVersion", "kind", "metadata", "name", "namespace")
+# what these are sorted as: characters that no field's name begins with
+_FIRST: Final = {name: chr(number) for number, name in enumerate(("apiVersion", "kind", "metadata", "name", "namespace"))}
 
 
 def child(
@@ -36,12 +37,12 @@ def child(
 def canonical(value: Any) -> Any:
     """A copy with the members of every map in one order, whoever wrote them in which: what names a thing first, the others sorted."""
     if isinstance(value, dict):
-        return {name: canonical(value[name]) for name in sorted(value, key=_place)}
+        return {name: canonical(one) if isinstance(one, (dict, list)) else one for name, one in sorted(value.items(), key=_place)}
     return [canonical(one) for one in value] if isinstance(value, list) else value
 
 
-def _place(name: str) -> tuple[int, str]:
-    return (_FIRST.index(name), "") if name in _FIRST else (len(_FIRST), name)
+def _place(member: tuple[str, Any]) -> str:
+    return _FIRST.get(member[0], member[0])
 
 
 def reference(owner: Fields) -> Fields:

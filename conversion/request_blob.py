@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conversion.difference import identical
+from conversion.reading import object_of
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
@@ -19,11 +20,6 @@ TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl":
 CACHE: Final = {"pvcName": "pvcName", "modelPathInPvc": "pvcModelPath", "pvcMountPath": "pvcMountPath"}
 _DIRECTIONS: Final = ("latency", "throughput")
 _INT32: Final = 2**31
-
-
-def fields(value: Any) -> Fields:
-    """The value when it is an object, else an empty one: absent, null and odd types say nothing."""
-    return value if type(value) is dict else {}
 
 
 def project(blob: Fields, kept: Fields, out: Fields) -> Fields:
@@ -47,7 +43,7 @@ def _project_targets(rest: Fields, kept: Fields, out: Fields) -> None:
     remaining = dict(targets)
     for name, section in TARGETS.items():
         value = targets.get(name)
-        if value is not None and (speaks(name, value) or identical(value, fields(kept.get(section)).get(name))):
+        if value is not None and (speaks(name, value) or identical(value, object_of(kept.get(section)).get(name))):
             # the right side counts tokens in integers, and a typed reader refuses 100.0
             out.setdefault(section, {})[name] = int(value) if section == "workload" else value
             del remaining[name]
@@ -55,7 +51,7 @@ def _project_targets(rest: Fields, kept: Fields, out: Fields) -> None:
 
 
 def _project_cache(rest: Fields, out: Fields) -> None:
-    deployment = fields(rest.get("deployment"))
+    deployment = object_of(rest.get("deployment"))
     cache = deployment.get("modelCache")
     if type(cache) is not dict:
         return
@@ -95,19 +91,19 @@ def collect(sections: Fields, kept: Any, save: Fields) -> Any:
     What the sections say wins; other members of the same objects stay. A direction that the way back would not recognise is saved.
     """
     blob = project(kept, {}, {}) if type(kept) is dict else kept
-    found = {name: value for name, section in TARGETS.items() if _writes(name, value := fields(sections.get(section)).get(name))}
+    found = {name: value for name, section in TARGETS.items() if _writes(name, value := object_of(sections.get(section)).get(name))}
     if found:
-        blob = {**fields(blob), "sla": {**fields(fields(blob).get("sla")), **found}}
+        blob = {**object_of(blob), "sla": {**object_of(object_of(blob).get("sla")), **found}}
         if "optimizationType" in found and not speaks("optimizationType", found["optimizationType"]):
             save.setdefault("sla", {})["optimizationType"] = found["optimizationType"]
-    section = fields(sections.get("modelCache"))
+    section = object_of(sections.get("modelCache"))
     cache = {name: value for name, other in CACHE.items() if (value := section.get(other)) and type(value) is str}
     if cache:
-        deployment = fields(fields(blob).get("deployment"))
-        blob = {**fields(blob), "deployment": {**deployment, "modelCache": {**fields(deployment.get("modelCache")), **cache}}}
-    planner = fields(sections.get("features")).get("planner")
+        deployment = object_of(object_of(blob).get("deployment"))
+        blob = {**object_of(blob), "deployment": {**deployment, "modelCache": {**object_of(deployment.get("modelCache")), **cache}}}
+    planner = object_of(sections.get("features")).get("planner")
     if planner and type(planner) is dict:
-        blob = {**fields(blob), "planner": planner}
+        blob = {**object_of(blob), "planner": planner}
     return blob
 
 

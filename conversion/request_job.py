@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conversion.request_blob import fields
+from conversion.reading import object_of
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
@@ -24,8 +24,8 @@ def to_job(config: Fields, kept: Any) -> Fields | None:
     base = remainder_of(kept) if type(kept) is dict else {}
     if not base and not asked and type(resources) is not dict:
         return None
-    template = fields(base.get("template"))
-    pod = {**fields(template.get("spec")), **asked}
+    template = object_of(base.get("template"))
+    pod = {**object_of(template.get("spec")), **asked}
     if type(resources) is dict:
         pod["containers"] = _with_resources(pod.get("containers"), resources)
     if pod:
@@ -41,7 +41,7 @@ def _with_resources(containers: Any, resources: Fields) -> list[Any]:
 
 def from_job(job: Any, config: Fields) -> None:
     """Writes the three members that the left side can say into `config`."""
-    pod = fields(fields(fields(job).get("template")).get("spec"))
+    pod = object_of(object_of(object_of(job).get("template")).get("spec"))
     containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
     if type(containers) is list and containers and type(containers[0]) is dict:
         resources = containers[0].get("resources")
@@ -57,8 +57,8 @@ def from_job(job: Any, config: Fields) -> None:
 
 def remainder_of(job: Fields) -> Fields:
     """The job without what the left side says, and without the empty members that typed encoders write; {} when nothing is left."""
-    template = fields(job.get("template"))
-    pod = {name: value for name, value in fields(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
+    template = object_of(job.get("template"))
+    pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
     containers = pod.get("containers")
     if type(containers) is list and containers:
         trimmed = [_trimmed(one, first=index == 0) for index, one in enumerate(containers)]

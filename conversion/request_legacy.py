@@ -11,8 +11,9 @@ import orjson
 
 from api.decode import decoder
 from conversion.kind import LEFT, PREFIX, Legacy
+from conversion.reading import object_of
 from conversion.remainder import text_of
-from conversion.request_blob import fields, project
+from conversion.request_blob import project
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
@@ -97,7 +98,7 @@ def _object(text: str | None) -> Fields | None:
 
 def write(source: Fields, rightward: bool) -> dict[str, str]:
     """The annotations that say what older operators would look for, from the object that is being read."""
-    spec, status = fields(source.get("spec")), fields(source.get("status"))
+    spec, status = object_of(source.get("spec")), object_of(source.get("status"))
     if not rightward:
         name = status.get("profilingJobName")
         return {JOB_NAME: name} if name and type(name) is str else {}
@@ -113,7 +114,7 @@ def write(source: Fields, rightward: bool) -> dict[str, str]:
 
 def _write_spec(spec: Fields) -> dict[str, str]:
     out: dict[str, str] = {}
-    profiling, overrides = fields(spec.get("profilingConfig")), fields(spec.get("deploymentOverrides"))
+    profiling, overrides = object_of(spec.get("profilingConfig")), object_of(spec.get("deploymentOverrides"))
     if spec.get("enableGpuDiscovery") is True:
         out[DISCOVERY] = "true"
     if type(config := profiling.get("config")) is dict:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.request_blob import CACHE, TARGETS, collect, fields, project
+from conversion.reading import object_of
+from conversion.request_blob import CACHE, TARGETS, collect, project
 from conversion.request_job import from_job, remainder_of, to_job
 from conversion.request_routes import Route, Routes
 
@@ -48,7 +49,7 @@ class Profiling:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Projects what the right side can say, and saves the rest in the form of the Go operator."""
-        config, overrides = fields(left.get("profilingConfig")), fields(left.get("deploymentOverrides"))
+        config, overrides = object_of(left.get("profilingConfig")), object_of(left.get("deploymentOverrides"))
         aside = {name: config[name] for name in _SOURCES if config.get(name) not in (None, "")}
         if config:
             _forward_config(config, right, kept, aside)
@@ -56,9 +57,9 @@ class Profiling:
         if image and type(image) is str:
             right["image"] = image
         for section, name in _RIGHT_ONLY if kept else ():
-            if (value := fields(kept.get(section)).get(name)) is not None:
+            if (value := object_of(kept.get(section)).get(name)) is not None:
                 right.setdefault(section, {})[name] = value
-        job = to_job(config, fields(kept.get("overrides")).get("profilingJob"))
+        job = to_job(config, object_of(kept.get("overrides")).get("profilingJob"))
         if job:
             right.setdefault("overrides", {})["profilingJob"] = job
         _forward_mocker(left, right, kept)
@@ -69,18 +70,18 @@ class Profiling:
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Gathers the sections into the left form; what came along fills in only what they leave open."""
-        remembered = fields(kept.get("profilingConfig"))
+        remembered = object_of(kept.get("profilingConfig"))
         config: Fields = {name: value for name in _SOURCES if (value := remembered.get(name)) not in (None, "")}
         blob = collect(right, remembered.get("config"), save)
         if blob is not None:
             config["config"] = blob
-        job = fields(right.get("overrides")).get("profilingJob")
+        job = object_of(right.get("overrides")).get("profilingJob")
         if type(job) is dict:
             from_job(job, config)
             if rest := remainder_of(job):
                 save.setdefault("overrides", {})["profilingJob"] = rest
         for section, name in _RIGHT_ONLY:
-            if (value := fields(right.get(section)).get(name)) is not None:
+            if (value := object_of(right.get(section)).get(name)) is not None:
                 save.setdefault(section, {})[name] = value
         _backward_image(right.get("image"), config, left, kept.get("deploymentOverrides"))
         _backward_mocker(right, left, save)
@@ -93,7 +94,7 @@ class Profiling:
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The place in the sections; a workers' image that another image hides has none."""
-        if path[:2] == ("deploymentOverrides", "workersImage") and fields(left.get("profilingConfig")).get("profilerImage"):
+        if path[:2] == ("deploymentOverrides", "workersImage") and object_of(left.get("profilingConfig")).get("profilerImage"):
             return None
         return ROUTES.to_right(path)
 
@@ -113,7 +114,7 @@ def _forward_config(config: Fields, right: Fields, kept: Fields, aside: Fields) 
 
 
 def _forward_mocker(left: Fields, right: Fields, kept: Fields) -> None:
-    mocker = fields(kept.get("features")).get("mocker")
+    mocker = object_of(kept.get("features")).get("mocker")
     if left.get("useMocker") is True:
         mocker = {"enabled": True}
     elif type(mocker) is not dict or mocker.get("enabled") is True:
@@ -122,7 +123,7 @@ def _forward_mocker(left: Fields, right: Fields, kept: Fields) -> None:
 
 
 def _backward_mocker(right: Fields, left: Fields, save: Fields) -> None:
-    mocker = fields(right.get("features")).get("mocker")
+    mocker = object_of(right.get("features")).get("mocker")
     if type(mocker) is not dict:
         return
     if mocker.get("enabled") is True:
@@ -136,7 +137,7 @@ def _backward_image(image: Any, config: Fields, left: Fields, kept: Any) -> None
 
     Where the workers' image alone made the live one, the engine takes the profiler's away again.
     """
-    overrides: Fields = dict(fields(kept))
+    overrides: Fields = dict(object_of(kept))
     if image and type(image) is str:
         config["profilerImage"] = image
     elif overrides.get("workersImage"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.request_blob import fields
+from conversion.reading import object_of
 from conversion.request_routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ ROUTES: Final = Routes(
 
 def phase_of(state: Any, deployment: Any) -> str:
     """The phase of a state; texts that no table knows count as pending, as the Go operator has it."""
-    if state == _DELETED or (state == "Ready" and fields(deployment).get("created") is not True):
+    if state == _DELETED or (state == "Ready" and object_of(deployment).get("created") is not True):
         return "Ready"
     return "Deployed" if state == "Ready" else _PHASES.get(state, PENDING) if type(state) is str else PENDING
 
@@ -51,7 +51,7 @@ class State:
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Maps the state; phase, profiling and deployment details return while they belong to what the left says now."""
         state, deployment = left.get("state"), left.get("deployment")
-        name = fields(deployment).get("name")
+        name = object_of(deployment).get("name")
         if state is not None:
             phase = phase_of(state, deployment)
             if kept.get("phase") == "Deployed" and phase == "Ready" and state == "Ready" and _same(kept.get("dgdName"), name):
@@ -94,7 +94,7 @@ def _save_left(state: Any, deployment: Any, save: Fields) -> None:
     if type(state) is not str:  # no schema admits it, and no typed reader would take the remainder
         state = ""
     homeless = bool(state) and state not in _PHASES
-    said = fields(deployment)
+    said = object_of(deployment)
     if homeless:
         save["state"] = state
     if type(deployment) is dict and (homeless or any(said.get(name) for name in ("namespace", "state", "created"))):
@@ -105,7 +105,7 @@ def _save_left(state: Any, deployment: Any, save: Fields) -> None:
 
 def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
     state, deployment = kept.get("state"), kept.get("deployment")
-    named = _same(fields(deployment).get("name"), name)
+    named = _same(object_of(deployment).get("name"), name)
     # a deployment whose phase is not the live one belongs to the past, and so does the state that was saved with it
     said = state or left.get("state")
     fits = not said or _fits(said, deployment, phase if phase is not None else PENDING)
@@ -145,7 +145,7 @@ class Results:
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Puts it among the results, beside the kept candidates."""
         results: Fields = {}
-        if pareto := fields(kept.get("profilingResults")).get("pareto"):
+        if pareto := object_of(kept.get("profilingResults")).get("pareto"):
             results["pareto"] = pareto
         if left.get("generatedDeployment") is not None:
             results["selectedConfig"] = left["generatedDeployment"]
@@ -154,7 +154,7 @@ class Results:
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Takes it out, and saves the candidates."""
-        results = fields(right.get("profilingResults"))
+        results = object_of(right.get("profilingResults"))
         if results.get("selectedConfig") is not None:
             left["generatedDeployment"] = results["selectedConfig"]
         if results.get("pareto"):

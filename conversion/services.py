@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from api.paths import Key
 from conversion.lens.protocol import Context, ConversionError, Fields, Row
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from api.paths import Path
     from conversion.lens.struct import Struct
-
-
-def _fields(value: Any) -> Fields:
-    return value if type(value) is dict else {}
-
-
-def _listed(struct: Fields, name: str) -> list[Fields]:
-    found = struct.get(name)
-    return [item for item in found if type(item) is dict] if type(found) is list else []
 
 
 def _by_name(components: list[Fields]) -> dict[str, Fields]:
@@ -41,7 +33,7 @@ class Services:
         if type(services) is not dict:
             return False
         proofs, vouched = context.proofs, context.proofs is not None
-        remembered = _by_name(_listed(kept, self._list))
+        remembered = _by_name(items(kept, self._list))
         components: list[Fields] = []
         saved: Fields = {}
         for name in _order(services, list(remembered)):
@@ -71,7 +63,7 @@ class Services:
 
         Raises: ConversionError for a name that occurs twice, which a map can't hold.
         """
-        remembered = _fields(kept.get(self._map))
+        remembered = fields(kept, self._map)
         services: Fields = {name: None for name, service in remembered.items() if service is None}
         components = right.get(self._list)
         proofs, vouched = context.proofs, type(components) is list and bool(components)
@@ -84,7 +76,7 @@ class Services:
             if type(name) is not str or services.get(name) is not None:
                 raise ConversionError(("spec", self._list, index, "name"), "must be a name that no other component has")
             below: Fields = {}
-            service = services[name] = self._each.backward(component, _fields(remembered.get(name)), below, context)
+            service = services[name] = self._each.backward(component, fields(remembered, name), below, context)
             vouched = vouched and proofs is not None and proofs.origin(service) is component and "name" in component
             named.append((name, below, bool(below) or (not context.travelled and type(component.get("podTemplate")) is dict)))
         if services:
@@ -103,9 +95,7 @@ class Services:
         component: Any = None
         if type(components) is list:
             component = (
-                components[step]
-                if type(step) is int and 0 <= step < len(components)
-                else _by_name(_listed(right, self._list)).get(str(step))
+                components[step] if type(step) is int and 0 <= step < len(components) else _by_name(items(right, self._list)).get(str(step))
             )
         if type(component) is not dict:
             return (self._map,)
@@ -116,7 +106,7 @@ class Services:
         """A key is the name of an element; see `translate` for making it an index."""
         if len(path) == 1:
             return (self._list,)
-        service = _fields(_fields(left.get(self._map)).get(str(path[1])))
+        service = fields(fields(left, self._map), str(path[1]))
         return (self._list, Key(path[1]), *(self._each.to_right(path[2:], service) or ()))
 
     def rows(self) -> Iterator[Row]:
@@ -158,13 +148,13 @@ class Entries:
             return False
         proofs, vouched = context.proofs, True
         run = self._each.forward if rightward else self._each.backward
-        remembered, out, saved = _fields(kept.get(to)), {}, {}
+        remembered, out, saved = fields(kept, to), {}, {}
         for key, value in live.items():
             if type(value) is not dict:
                 vouched = False
                 continue
             below: Fields = {}
-            made = out[key] = run(value, _fields(remembered.get(key)), below, context)
+            made = out[key] = run(value, fields(remembered, key), below, context)
             if below:
                 saved[key] = below
             vouched = vouched and proofs is not None and proofs.origin(made) is value
@@ -183,7 +173,7 @@ class Entries:
         return self._translated(path, left, self.left[0], self.right[0], rightward=True)
 
     def _translated(self, path: Path, struct: Fields, name: str, to: str, *, rightward: bool) -> Path:
-        value = _fields(_fields(struct.get(name)).get(str(path[1]))) if len(path) > 1 else {}
+        value = fields(fields(struct, name), str(path[1])) if len(path) > 1 else {}
         rest = (self._each.to_right if rightward else self._each.to_left)(path[2:], value)
         return (to, *path[1:2], *(rest or ()))
 

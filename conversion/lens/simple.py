@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from conversion.difference import identical
 from conversion.lens.protocol import Context, Fields, Row
+from conversion.reading import fields
 
 if TYPE_CHECKING:
     from api.paths import Path
@@ -35,7 +36,7 @@ class Rename:
             right[self._to] = value
             return True
         below: Fields = {}
-        made = right[self._to] = self._via.forward(value, _fields(kept, self._to), below, context)
+        made = right[self._to] = self._via.forward(value, fields(kept, self._to), below, context)
         if below:
             save[self._from] = below
         return context.proofs is not None and context.proofs.origin(made) is value
@@ -49,7 +50,7 @@ class Rename:
             left[self._from] = value
             return True
         below: Fields = {}
-        made = left[self._from] = self._via.backward(value, _fields(kept, self._from), below, context)
+        made = left[self._from] = self._via.backward(value, fields(kept, self._from), below, context)
         if below:
             save[self._to] = below
         return context.proofs is not None and context.proofs.origin(made) is value
@@ -58,14 +59,14 @@ class Rename:
         """Renames the first step, and translates the rest where the value converts."""
         rest: Path | None = path[1:]
         if self._via is not None:
-            rest = self._via.to_left(path[1:], _fields(right, self._to))
+            rest = self._via.to_left(path[1:], fields(right, self._to))
         return None if rest is None else (self._from, *rest)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The mirror image."""
         rest: Path | None = path[1:]
         if self._via is not None:
-            rest = self._via.to_right(path[1:], _fields(left, self._from))
+            rest = self._via.to_right(path[1:], fields(left, self._from))
         return None if rest is None else (self._to, *rest)
 
     def rows(self) -> Iterator[Row]:
@@ -228,8 +229,3 @@ def _convert(
     if home != live:
         save.update(live)
     return said is plain and identical(home, live)
-
-
-def _fields(struct: Fields, name: str) -> Fields:
-    found = struct.get(name)
-    return found if type(found) is dict else {}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from conversion.pod_template import resources
-from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, pod_content
+from conversion.pod_template.content import MAIN, SIDECAR, content, named, pod_content
 from conversion.pod_template.mounts import flagged, native_mount
 from conversion.pod_template.overlay import merged, merged_env, secret_source
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

@@ -35,24 +35,6 @@ _POD_POINTERS: Final = frozenset(
     }
 )
 _METADATA_POINTERS: Final = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
-_NOTHING: Final[Fields] = {}
-
-
-def fields(struct: Fields, name: str) -> Fields:
-    """An object member; an empty one, not to be changed, where there is none."""
-    found = struct.get(name)
-    return found if type(found) is dict else _NOTHING
-
-
-def items(struct: Fields, name: str) -> list[Fields]:
-    """The objects of a list member; an empty list where there is none."""
-    found = struct.get(name)
-    if type(found) is not list:
-        return []
-    for item in found:
-        if type(item) is not dict:
-            return [item for item in found if type(item) is dict]
-    return found
 
 
 def present(struct: Fields) -> Fields:

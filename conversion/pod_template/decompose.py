@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
 from conversion.pod_template.compose import PROBES, compose_sidecar
-from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, named, names, pod_content
+from conversion.pod_template.content import MAIN, SIDECAR, content, named, names, pod_content
 from conversion.pod_template.mounts import flat_list
 from conversion.pod_template.overlay import plain_secret
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

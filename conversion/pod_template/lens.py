@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from conversion.lens.protocol import Context, Fields, Row
 from conversion.pod_template import origins, paths, vouched
 from conversion.pod_template.compose import composed, overlay
-from conversion.pod_template.content import MAIN, SIDECAR, fields, items, named, names
+from conversion.pod_template.content import MAIN, SIDECAR, named, names
 from conversion.pod_template.decompose import put_together, take_apart, take_sidecar
 from conversion.pod_template.mounts import cache_of
 from conversion.pod_template.recall import recall
 from conversion.pod_template.residue import residue
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from api.paths import Path

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from conversion.pod_template import mounts, resources
 from conversion.pod_template.compose import PROBES, effective_env, effective_resources
-from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, names, pod_content
+from conversion.pod_template.content import MAIN, SIDECAR, content, names, pod_content
 from conversion.pod_template.overlay import merged, plain_secret, secret_source
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

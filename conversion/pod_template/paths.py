@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from api.paths import Key
 from conversion.pod_template.compose import PROBES
-from conversion.pod_template.content import MAIN, SIDECAR, fields, items, names
+from conversion.pod_template.content import MAIN, SIDECAR, names
 from conversion.pod_template.mounts import cache_of, flagged, flat_list, flat_place, place
 from conversion.pod_template.resources import GPU
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from api.paths import Path

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
 from conversion.pod_template.compose import compose
-from conversion.pod_template.content import MAIN, SIDECAR, content, fields, items, metadata_content, named, names, pod_content
+from conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
 from conversion.pod_template.mounts import Place, cache_of, cache_place, flagged, flat_list, flat_place, place
 from conversion.pod_template.overlay import merged, plain_secret
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

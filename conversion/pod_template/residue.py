@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
 from conversion.pod_template.compose import compose
-from conversion.pod_template.content import MAIN, content, fields, items, metadata_content, named, names, pod_content
+from conversion.pod_template.content import MAIN, content, metadata_content, named, names, pod_content
 from conversion.pod_template.mounts import place
 from conversion.pod_template.recall import counterpart_of
+from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from api.quantity import canonical
-from conversion.pod_template.content import fields
+from conversion.reading import fields
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from conversion.difference import same_text
 from conversion.pod_template import resources
 from conversion.pod_template.compose import PROBES, effective_env
-from conversion.pod_template.content import fields, pod_content
+from conversion.pod_template.content import pod_content
 from conversion.pod_template.mounts import flagged, native_mount
 from conversion.pod_template.overlay import merged, secret_source
+from conversion.reading import fields
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields

@@ -1,0 +1,32 @@
+"""Lenient reading: what isn't there, is null or has a shape that no schema admits says nothing. Nothing is converted here, or changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+_NOTHING: Final[Fields] = {}
+
+
+def object_of(value: Any) -> Fields:
+    """The value when it is an object; else an empty one, not to be changed."""
+    return value if type(value) is dict else _NOTHING
+
+
+def fields(struct: Fields, name: str) -> Fields:
+    """An object member; an empty one, not to be changed, where there is none."""
+    found = struct.get(name)
+    return found if type(found) is dict else _NOTHING
+
+
+def items(struct: Fields, name: str) -> list[Fields]:
+    """The objects of a list member; an empty list where there is none."""
+    found = struct.get(name)
+    if type(found) is not list:
+        return []
+    for item in found:
+        if type(item) is not dict:
+            return [item for item in found if type(item) is dict]
+    return found

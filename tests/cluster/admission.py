@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import yaml
 
 from api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
+from tests.cluster.objects import ORIGIN, graph, make, path_of
 from tests.cluster.processes import Process, running, wait_until
 
 if TYPE_CHECKING:
@@ -121,9 +122,20 @@ def serving(home: Path, facts: Mapping[str, Any] = FACTS, *, profile: str = "cur
 
 
 def register(plane: ControlPlane, admission: Admission, name: str, namespaces: Mapping[str, str] | None = None) -> None:
-    """Registers the server and waits until the API server asks it: configurations reach its admission plugins with a delay."""
+    """Registers the server and waits until the API server asks it: each configuration reaches its admission plugin with its own delay."""
     plane.apply(*admission.configurations(name, namespaces))
-    wait_until_asked(plane, admission, plane.namespace(namespaces))
+    namespace = plane.namespace(namespaces)
+    wait_until_asked(plane, admission, namespace)
+    wait_until(lambda: _defaulted(plane, namespace), "the mutating webhooks being asked", plane.server, admission.process)
+
+
+def _defaulted(plane: ControlPlane, namespace: str) -> bool:
+    """Whether a dry-run create comes back with our defaults: of a graph, or of a component where graphs of that version aren't served."""
+    reply = plane.request("POST", path_of(obj := graph(namespace)) + "?dryRun=All", obj)
+    if reply.status != 404:
+        return reply.status == 201 and ORIGIN in reply.body["metadata"].get("annotations", {})
+    reply = plane.request("POST", path_of(obj := make("DCD", BETA, namespace, {})) + "?dryRun=All", obj)
+    return reply.status == 201 and "name" in reply.body["spec"]
 
 
 def wait_until_asked(plane: ControlPlane, admission: Admission, namespace: str) -> None:

@@ -6,13 +6,14 @@ import base64
 import copy
 import datetime as dt
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pytest
 
 from certs import names
-from certs.authority import make_authority
+from certs.authority import Pair, make_authority
 from certs.certificate import read_certificates
 from certs.phase import derive
 from certs.plan import next_step
@@ -177,10 +178,15 @@ def test_a_stanza_is_repaired_at_once() -> None:
     assert unready(world.gather(), world.wall) is None
 
 
-def reference(*, running: bool = False) -> World:
+@lru_cache
+def reference_authority() -> Pair:
+    return make_authority(START, key_kind="rsa-2048", generation=0, organisation="NVIDIA")
+
+
+def reference() -> World:
     """What the Go operator leaves: its authority's key beside the leaf, its bundle everywhere."""
     world = World()
-    authority = make_authority(START, key_kind="rsa-2048", generation=0, organisation="NVIDIA")
+    authority = reference_authority()
     world.put_serving(secret_of(authority, leaf_of(authority), with_key=True))
     for _, name in TARGETS:
         world.set_bundle(name, authority.certificate)

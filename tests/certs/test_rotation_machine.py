@@ -189,5 +189,5 @@ class Rotation(RuleBasedStateMachine):
 
 TestRotation = Rotation.TestCase
 TestRotation.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=12, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )

@@ -239,7 +239,8 @@ class World:
             self.check_serving(node)
             self._remember()
         rescued = read_serving(self.objects.get(CALLED.serving, {})).leaf
-        if rescued and not any(one.leaf and one.leaf.valid_at(self.wall) for one in self.servers):
+        good = [one for one in self.servers if one.leaf and one.leaf.valid_at(self.wall) and one.leaf.fingerprint not in self.excused]
+        if rescued and not good:
             self.rescues.add(rescued.fingerprint)
         for key in write.data:
             assert not (key.endswith(".key") and write.name != CALLED.authority and key != names.TLS_KEY), "I5"

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
+import trustme
 import yaml
 
 from tests.cluster.harness import ControlPlane, control_plane
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMESPACE: Final = "dynamo-system"
+BUNDLE: Final = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
 SECRET_LIMIT: Final = 1_048_576  # bytes of data in a Secret, by the API server
 
 
@@ -36,6 +38,20 @@ def _helm(plane: ControlPlane, *arguments: str) -> str:
     return done.stdout
 
 
+def _trust(plane: ControlPlane) -> set[str]:
+    """The bundles of both configurations."""
+    paths = [f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/{RELEASE}-{kind}" for kind in ("validating", "mutating")]
+    return {hook["clientConfig"].get("caBundle", "") for path in paths for hook in plane.request("GET", path).body["webhooks"]}
+
+
+def _publish_trust(plane: ControlPlane) -> None:
+    """Writes a bundle into each entry, as the provisioner does."""
+    for kind, count in (("validating", 8), ("mutating", 6)):
+        patch = json.dumps([{"op": "add", "path": f"/webhooks/{i}/clientConfig/caBundle", "value": BUNDLE} for i in range(count)])
+        done = plane.kubectl("patch", f"{kind}webhookconfiguration", f"{RELEASE}-{kind}", "--type=json", "-p", patch)
+        assert done.code == 0, done.stderr
+
+
 def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_objects(cluster: ControlPlane) -> None:
     notes = _helm(cluster, "install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace")
     assert "kubectl apply --server-side -f manifests/crds/" in notes
@@ -48,10 +64,12 @@ def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_obj
     # nobody answers for the webhook here, and it fails closed
     wait_until(lambda: answered(500), "writes being refused", cluster.server)
 
+    _publish_trust(cluster)
     _helm(cluster, "upgrade", RELEASE, str(CHART), "-n", NAMESPACE, "--set", "controllerManager.replicas=3")
     deployment = cluster.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}-server").body
     assert deployment["spec"]["replicas"] == 3
     _helm(cluster, "rollback", RELEASE, "1", "-n", NAMESPACE)
+    assert _trust(cluster) == {BUNDLE}, "Helm took away what the provisioner had published"
 
     secrets = cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/secrets?labelSelector=owner%3Dhelm").body["items"]
     assert len(secrets) == 3

@@ -1,0 +1,109 @@
+"""The commands of docs/install.md, run as they stand there, on a cluster with controllers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from api.kinds import ALPHA, BETA, GROUP
+from tests.cluster.conversion import KINDS as CONVERTING
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import wait_until
+from tests.cluster.rendering import MANIFESTS, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.admission import Admission
+
+ROOT: Final = MANIFESTS.parent
+PAGE: Final = (ROOT / "docs" / "install.md").read_text()
+BLOCKS: Final = dict(re.findall(r"^```sh\n# (.+)\n((?:.*\n)+?)^```$", PAGE, re.MULTILINE))
+PATH: Final = f"/apis/{GROUP}/{ALPHA}/namespaces/default/dynamographdeployments"
+GRAPH: Final[Node] = {
+    "apiVersion": f"{GROUP}/{ALPHA}",
+    "kind": "DynamoGraphDeployment",
+    "metadata": {"name": "g"},
+    "spec": {"services": {"w": {"componentType": "worker", "dynamoNamespace": "old"}}},
+}
+
+
+def test_the_page_has_these_blocks() -> None:
+    assert BLOCKS.keys() == {"install: kustomize", "install: helm", "uninstall: keep the objects", "uninstall: remove everything"}
+
+
+@pytest.fixture(scope="module")
+def cluster(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster whose namespaces are cleared when they are deleted."""
+    with control_plane(assets, tmp_path_factory.mktemp("page"), controllers=True) as plane:
+        yield plane
+
+
+def _run(plane: ControlPlane, block: str) -> None:
+    """Runs a block in the root of the project, with a kubectl that knows the cluster."""
+    programs = plane.home / "programs"
+    programs.mkdir(exist_ok=True)
+    script = programs / "kubectl"
+    script.write_text(f'#!/bin/sh\nexec "{plane.assets / "kubectl"}" --kubeconfig "{plane.kubeconfig}" "$@"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(plane.home)}
+    command = ["bash", "-euo", "pipefail", "-c", BLOCKS[block]]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def _ours(plane: ControlPlane) -> list[str]:
+    """What is left of an installation outside of namespaces, and the namespace."""
+    kinds = "clusterrole,clusterrolebinding,validatingwebhookconfiguration,mutatingwebhookconfiguration,namespace"
+    found = plane.kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=dynamo-operator", "-o", "name")
+    assert found.code == 0, found.stderr
+    return found.stdout.split()
+
+
+def _install(plane: ControlPlane) -> None:
+    """Runs the first block, with one graph that is there before anybody could refuse it."""
+    definitions = BLOCKS["install: kustomize"].splitlines()[0]
+    assert definitions == "kubectl apply -f manifests/crds/"
+    assert plane.kubectl("apply", "-f", str(MANIFESTS / "crds")).code == 0
+    wait_until(lambda: plane.request("POST", PATH, GRAPH).status in (201, 409), "the kind being served", plane.server)
+    _run(plane, "install: kustomize")
+    assert len(_ours(plane)) == 10
+
+
+def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(cluster: ControlPlane) -> None:
+    _install(cluster)
+    before = cluster.request("GET", f"{PATH}/g").body["spec"]
+    _run(cluster, "uninstall: keep the objects")
+    assert _ours(cluster) == []
+    label = {"metadata": {"labels": {"written": "again"}}}
+    # the API server forgets a deleted configuration with a delay
+    wait_until(
+        lambda: cluster.request("PATCH", f"{PATH}/g", label, kind="application/merge-patch+json").status == 200,
+        "writes being accepted",
+        cluster.server,
+    )
+    assert cluster.request("GET", f"{PATH}/g").body["spec"] == before
+    gone = PATH.replace(ALPHA, BETA)
+    wait_until(lambda: cluster.request("GET", gone).status == 404, "the other version no longer being served", cluster.server)
+
+
+def test_what_removes_everything_removes_everything(cluster: ControlPlane, admission: Admission) -> None:
+    _install(cluster)
+    client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode(), "service": None}
+    stanza = {"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}}}
+    for kind in CONVERTING:  # services lead nowhere here, so that another server converts
+        done = cluster.kubectl("patch", "crd", f"{kind.lower()}s.{GROUP}", "--type=merge", "-p", json.dumps(stanza))
+        assert done.code == 0, done.stderr
+    listed = PATH.replace(ALPHA, BETA)
+    wait_until(lambda: cluster.request("GET", listed).status == 200, "the other version being served", cluster.server)
+    _run(cluster, "uninstall: remove everything")
+    assert _ours(cluster) == []
+    left = cluster.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
+    assert [each["metadata"]["name"] for each in left] == []

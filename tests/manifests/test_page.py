@@ -1,0 +1,40 @@
+"""docs/install.md names only what there is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import yaml
+
+from api.operator.configuration import known_keys
+from tests.manifests.environment import ROOT
+
+PAGE: Final = (ROOT / "docs" / "install.md").read_text()
+VALUES: Final[dict[str, Any]] = yaml.safe_load((ROOT / "manifests" / "chart" / "values.yaml").read_text())
+
+
+def test_the_values_that_it_names_are_values_of_the_chart() -> None:
+    named = set(
+        re.findall(r"`((?:webhook|controllerManager|reconciler|metricsService|namespaceRestriction)\.[A-Za-z.]+)(?:=[^`]*)?`", PAGE)
+    )
+    assert len(named) >= 9
+    for name in named:
+        found: Any = VALUES
+        for part in name.split("."):
+            assert part in found, name
+            found = found[part]
+
+
+def test_the_keys_of_the_configuration_that_it_names_exist() -> None:
+    named = set(re.findall(r"`((?:certificates|serving)\.[A-Za-z]+)`", PAGE))
+    assert len(named) == 2
+    for name in named:
+        section, _, key = name.partition(".")
+        assert key in known_keys((section,)), name
+
+
+def test_the_overlays_that_it_names_exist_and_none_is_forgotten() -> None:
+    named = set(re.findall(r"overlays/([a-z-]+)", PAGE))
+    # what other overlays are made with is no way to install
+    assert named == {folder.name for folder in (ROOT / "manifests" / "overlays").iterdir()} - {"provided"}

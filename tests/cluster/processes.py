@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ Answer = TypeVar("Answer")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the child may only make system calls
 PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
+_PORTS: Final = range(20_000, 32_000)
 _PAUSE: Final = 0.05  # seconds between two questions to a process that is starting
 RUNNING: Final[list[Process]] = []  # in the order of their start; what a failing test shows the logs of
 
@@ -112,9 +114,15 @@ def wait_until(question: Callable[[], Answer | None], what: str, *processes: Pro
 
 
 def free_ports(count: int) -> list[int]:
-    """Picks ports of 127.0.0.1 that nobody listens on now, each different."""
+    """Picks ports of 127.0.0.1 that nobody listens on now, each different.
+
+    They lie below those that outgoing connections get: one of these might take a port that a program is about to listen on again.
+    """
+    found: list[int] = []
     with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        while len(found) < count:
+            port = _PORTS.start + secrets.randbelow(len(_PORTS))
+            with contextlib.suppress(OSError):
+                held.enter_context(socket.socket()).bind(("127.0.0.1", port))
+                found.append(port)
+    return found

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import trustme
 
-from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, SCOPE, SERVING
+from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, SCOPE, SERVING, USED
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, kustomized, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NAMESPACE: Final = "dynamo-system"
 READ: Final = {"get", "list", "watch"}
@@ -52,6 +53,14 @@ def _expected() -> Table:
 
 def test_the_roles_grant_what_the_table_says_and_nothing_else() -> None:
     assert _granted(_overlay("self-signed"), NAMESPACE) == _expected()
+
+
+def test_what_tests_are_said_to_use_is_granted_and_the_tests_exist() -> None:
+    texts = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
+    known = {name for text in texts for name in re.findall(r"^(?:async )?def (test_\w+)", text, re.MULTILINE)}
+    assert USED.keys() <= known
+    granted = {(each.account, each.resource, each.name, verb) for each in GRANTS for verb in each.verbs}
+    assert {(*call, verb) for calls in USED.values() for *call, verbs in calls for verb in verbs} <= granted
 
 
 def test_no_rule_has_a_wildcard() -> None:

@@ -1,4 +1,4 @@
-"""The TLS context of the server, which follows the files: a new pair is tried aside first, the last good one stays. The server polls it."""
+"""The TLS context of a server, which follows a source of pairs: a new one is tried aside first, the last good one stays."""
 
 from __future__ import annotations
 
@@ -6,24 +6,80 @@ import hashlib
 import ssl
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from certs.files import CERTIFICATE, KEY, Leaf, PairError, judge, load_pair
+from certs.files import AUTHORITY, Leaf, PairError, judge, load_pair
+from certs.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 
 class Change(Enum):
-    """What a look at the files brought."""
+    """What a look at the source brought."""
 
     SAME = "same"
     LOADED = "loaded"
     REFUSED = "refused"
+
+
+class Offer(NamedTuple):
+    """What a source would have served. It holds a key: never log it."""
+
+    certificate: bytes
+    key: bytes
+    bundle: bytes  # of the authorities that clients trust; empty when the source has none
+    source: str = "file"
+    trouble: str = ""  # why something newer is not offered
+
+
+class Pairs(Protocol):
+    """A source of pairs."""
+
+    def offer(self) -> Offer:
+        """The pair to serve now. Raises PairError when there is none."""
+        ...
+
+
+class Directory:
+    """The pair in a directory, whatever it is for: nothing is asked of its names or its issuer."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        """Reads nothing yet."""
+        self._path = path
+
+    def offer(self) -> Offer:
+        """Reads the files. Blocking, but only for three small local ones."""
+        certificate, key = load_pair(self._path)
+        try:
+            bundle = (self._path / AUTHORITY).read_bytes()
+        except OSError:
+            bundle = b""
+        return Offer(certificate, key, bundle)
+
+
+class Served(NamedTuple):
+    """What people ask about the pair that is served."""
+
+    leaf: Leaf
+    source: str
+    bundle: bytes  # PEM
+
+    def facts(self) -> dict[str, str]:
+        """By name, for probes and metrics; nothing secret."""
+        return {
+            "serial": self.leaf.serial,
+            "issuer_key_id": self.leaf.issuer_key,
+            "not_after": f"{self.leaf.not_after:%Y-%m-%dT%H:%M:%SZ}",
+            "source": self.source,
+            "bundle": hashlib.sha256(self.bundle).hexdigest()[:16] if self.bundle else "",
+        }
 
 
 def _now() -> datetime:
@@ -31,22 +87,22 @@ def _now() -> datetime:
 
 
 class ReloadingContext:
-    """Serves the pair of a directory. `tls` is given to the listener once; each new handshake uses the newest good pair.
+    """Serves what a source offers. `tls` is given to the listener once; each new handshake uses the newest good pair.
 
     The pair is swapped as a whole context: loading a second pair into a live context leaves a key of another type in place, and
     OpenSSL would go on offering it to some clients.
     """
 
-    __slots__ = ("_clock", "_current", "_directory", "_seen", "leaf", "reason", "tls")
+    __slots__ = ("_clock", "_current", "_loaded", "_pairs", "_refused", "reason", "served", "tls")
 
-    def __init__(self, directory: Path, clock: Callable[[], datetime] = _now) -> None:
-        """Loads nothing yet: `refresh` does, at start and from then on."""
-        self._directory = directory
+    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = _now) -> None:
+        """Loads nothing yet: `refresh` does, at start and from then on. A path stands for the directory of a pair."""
+        self._pairs = Directory(pairs) if isinstance(pairs, Path) else pairs
         self._clock = clock
-        self._seen = b""
+        self._loaded = self._refused = b""  # fingerprints of what is served, and of what was refused last
         self._current: ssl.SSLContext | None = None
-        self.leaf: Leaf | None = None  # of the pair that is served
-        self.reason = "no certificate has been loaded yet"  # why the files were refused; empty when what they hold is served
+        self.served: Served | None = None
+        self.reason = "no certificate has been loaded yet"  # why what the source holds was refused; empty when that is served
         self.tls = _context()
         self.tls.sni_callback = self._choose
 
@@ -56,53 +112,50 @@ class ReloadingContext:
         return self._current is not None
 
     @property
+    def leaf(self) -> Leaf | None:
+        """The certificate that is served."""
+        return self.served.leaf if self.served is not None else None
+
+    @property
     def expired(self) -> bool:
         """Whether the served certificate has ended; clients refuse it then."""
         return self.leaf is not None and self._clock() >= self.leaf.not_after
 
     def refresh(self) -> Change:
-        """Looks at the files, and takes a new pair into use when it is good; `reason` says what is wrong with it otherwise.
+        """Asks the source, and takes a new pair into use when it is good; `reason` says what is wrong with it otherwise.
 
-        The same refused content is reported once. Blocking, but only for two small local files.
+        The same refused content is reported once. As blocking as the source is.
         """
         try:
-            pair = load_pair(self._directory)
+            offer = self._pairs.offer()
         except PairError as error:
             return self._refuse(str(error), b"")
-        seen = _fingerprint(pair)
-        # a pair that was refused may become valid by the clock alone, a served one has nothing to gain
-        if seen == self._seen and (not self.reason or not self._clock_may_help(pair)):
-            return Change.SAME
+        seen = _fingerprint(offer)
+        if seen == self._loaded and self.served is not None:
+            self.served = Served(self.served.leaf, offer.source, offer.bundle)  # trust in the same pair may grow
+            return self._again(offer.trouble)
         try:
-            leaf = judge(*pair, self._clock())
-            scratch = self._try(seen)
+            leaf = judge(offer.certificate, offer.key, self._clock())
+            scratch = _context()
+            load(scratch, offer.certificate, offer.key)
         except PairError as error:
             return self._refuse(str(error), seen)
-        self._current, self.leaf, self.reason, self._seen = scratch, leaf, "", seen
+        self._current, self.served = scratch, Served(leaf, offer.source, offer.bundle)
+        self.reason, self._refused, self._loaded = offer.trouble, b"", seen
         return Change.LOADED
 
-    def _clock_may_help(self, pair: tuple[bytes, bytes]) -> bool:
-        try:
-            judge(*pair, self._clock())
-        except PairError:
-            return False
-        return True
-
-    def _refuse(self, reason: str, seen: bytes) -> Change:
-        change = Change.SAME if (reason, seen) == (self.reason, self._seen) else Change.REFUSED
-        self.reason, self._seen = reason, seen
+    def _again(self, trouble: str) -> Change:
+        """The pair that is served is offered once more, perhaps with a complaint about another one, or after one."""
+        if trouble:
+            return self._refuse(trouble, b"")
+        change = Change.LOADED if self.reason else Change.SAME
+        self.reason, self._refused = "", b""
         return change
 
-    def _try(self, seen: bytes) -> ssl.SSLContext:
-        """Loads the files into a context of its own; they are read by OpenSSL, so they must still be what was judged."""
-        scratch = _context()
-        try:
-            scratch.load_cert_chain(self._directory / CERTIFICATE, self._directory / KEY, password=_no_password)
-        except (ssl.SSLError, OSError, ValueError) as error:
-            raise PairError(f"{CERTIFICATE} and {KEY} can't be loaded: {getattr(error, 'reason', None) or type(error).__name__}") from None
-        if _fingerprint(load_pair(self._directory)) != seen:
-            raise PairError(f"{CERTIFICATE} and {KEY} are being written")
-        return scratch
+    def _refuse(self, reason: str, seen: bytes) -> Change:
+        change = Change.SAME if (reason, seen) == (self.reason, self._refused) else Change.REFUSED
+        self.reason, self._refused = reason, seen
+        return change
 
     def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _base: ssl.SSLContext) -> int | None:
         """Called by OpenSSL in each handshake, with or without a server name in it."""
@@ -121,9 +174,5 @@ def _context() -> ssl.SSLContext:
     return context
 
 
-def _fingerprint(pair: tuple[bytes, bytes]) -> bytes:
-    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in pair)).digest()
-
-
-def _no_password() -> bytes:
-    raise ValueError("encrypted keys are not read")
+def _fingerprint(offer: Offer) -> bytes:
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()

@@ -38,6 +38,7 @@ class Leaf(NamedTuple):
     not_before: datetime
     not_after: datetime
     serial: str  # hexadecimal
+    issuer_key: str = ""  # key identifier of the issuer, hexadecimal; empty when it isn't named
 
 
 def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
@@ -59,7 +60,15 @@ def judge(certificate: bytes, key: bytes, now: datetime) -> Leaf:
         raise PairError(f"{CERTIFICATE} has expired at {leaf.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}")
     if now < leaf.not_valid_before_utc:
         raise PairError(f"{CERTIFICATE} is not valid before {leaf.not_valid_before_utc:%Y-%m-%dT%H:%M:%SZ}")
-    return Leaf(leaf.not_valid_before_utc, leaf.not_valid_after_utc, f"{leaf.serial_number:x}")
+    return Leaf(leaf.not_valid_before_utc, leaf.not_valid_after_utc, f"{leaf.serial_number:x}", _issuer_key(leaf))
+
+
+def _issuer_key(leaf: x509.Certificate) -> str:
+    try:
+        found = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+    except (x509.ExtensionNotFound, ValueError):
+        return ""
+    return (found or b"").hex()
 
 
 def load_pair(directory: Path) -> tuple[bytes, bytes]:

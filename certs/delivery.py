@@ -1,0 +1,188 @@
+"""Which pair a server uses: the newest good one that its sources hold, and a new issuer's only when trust in it is published.
+
+Nothing is read here: what the API server and the mounted files hold is handed in, and so is the time. The rules are operations.md 1.14.11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from certs.certificate import read_certificate, read_certificates, read_key
+from certs.files import CERTIFICATE, KEY, PairError
+from certs.names import TLS_AUTHORITY
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from certs.certificate import Certificate
+
+PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
+UNHEARD: Final = 10.0  # the same, while the API server has not said which issuers are trusted: nobody may be there to ask
+_DEPTH: Final = 5  # certificates between a leaf and its authority; anything longer is a mistake
+
+
+class Source(StrEnum):
+    """Where a pair comes from."""
+
+    API = "api"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The three keys of the serving Secret as one source holds them. They never show in a text."""
+
+    certificate: bytes = field(repr=False)
+    key: bytes = field(repr=False)
+    bundle: bytes = field(repr=False)
+
+
+class Accepted(NamedTuple):
+    """A pair that may be served as far as it can be judged alone."""
+
+    content: Content
+    source: Source
+    leaf: Certificate
+    authorities: frozenset[str]  # fingerprints of those in its bundle that it chains to
+
+
+class Choice(NamedTuple):
+    """What to serve, and what stands against the rest."""
+
+    pair: Accepted | None
+    trouble: str = ""  # why what a source holds is not served; empty when there is nothing to complain of
+    warning: str = ""  # what is served although it had better not be
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The issuers whose leaves may be served; `heard` is False until the API server has said so."""
+
+    heard: bool = False
+    usable: frozenset[str] | None = None  # fingerprints; None: nobody keeps such a list, and every issuer may be used
+
+
+def accept(content: Content, source: Source, server_name: str, now: datetime) -> Accepted:
+    """Judges one pair. `server_name` is the name that the API server verifies.
+
+    Raises: PairError with the first rule that is broken.
+    """
+    leaf = read_certificate(content.certificate)
+    if leaf is None:
+        raise PairError(f"{CERTIFICATE} must hold a PEM certificate")
+    key = read_key(content.key)
+    if key is None:
+        raise PairError(f"{KEY} must hold a PEM private key that is not encrypted")
+    if not key.belongs_to(leaf):
+        raise PairError(f"{KEY} must be the key of {CERTIFICATE}, and is another one")
+    if server_name not in leaf.names:
+        raise PairError(f"{CERTIFICATE} must name {server_name}, and names {', '.join(sorted(leaf.names)) or 'nothing'}")
+    if now >= leaf.not_after:
+        raise PairError(f"{CERTIFICATE} has expired at {_moment(leaf.not_after)}")
+    if now < leaf.not_before:
+        raise PairError(f"{CERTIFICATE} is not valid before {_moment(leaf.not_before)}")
+    bundle = read_certificates(content.bundle)
+    if not bundle:
+        raise PairError(f"{TLS_AUTHORITY} must hold the PEM certificates of the authorities that {CERTIFICATE} chains to")
+    authorities = _anchors(read_certificates(content.certificate), bundle)
+    if not authorities:
+        raise PairError(f"{CERTIFICATE} must chain to an authority in {TLS_AUTHORITY}")
+    return Accepted(content, source, leaf, authorities)
+
+
+def _anchors(chain: tuple[Certificate, ...], bundle: tuple[Certificate, ...]) -> frozenset[str]:
+    """The authorities of the bundle above the first certificate, directly or by way of the others of its chain."""
+    reached = [chain[0]]
+    for _ in range(_DEPTH):
+        found = frozenset(one.fingerprint for one in bundle if any(one.issued(each) for each in reached))
+        if found:
+            return found
+        reached = [one for one in chain[1:] if one.is_authority and any(one.issued(each) for each in reached)]
+    return frozenset()
+
+
+class Delivery:
+    """Keeps what each source holds now, which issuers are usable, and what is served; `choose` decides anew each time."""
+
+    def __init__(self, server_name: str) -> None:
+        """Nobody has delivered anything yet."""
+        self._server_name = server_name
+        self._held: dict[Source, Content | str] = {Source.API: "the API server has not answered yet"}
+        self._gate = Gate()
+        self._served: Accepted | None = None
+        self._since: dict[str, float] = {}  # leaf -> when it was first held back
+
+    def hold(self, source: Source, content: Content | str) -> None:
+        """Takes what a source holds now; a text says why it holds nothing."""
+        self._held[source] = content
+
+    def restrict(self, gate: Gate) -> None:
+        """Takes which issuers may be used."""
+        self._gate = gate
+
+    def choose(self, now: datetime, seconds: float) -> Choice:
+        """The pair to serve now. `seconds` is a monotonic clock, for waiting.
+
+        The pair that is served stays when nothing better is there, even expired: a client is told more by it than by silence.
+        """
+        good, refused, empty = self._judged(now)
+        served = self._served
+        works = served is not None and served.leaf.valid_at(now)
+        free = [one for one in good if self._free(one)]
+        held = {one.leaf.fingerprint: one for one in good if one not in free}
+        self._since = {print_: self._since.get(print_, seconds) for print_ in held}
+        late = [one for one in held.values() if seconds - self._since[one.leaf.fingerprint] >= self._patience(works=works)]
+        best = self._newest(free, works=works) or (None if free else self._newest(late, works=works))
+        warning = ""
+        if best is not None:
+            if best not in free:
+                warning = f"serving a certificate although {self._why()}: nothing better came in time"
+            self._served = best
+        waiting = [f"{one.source}: waiting, because {self._why()}" for one in held.values() if one is not best]
+        trouble = "; ".join([*refused, *waiting, *(empty if self._served is None else ())])
+        return Choice(self._served, trouble, warning)
+
+    def _judged(self, now: datetime) -> tuple[list[Accepted], list[str], list[str]]:
+        """Good pairs, why others are refused, and why sources hold none."""
+        good: list[Accepted] = []
+        refused: list[str] = []
+        empty: list[str] = []
+        for source, content in sorted(self._held.items()):
+            if isinstance(content, str):
+                empty.append(f"{source}: {content}")
+                continue
+            try:
+                good.append(accept(content, source, self._server_name, now))
+            except PairError as error:
+                if self._served is None or content != self._served.content:
+                    refused.append(f"{source}: {error}")
+        return good, refused, empty
+
+    def _free(self, one: Accepted) -> bool:
+        """Whether clients trust it already: by the list, or because what is served has the same issuer."""
+        if self._gate.heard and (self._gate.usable is None or one.authorities & self._gate.usable):
+            return True
+        return self._served is not None and bool(one.authorities & self._served.authorities)
+
+    def _patience(self, *, works: bool) -> float:
+        """How long to hold a pair back: for ever while another one works and the list says no."""
+        if works:
+            return float("inf") if self._gate.heard else PATIENCE
+        return PATIENCE if self._gate.heard else UNHEARD
+
+    def _newest(self, some: list[Accepted], *, works: bool) -> Accepted | None:
+        """The newest, the API server's before the same from a file; files lag behind, so an older one from there changes nothing."""
+        served = self._served
+        if served is not None and works and served.source is Source.API:
+            some = [one for one in some if one.source is Source.API or one.leaf.not_before > served.leaf.not_before]
+        return max(some, key=lambda one: (one.leaf.not_before, one.source is Source.API), default=None)
+
+    def _why(self) -> str:
+        listed = "is not among the usable ones" if self._gate.heard else "is not known to be usable: the API server has not said so"
+        return f"its issuer {listed}"
+
+
+def _moment(when: datetime) -> str:
+    return f"{when:%Y-%m-%dT%H:%M:%SZ}"

@@ -34,20 +34,25 @@ def _compared(file: Path, served: Command) -> str:
 
 
 def test_a_server_converts_as_recorded(tmp_path: Path) -> None:
-    """Every case agrees or is listed. The comparison can't judge those that the Go operator failed on: we ask for them ourselves."""
+    """Every case agrees or is listed, and those that the Go operator failed on are answered.
+
+    Of these the comparison judges nothing, but where they succeed it looks for the recorded object, which they don't have, and stops with
+    a KeyError: for its sake they get an empty one. How they are answered, we ask ourselves.
+    """
     every = list(cases("golden.ndjson.gz", "convert"))
     failed = [case for case in every if case["expect"].get("failed")]
     file = tmp_path / "cases.ndjson"
-    file.write_text("".join(json.dumps(case) + "\n" for case in every if case not in failed))
+    file.write_text("".join(json.dumps({**case, "expect": {"object": {}, **case["expect"]}}) + "\n" for case in every))
     listed = sum(1 for line in SKIPS.read_text().splitlines() if line.strip() and not line.startswith("#"))
     with Command(tmp_path, "--workers", "1").ready() as served:
         said = _compared(file, served)
         connection = served.connect()
         answers = [ask(connection, "/convert", _review(case)) for case in failed]
         connection.close()
-    total = re.search(r"^total: (\d+) of (\d+) agree, 0 undecodable ones only sent, (\d+) listed differences$", said, re.MULTILINE)
+    total = re.search(r"^total: (\d+) of (\d+) agree, (\d+) undecodable ones only sent, (\d+) listed differences$", said, re.MULTILINE)
     assert total, said
-    agreed, compared, apart = map(int, total.groups())
+    agreed, compared, sent, apart = map(int, total.groups())
+    assert sent == len(failed)
     assert agreed == compared == len(every) - len(failed) - listed
     assert apart == listed
     assert [answer["uid"] for answer in answers] == [case["id"] for case in failed]

@@ -121,16 +121,24 @@ def test_until_there_is_a_bundle_the_other_version_fails_loudly_and_nothing_is_l
 def test_a_bundle_that_was_filled_in_survives_another_apply(story: Story) -> None:
     """Client-side and server-side; an apply that took it away would end every conversion until somebody noticed."""
     bundle = base64.b64encode(make_authority(datetime(2026, 1, 1, tzinfo=UTC)).certificate).decode()
+    _fill_in(story.plane, bundle)
+    try:
+        for flags in ([], ["--server-side"]):
+            assert story.plane.kubectl("apply", *flags, "-f", str(FOLDER)).code == 0
+            for kind in CONVERTED:
+                client = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body["spec"]["conversion"]["webhook"]["clientConfig"]
+                assert client["caBundle"] == bundle
+                assert client["service"]["name"] == "dynamo-webhooks"
+    finally:
+        _fill_in(story.plane, None)
+
+
+def _fill_in(plane: ControlPlane, bundle: str | None) -> None:
+    """Writes the bundle as the provisioner does, or takes it out."""
     patch = {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}}
     for kind in CONVERTED:
         path = f"{CRDS}/{kind.crd_name}?fieldManager=dynamo-webhooks-provisioner"
-        assert story.plane.request("PATCH", path, patch, kind="application/merge-patch+json").status == 200
-    for flags in ([], ["--server-side"]):
-        assert story.plane.kubectl("apply", *flags, "-f", str(FOLDER)).code == 0
-        for kind in CONVERTED:
-            client = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body["spec"]["conversion"]["webhook"]["clientConfig"]
-            assert client["caBundle"] == bundle
-            assert client["service"]["name"] == "dynamo-webhooks"
+        assert plane.request("PATCH", path, patch, kind="application/merge-patch+json").status == 200
 
 
 def _explained(story: Story, *words: str) -> str:
@@ -184,7 +192,8 @@ def test_kubectl_explains_our_fields(story: Story, words: list[str], sentences: 
 
 def test_the_command_prints_what_can_be_piped_into_kubectl(story: Story) -> None:
     """As YAML documents and as one JSON list."""
-    for form, kinds in (("yaml", KINDS), ("json", KINDS[-2:])):
+    small = [kind for kind in KINDS if kind.short in ("dgdsa", "dm", "dwm")]
+    for form, kinds in (("yaml", small), ("json", small[1:])):
         words = [word for kind in kinds for word in ("--kind", kind.short)]
         printed = subprocess.run([COMMAND, "crds", "-o", form, *words], capture_output=True, text=True, check=True)
         done = story.plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=printed.stdout)

@@ -152,7 +152,12 @@ def _status() -> Object:
 def _bodies() -> list[Object]:
     """A graph and a component deployment of that component, in both versions, with and without what they remember."""
     base: Object = {"apiVersion": f"nvidia.com/{LEFT}", "metadata": {"name": "n"}}
-    one: Object = {**base, "kind": "DynamoGraphDeployment", "spec": {"services": {"Worker": _component(), "": {}}}, "status": _status()}
+    one: Object = {
+        **base,
+        "kind": "DynamoGraphDeployment",
+        "spec": {"services": {"Worker": _component(), "": {"extraPodSpec": {"nodeSelector": {"zone": "b"}, "hostNetwork": True}}}},
+        "status": _status(),
+    }
     other_one: Object = {**base, "kind": "DynamoComponentDeployment", "spec": {**_component(), "backendFramework": "vllm"}}
     found: list[Object] = []
     for obj in (one, other_one):

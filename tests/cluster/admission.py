@@ -124,7 +124,11 @@ def serving(home: Path, facts: Mapping[str, Any] = FACTS, *, profile: str = "cur
 def register(plane: ControlPlane, admission: Admission, name: str, namespaces: Mapping[str, str] | None = None) -> None:
     """Registers the server and waits until the API server asks it: each configuration reaches its admission plugin with its own delay."""
     plane.apply(*admission.configurations(name, namespaces))
-    namespace = plane.namespace(namespaces)
+    wait_until_all_are_asked(plane, admission, plane.namespace(namespaces))
+
+
+def wait_until_all_are_asked(plane: ControlPlane, admission: Admission, namespace: str) -> None:
+    """Waits until writes in the namespace are judged, and objects get our defaults."""
     wait_until_asked(plane, admission, namespace)
     wait_until(lambda: _defaulted(plane, namespace), "the mutating webhooks being asked", plane.server, admission.process)
 

@@ -69,7 +69,7 @@ def test_processes_die_when_the_tests_are_killed(tmp_path: Path) -> None:
         child = int(parent.stdout.readline())
         assert _runs(child)
         parent.kill()
-    wait_until(lambda: not _runs(child), "the child being gone", patience=20)
+    wait_until(lambda: not _runs(child), "the child being gone")
 
 
 def _runs(pid: int) -> bool:

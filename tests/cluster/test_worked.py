@@ -16,7 +16,7 @@ import pytest
 
 from api.crd import build as crd
 from api.kinds import ALPHA, BETA
-from tests.cluster.admission import FACTS, SELECTED, Admission, register, serving, wait_until_asked
+from tests.cluster.admission import FACTS, SELECTED, Admission, register, serving, wait_until_all_are_asked, wait_until_asked
 from tests.cluster.conversion import Converter, converting_plane
 from tests.cluster.objects import DISCOVERY, ORIGIN, graph, make, path_of, request
 from tests.cluster.processes import wait_until
@@ -47,7 +47,7 @@ def both(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         client = converter.stanza()["webhook"]["clientConfig"]
         ours = Admission(converter.process, client["url"].removesuffix("/convert"), base64.b64decode(client["caBundle"]))
         plane.apply(*_exact(ours))
-        wait_until_asked(plane, ours, plane.namespace(SELECTED))
+        wait_until_all_are_asked(plane, ours, plane.namespace(SELECTED))
         register(plane, ours, "equivalent", EQUIVALENT)
         yield plane, converter, ours
 

@@ -11,6 +11,7 @@ GENERATION: Final = f"{PREFIX}ca-generation"
 REASON: Final = f"{PREFIX}rotation-reason"
 REQUESTED: Final = f"{PREFIX}rotate-requested"
 HANDLED: Final = f"{PREFIX}rotate-handled"
+CONDITIONS: Final = f"{PREFIX}conditions"  # how everything stands, for `doctor` and people; conditions.py knows its form
 CERT_MANAGER: Final = "cert-manager.io/inject-"  # `inject-ca-from` and its sisters: another injector writes this object
 
 TLS_CERTIFICATE: Final = "tls.crt"
@@ -25,22 +26,25 @@ USABLE: Final = "usable"  # one fingerprint a line
 
 
 class Names(NamedTuple):
-    """The stored objects of one installation; all names follow from the serving Secret's."""
+    """The stored objects of one installation; names follow from the serving Secret's unless the configuration gives others."""
 
     namespace: str
     serving: str = "webhook-server-cert"
+    own_authority: str = ""
+    own_trust: str = ""
+    own_lease: str = ""
 
     @property
     def authority(self) -> str:
         """The CA Secret."""
-        return f"{self.serving}-ca"
+        return self.own_authority or f"{self.serving}-ca"
 
     @property
     def trust(self) -> str:
         """The trust ConfigMap."""
-        return f"{self.serving}-trust"
+        return self.own_trust or f"{self.serving}-trust"
 
     @property
     def lease(self) -> str:
         """The Lease of the provisioner."""
-        return f"{self.serving}-provisioner"
+        return self.own_lease or f"{self.serving}-provisioner"

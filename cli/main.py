@@ -17,6 +17,7 @@ PROGRAM: Final = "dynamo-webhooks"
 # Name -> what the list of commands says; written here so that the list needs no imports. A test compares it with each module's HELP.
 COMMANDS: Final = {
     "serve": "run the webhook server",
+    "provision": "make and renew certificates, and keep every configuration object trusting them",
     "check": "check files as the API server and the webhooks would, and list every finding",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from api.operator.section import Section
-from api.operator.values import Name, Text, one_of, span_of
+from api.operator.values import Name, Switch, Text, one_of, span_of
 
 _MINUTE: Final = 60.0
 _HOUR: Final = 60 * _MINUTE
@@ -32,6 +32,13 @@ class Certificates(Section):
         default="ECDSA", description="keys that are made: P-256, or RSA of 2048 bits"
     )
     trust_file: Text = Field(default="", description="in mode `provided`, more authorities to trust when the Secret has no `ca.crt`")
+    take_over_conversion: Switch = Field(
+        default=False,
+        description="write the conversion of a CRD although it points to another service; false: report it and leave it alone",
+    )
+    force_adoption: Switch = Field(
+        default=False, description="take over the authority of the Go operator although it still has ready pods, which would replace it"
+    )
     ca_validity: Annotated[float, span_of(30 * _DAY)] = Field(default=3650 * _DAY, description="how long an authority is valid")
     leaf_validity: Annotated[float, span_of(_DAY)] = Field(default=365 * _DAY, description="how long a serving certificate is valid")
     backdate: Annotated[float, span_of(0, _DAY)] = Field(

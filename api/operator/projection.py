@@ -36,6 +36,9 @@ def server(found: OperatorConfiguration) -> ServerSettings:
         metrics=_metrics(found),
         metrics_secure=found.server.metrics.secure,
         cert_directory=found.server.webhook.cert_dir,
+        service=found.server.webhook.service_name,
+        serving_secret=found.server.webhook.secret_name,
+        trust=_trust(found),
         profile=found.serving.profile,
         workers=found.serving.workers,
         drain_lag=found.serving.drain_lag,
@@ -55,11 +58,13 @@ def provisioner(found: OperatorConfiguration) -> ProvisionerSettings:
         service=webhook.service_name,
         serving_secret=webhook.secret_name,
         ca_secret=names.ca_secret_name or f"{webhook.secret_name}-ca",
-        trust=names.trust_config_map_name or f"{webhook.secret_name}-trust",
+        trust=_trust(found),
         lease=names.lease_name or f"{webhook.secret_name}-provisioner",
         validating=names.validating_configuration,
         mutating=names.mutating_configuration,
         trust_file=names.trust_file,
+        take_over_conversion=names.take_over_conversion,
+        force_adoption=names.force_adoption,
         rsa=names.key_algorithm == "RSA",
         restricted=found.namespace.restricted,
         timings=_timings(found),
@@ -101,6 +106,10 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         metrics_secure=found.server.metrics.secure,
         logs=_logs(found),
     )
+
+
+def _trust(found: OperatorConfiguration) -> str:
+    return found.certificates.trust_config_map_name or f"{found.server.webhook.secret_name}-trust"
 
 
 def _identity(found: OperatorConfiguration) -> Identity:

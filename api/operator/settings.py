@@ -85,6 +85,9 @@ class ServerSettings:
     metrics: Endpoint
     metrics_secure: bool
     cert_directory: str
+    service: str  # whose name the certificate must bear
+    serving_secret: str
+    trust: str  # the ConfigMap of usable issuers
     profile: str
     workers: int  # 0: the number of CPUs
     drain_lag: float
@@ -122,6 +125,8 @@ class ProvisionerSettings:
     validating: str
     mutating: str
     trust_file: str
+    take_over_conversion: bool
+    force_adoption: bool
     rsa: bool
     restricted: str
     timings: Timings

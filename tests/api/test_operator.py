@@ -140,6 +140,8 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "certificates.mutatingConfiguration": ("dynamo-webhooks-mutating", ["m"], NAMES),
     "certificates.keyAlgorithm": ("ECDSA", ["RSA"], [("rsa", "must be one of ECDSA, RSA")]),
     "certificates.trustFile": ("", ["/trust/ca.crt"], TEXTS),
+    "certificates.takeOverConversion": (False, [True], SWITCHES),
+    "certificates.forceAdoption": (False, [True], SWITCHES),
     "certificates.caValidity": ("87600h", ["30d", "720h"], [*SPANS, ("29d", DURATION)]),
     "certificates.leafValidity": ("8760h", ["24h"], [*SPANS, ("23h", DURATION)]),
     "certificates.backdate": ("1h", ["0s", "24h"], [*SPANS, ("25h", DURATION)]),

@@ -1,0 +1,147 @@
+"""Gathers the facts of one moment from the API server and the endpoints, each read fresh; deciding is plan.py's matter."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from certs.reading import read_authority, read_serving, read_trust
+from certs.state import Mode, State, Target
+from kube.errors import ForbiddenError
+from kube.times import now as local_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from certs.inject import Injector
+    from certs.installation import Installation
+    from certs.probe import Prober
+    from certs.state import Serving, TargetKind
+    from certs.store import Store
+    from kube.protocol import Cluster, Node
+
+PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
+BREATH: Final = 3.0  # seconds before an object that somebody else overwrote at once is written again: neither must flood the other
+
+
+class _Refusal(NamedTuple):
+    version: str  # resourceVersion that refused; empty: any
+    reason: str
+    until: float
+
+
+class Gathered(NamedTuple):
+    """The facts of one moment."""
+
+    state: State
+    now: datetime  # by the API server's clock
+    serving: Node | None  # the Secret itself, for Events; it holds a key: never log it
+    notes: dict[str, str]  # annotations of the object that the hint is kept in
+
+
+class Refusals:
+    """Objects that are not to be written for a while: they refused, or somebody else overwrites them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begins empty."""
+        self._clock = clock
+        self._found: dict[tuple[TargetKind, str], _Refusal] = {}
+
+    def add(self, target: Target, reason: str, *, overwritten: bool = False) -> None:
+        """Notes a refusal. A change of the object ends it, except where it is a change that we mustn't answer at once."""
+        version, pause = ("", BREATH) if overwritten else (target.version, PAUSE)
+        self._found[target.kind, target.name] = _Refusal(version, reason, self._clock() + pause)
+
+    def applied(self, target: Target) -> Target:
+        """The target with the reason for which it isn't written now, if there is one."""
+        found = self._found.get((target.kind, target.name))
+        if found is None:
+            return target
+        if self._clock() >= found.until or found.version not in ("", target.version):
+            del self._found[target.kind, target.name]
+            return target
+        return replace(target, refused=found.reason)
+
+    def soonest(self) -> float | None:
+        """Seconds until the next of them may be written again; None when there are none."""
+        return min((each.until - self._clock() for each in self._found.values()), default=None)
+
+
+class Gatherer:
+    """Reads everything that a decision depends on."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        about: Installation,
+        store: Store,
+        injector: Injector,
+        prober: Prober,
+        refusals: Refusals,
+        now: Callable[[], datetime] = local_now,
+    ) -> None:
+        """`now` is the local wall clock, which is only compared with the API server's."""
+        self._cluster, self._about, self._store, self._injector = cluster, about, store, injector
+        self._prober, self._refusals, self._now = prober, refusals, now
+
+    async def gather(self) -> Gathered:
+        """One look at everything. Raises ApiError when the API server can't be asked."""
+        about, store = self._about, self._store
+        managed = about.mode is Mode.MANAGED
+        serving = await store.serving()
+        authority = await store.authority() if managed else None
+        trust = await self._trust()
+        targets = await asyncio.gather(*(self._target(kind, name) for kind, name in about.targets))
+        endpoints = await self._prober.look()
+        theirs = await self._cluster.server_time()
+        found = read_serving(serving) if serving else None
+        state = State(
+            mode=about.mode,
+            profile=about.profile,
+            timings=about.timings,
+            authority=read_authority(authority) if authority else None,
+            serving=found,
+            trust=read_trust(trust) if trust else None,
+            targets=tuple(targets),
+            endpoints=endpoints,
+            skew=self._now() - theirs,
+            configured_trust=await asyncio.to_thread(_content, about.trust_file),
+            reference_running=managed and await self._reference_runs(found),
+        )
+        holder = (authority if managed else trust) or {}
+        notes = dict((holder.get("metadata") or {}).get("annotations") or {})
+        return Gathered(state, theirs, serving, notes)
+
+    async def _trust(self) -> Node | None:
+        try:
+            return await self._store.trust()
+        except ForbiddenError:
+            if self._about.mode is Mode.EXTERNAL_INJECTION:
+                return None  # there is no use for the permission, hence it may be missing
+            raise
+
+    async def _target(self, kind: TargetKind, name: str) -> Target:
+        try:
+            return self._refusals.applied(await self._injector.read(kind, name))
+        except ForbiddenError as error:  # it counts as not trusting us: nobody can say that it does
+            return Target(kind, name, bundles=(b"",), refused=error.message)
+
+    async def _reference_runs(self, serving: Serving | None) -> bool:
+        """Whether the Go operator, which left its authority's key in the Secret, has ready endpoints behind the Service it signed for."""
+        if serving is None or serving.authority_key is None or serving.leaf is None or self._about.force_adoption:
+            return False
+        ending = f".{self._about.profile.namespace}.svc"
+        services = {name.removesuffix(ending) for name in serving.leaf.names if name.endswith(ending)}
+        return any([await self._prober.anybody_behind(one) for one in sorted(services - {self._about.profile.service})])
+
+
+def _content(file: str) -> bytes:
+    """A file's bytes; empty when there is none: what that means is told by the report of readiness."""
+    try:
+        return Path(file).read_bytes() if file else b""
+    except OSError:
+        return b""

@@ -1,0 +1,103 @@
+"""Writes a bundle into a configuration object: JSON patches that touch our own entries alone, and fail when anything moved meanwhile."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, Final
+
+from certs.reading import read_target
+from certs.state import Stance, TargetKind
+from kube.errors import ConflictError, InvalidError
+from kube.resources import CRDS, MUTATING, VALIDATING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from certs.state import Profile, Target
+    from kube.protocol import Cluster, Node
+    from kube.resources import Resource
+
+RESOURCES: Final[dict[TargetKind, Resource]] = {
+    TargetKind.CRD: CRDS,
+    TargetKind.MUTATING: MUTATING,
+    TargetKind.VALIDATING: VALIDATING,
+}
+PATH: Final = "/convert"
+PORT: Final = 443
+REVIEWS: Final = ("v1",)
+
+
+class OverwrittenError(Exception):
+    """The bundle was accepted, and a moment later it was not there: somebody else writes this object too."""
+
+
+def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
+    """The patch that gives the bundle to all entries of ours in the object from which `target` was read.
+
+    It tests the object's version and each entry's name first, so that nothing is written into what has moved.
+    """
+    encoded = base64.b64encode(bundle).decode()
+    patch: list[Node] = [{"op": "test", "path": "/metadata/resourceVersion", "value": target.version}]
+    if target.kind is not TargetKind.CRD:
+        for index, entry in enumerate(obj.get("webhooks") or ()):
+            if _is_ours(entry.get("clientConfig") or {}, profile):
+                patch.append({"op": "test", "path": f"/webhooks/{index}/name", "value": entry.get("name")})
+                patch.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": encoded})
+    elif target.stance is Stance.UNSET:
+        patch.append({"op": "add", "path": "/spec/conversion", "value": _stanza(profile, encoded)})
+    else:
+        patch.append({"op": "add", "path": "/spec/conversion/webhook/clientConfig/caBundle", "value": encoded})
+    return patch
+
+
+class Injector:
+    """Reads and writes the configuration objects of one installation."""
+
+    def __init__(self, cluster: Cluster, profile: Profile, *, take_over: bool = False) -> None:
+        """With `take_over`, a CRD's stanza that points to another service counts as not set."""
+        self._cluster, self._profile, self._take_over = cluster, profile, take_over
+
+    async def read(self, kind: TargetKind, name: str, refused: str = "") -> Target:
+        """The object as it is now, never from a cache."""
+        return self._target(kind, name, await self._cluster.get(RESOURCES[kind], name), refused)
+
+    async def write(self, target: Target, bundle: bytes, *, dry_run: bool = False) -> None:
+        """Writes, then reads the object again and compares.
+
+        Raises: ConflictError when the object isn't what `target` was read from; OverwrittenError; other ApiErrors when it is refused.
+        """
+        resource = RESOURCES[target.kind]
+        obj = await self._cluster.get(resource, target.name)
+        if obj is None or obj["metadata"]["resourceVersion"] != target.version:
+            raise _moved(target)
+        try:
+            await self._cluster.json_patch(resource, target.name, operations(target, obj, bundle, self._profile), dry_run=dry_run)
+        except InvalidError:
+            after = await self._cluster.get(resource, target.name)
+            if after is None or after["metadata"]["resourceVersion"] != target.version:
+                raise _moved(target) from None  # a test of the patch failed: that is no refusal
+            raise
+        if dry_run:
+            return
+        after = await self._cluster.get(resource, target.name)
+        if after is not None and any(shown != bundle for shown in self._target(target.kind, target.name, after).bundles):
+            raise OverwrittenError(f"{target.kind} {target.name} was changed by somebody else right after the bundle was written")
+
+    def _target(self, kind: TargetKind, name: str, obj: Node | None, refused: str = "") -> Target:
+        profile = self._profile
+        return read_target(kind, name, obj, profile.service, profile.namespace, take_over=self._take_over, refused=refused)
+
+
+def _is_ours(config: Mapping[str, Any], profile: Profile) -> bool:
+    service = config.get("service") or {}
+    return (service.get("name"), service.get("namespace")) == (profile.service, profile.namespace)
+
+
+def _stanza(profile: Profile, encoded: str) -> Node:
+    service = {"name": profile.service, "namespace": profile.namespace, "path": PATH, "port": PORT}
+    webhook = {"clientConfig": {"service": service, "caBundle": encoded}, "conversionReviewVersions": list(REVIEWS)}
+    return {"strategy": "Webhook", "webhook": webhook}
+
+
+def _moved(target: Target) -> ConflictError:
+    return ConflictError(409, "Conflict", f"{target.kind} {target.name} has changed since it was read")

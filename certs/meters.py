@@ -1,0 +1,79 @@
+"""What the provisioner counts, and its metrics as Prometheus reads them. The values that follow from facts alone are report.py's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from certs.report import Gauge
+
+_Labels = TypeVar("_Labels", bound=tuple[str, ...])
+PREFIX: Final = "dynamo_webhooks_"
+_HELP: Final = {
+    "ca_not_after_seconds": "End of an authority, as Unix time",
+    "leaf_not_after_seconds": "End of the serving certificate, as Unix time",
+    "rotation_phase": "1 for the phase that the certificates are in",
+    "trust_in_sync": "1 when a configuration object shows the bundle that it must",
+    "trust_mismatch": "1 when a configuration object is there and shows another bundle than it must",
+    "endpoint_leaf_in_sync": "1 when an endpoint presents the newest certificate",
+    "clock_skew_seconds": "Our clock minus the API server's",
+    "expected_objects_missing": "1 when a configuration object that must trust us is not there",
+    "roll_stuck": "1 when a rotation has waited too long for objects or endpoints",
+    "probe_unavailable": "1 when no endpoint can be asked for its certificate",
+}
+
+
+@dataclass(slots=True)
+class Meters:
+    """Counts of one process, and the gauges of its last look."""
+
+    conflicts: int = 0
+    bundles: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # kind, name, reason
+    leaves: Counter[str] = field(default_factory=Counter)  # reason
+    rotations: Counter[tuple[str, str]] = field(default_factory=Counter)  # reason, result
+    rotating: str = ""  # why the rotation under way was begun, as far as this process knows
+    gauges: tuple[Gauge, ...] = ()
+    leading: bool = False
+
+    def text(self) -> bytes:
+        """All metrics in the Prometheus text format."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Export(self))
+        return generate_latest(registry)
+
+
+class _Export(Collector):
+    """One scrape."""
+
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
+
+    def collect(self) -> Iterator[Metric]:
+        meters = self._meters
+        yield GaugeMetricFamily(f"{PREFIX}provisioner_leading", "1 when this provisioner holds the Lease", value=float(meters.leading))
+        families: dict[str, GaugeMetricFamily] = {}
+        for gauge in meters.gauges if meters.leading else ():
+            labels = [name for name, _ in gauge.labels]
+            family = families.setdefault(gauge.name, GaugeMetricFamily(PREFIX + gauge.name, _HELP[gauge.name], labels=labels))
+            family.add_metric([value for _, value in gauge.labels], gauge.value)
+        yield from families.values()
+        yield CounterMetricFamily(f"{PREFIX}secret_conflicts", "Writes that met somebody else's write", value=meters.conflicts)
+        yield _counted("bundle_writes", "Bundles written", ("kind", "name", "reason"), meters.bundles)
+        leaves = {(reason,): count for reason, count in meters.leaves.items()}
+        yield _counted("leaf_issued", "Serving certificates issued", ("reason",), leaves)
+        yield _counted("rotations", "Rotations of the authority", ("reason", "result"), meters.rotations)
+
+
+def _counted(name: str, text: str, labels: tuple[str, ...], counts: Mapping[_Labels, int]) -> Metric:
+    family = CounterMetricFamily(PREFIX + name, text, labels=labels)
+    for values, count in counts.items():
+        family.add_metric(list(values), count)
+    return family

@@ -1,0 +1,124 @@
+"""Performs one step: the one write that it says, and what is counted and told of it afterwards. Which step, plan.py decides."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from certs.content import content
+from certs.inject import OverwrittenError
+from certs.step import CreateAuthority, StoreNext, WriteBundle, WriteServing, event_of
+from kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
+
+if TYPE_CHECKING:
+    from certs.gather import Gathered, Refusals
+    from certs.inject import Injector
+    from certs.installation import Installation
+    from certs.meters import Meters
+    from certs.step import Step
+    from certs.store import Store
+    from certs.tell import Teller
+
+LOG: Final = logging.getLogger("certs.perform")
+
+
+class Performer:
+    """Writes what steps say."""
+
+    def __init__(self, about: Installation, store: Store, injector: Injector, refusals: Refusals, meters: Meters, teller: Teller) -> None:
+        """Writes nothing yet."""
+        self._about, self._store, self._injector = about, store, injector
+        self._refusals, self._meters, self._teller = refusals, meters, teller
+
+    async def perform(self, step: Step, found: Gathered) -> bool:
+        """Takes the step; False when something had changed since the facts were gathered, so that they must be gathered again.
+
+        Raises: ApiError for what isn't a matter of one configuration object; the caller waits a while and begins anew.
+        """
+        try:
+            done = await self._inject(step) if isinstance(step, WriteBundle) else await self._store_step(step, found)
+        except (ConflictError, AlreadyExistsError) as error:
+            self._meters.conflicts += 1
+            LOG.info("%s: %s; looking again", _named(step), error.message)
+            return False
+        if done:
+            self._count(step)
+            LOG.info("%s%s", _named(step), _detail(step))
+            await self._told(step, found)
+        return done
+
+    async def _store_step(self, step: Step, found: Gathered) -> bool:
+        write = content(step, found.state, found.now, self._about.called)
+        if write is None:
+            return False
+        await self._store.write(write)
+        return True
+
+    async def _inject(self, step: WriteBundle) -> bool:
+        try:
+            await self._injector.write(step.target, step.bundle)
+        except ConflictError:
+            raise
+        except OverwrittenError as error:
+            self._refuse(step, str(error), overwritten=True)
+        except (ForbiddenError, InvalidError) as error:
+            self._refuse(step, error.message)
+        except ApiError as error:
+            if error.code < 400:
+                raise  # not an answer
+            self._refuse(step, error.message)
+        else:
+            return True
+        return False
+
+    def _refuse(self, step: WriteBundle, reason: str, *, overwritten: bool = False) -> None:
+        """One object that can't be written must not keep the others from being written."""
+        LOG.warning("%s %s can't be given its bundle: %s", step.target.kind, step.target.name, reason)
+        self._refusals.add(step.target, reason, overwritten=overwritten)
+
+    def _count(self, step: Step) -> None:
+        if isinstance(step, WriteBundle):
+            self._meters.bundles[step.target.kind.value, step.target.name, step.reason] += 1
+        elif isinstance(step, WriteServing):
+            self._meters.leaves[step.reason] += 1
+        elif isinstance(step, StoreNext):
+            self._meters.rotations[step.reason, "started"] += 1
+        elif event_of(step) == "CARotationCompleted":
+            self._meters.rotations[self._meters.rotating or "unknown", "completed"] += 1
+        if isinstance(step, StoreNext):
+            self._meters.rotating = step.reason
+
+    async def _told(self, step: Step, found: Gathered) -> None:
+        reason = event_of(step)
+        if isinstance(step, CreateAuthority) and not step.previous:
+            reason = ""  # the first authority rotates nothing
+        if reason:
+            await self._teller.happened(found.serving, reason, _sentence(step))
+
+
+def _named(step: Step) -> str:
+    return type(step).__name__
+
+
+def _detail(step: Step) -> str:
+    """What of a step may stand in a log: names and reasons, never what is written."""
+    if isinstance(step, WriteBundle):
+        return f": {step.target.kind} {step.target.name} ({step.reason})"
+    if isinstance(step, (WriteServing, StoreNext)):
+        return f": {step.reason}"
+    phase = getattr(step, "phase", None)
+    return f": {phase}" if phase else ""
+
+
+def _sentence(step: Step) -> str:
+    if isinstance(step, WriteBundle):
+        return f"the bundle of {step.target.kind} {step.target.name} was not what it must be and has been written again"
+    if isinstance(step, WriteServing):
+        return f"a new certificate is in the serving Secret ({step.reason})"
+    if isinstance(step, StoreNext):
+        return f"a new authority was made ({step.reason}); it is trusted everywhere before it is used"
+    if isinstance(step, CreateAuthority):
+        return "the CA Secret was lost; a new authority was made, and the old one stays trusted while it is served"
+    if event_of(step) == "CATrustPublished":
+        return "every configuration object trusts the new authority"
+    return "the old authority is trusted nowhere any more"

@@ -1,0 +1,154 @@
+"""Asks each address behind the Service for the certificate that it presents, over TLS; nothing is verified, only looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from certs.certificate import read_certificate
+from certs.state import Endpoint
+from certs.timings import ROUND_APART
+from kube.errors import ForbiddenError
+from kube.resources import ENDPOINT_SLICES
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from typing import Any
+
+    from certs.certificate import Certificate
+    from kube.protocol import Cluster
+
+PATIENCE: Final = 2.0  # seconds for one handshake: a repair of trust waits for these, and has five
+AT_ONCE: Final = 32  # handshakes at a time
+PORT_NAME: Final = "webhook"  # of the Service's port that serves webhooks, where it has several
+
+Address: TypeAlias = tuple[str, int]
+Ask: TypeAlias = "Callable[[Address, str], Awaitable[Certificate | None]]"
+
+
+class _Seen(NamedTuple):
+    leaf: Certificate | None
+    rounds: int
+    at: float  # when this address was asked last
+
+
+class Prober:
+    """Keeps what each endpoint presented, and in how many rounds in a row."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        service: str,
+        namespace: str,
+        server_name: str,
+        *,
+        ask: Ask | None = None,
+        apart: float = ROUND_APART.total_seconds(),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`apart` is seconds between two rounds that count; an address is asked no more often unless it is forgotten."""
+        self._cluster, self._service, self._namespace, self._server_name = cluster, service, namespace, server_name
+        self._ask, self._apart, self._clock = ask or present, apart, clock
+        self._seen: dict[Address, _Seen] = {}
+
+    def forget(self) -> None:
+        """Asks everybody anew at the next look; rounds go on being counted."""
+        self._seen = {address: seen._replace(at=float("-inf")) for address, seen in self._seen.items()}
+
+    async def look(self) -> tuple[Endpoint, ...] | None:
+        """All endpoints of the Service with what they present; None when it isn't permitted to know them."""
+        try:
+            ready = await self._addresses(self._service)
+        except ForbiddenError:
+            return None
+        self._seen = {address: seen for address, seen in self._seen.items() if address in ready}
+        due = [address for address in ready if self._due(address)]
+        gate = asyncio.Semaphore(AT_ONCE)
+        await asyncio.gather(*(self._round(address, gate) for address in due))
+        return tuple(
+            Endpoint(_named(address), self._seen[address].leaf, self._seen[address].rounds, ready[address]) for address in sorted(ready)
+        )
+
+    async def anybody_behind(self, service: str) -> bool:
+        """Whether another Service of the namespace has ready endpoints; no when that may not be known."""
+        try:
+            return any((await self._addresses(service)).values())
+        except ForbiddenError:
+            return False
+
+    def _due(self, address: Address) -> bool:
+        seen = self._seen.get(address)
+        return seen is None or self._clock() - seen.at >= self._apart
+
+    async def _round(self, address: Address, gate: asyncio.Semaphore) -> None:
+        async with gate:
+            leaf = await self._ask(address, self._server_name)
+        old, now = self._seen.get(address), self._clock()
+        if leaf is None:
+            self._seen[address] = _Seen(None, 0, now)
+        elif old is None or old.leaf != leaf:
+            self._seen[address] = _Seen(leaf, 1, now)
+        elif old.at == float("-inf"):  # asked out of turn: it counts as no other round
+            self._seen[address] = _Seen(leaf, old.rounds, now)
+        else:
+            self._seen[address] = _Seen(leaf, old.rounds + 1, now)
+
+    async def _addresses(self, service: str) -> dict[Address, bool]:
+        """Address and port -> whether it is ready."""
+        labels = f"kubernetes.io/service-name={service}"
+        listing = await self._cluster.list(ENDPOINT_SLICES, self._namespace, labels=labels)
+        found: dict[Address, bool] = {}
+        for piece in listing.items:
+            for host, ready in _hosts(piece):
+                for port in _ports(piece.get("ports") or ()):
+                    found[host, port] = found.get((host, port), False) or ready
+        return found
+
+
+async def present(address: Address, server_name: str) -> Certificate | None:
+    """The certificate that an address presents for a server name; None when it doesn't answer in time."""
+    writer = None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            _, writer = await asyncio.open_connection(*address, ssl=_looking(), server_hostname=server_name)
+        der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return read_certificate(ssl.DER_cert_to_PEM_cert(der).encode()) if der else None
+    except (OSError, ssl.SSLError, TimeoutError, UnicodeError):
+        return None
+    finally:
+        if writer is not None:
+            writer.close()
+            with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await writer.wait_closed()
+
+
+def _looking() -> ssl.SSLContext:
+    """A client's context that accepts everything: whoever answers is judged afterwards, by what was presented."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _hosts(piece: Mapping[str, Any]) -> Iterable[tuple[str, bool]]:
+    if piece.get("addressType") not in ("IPv4", "IPv6"):
+        return
+    for endpoint in piece.get("endpoints") or ():
+        ready = (endpoint.get("conditions") or {}).get("ready")
+        for host in endpoint.get("addresses") or ():
+            yield host, ready is not False  # absent means ready, by the API's definition
+
+
+def _ports(ports: Iterable[Mapping[str, Any]]) -> list[int]:
+    numbered = [port for port in ports if port.get("port") and port.get("protocol", "TCP") == "TCP"]
+    named = [port for port in numbered if port.get("name") == PORT_NAME]
+    return [int(port["port"]) for port in named or numbered]
+
+
+def _named(address: Address) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,203 @@
+"""The provisioner: while it holds the Lease it looks, decides and takes one step, again and again, woken by watches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from certs.gather import Gatherer, Refusals
+from certs.inject import RESOURCES, Injector
+from certs.meters import Meters
+from certs.perform import Performer
+from certs.plan import next_step
+from certs.probe import Prober
+from certs.report import gauges, phase_of, unready
+from certs.state import Mode, Phase
+from certs.step import Nothing, Wait, WriteServing
+from certs.store import Store
+from certs.tell import Teller
+from certs.timings import ROUND_APART
+from kube.backoff import Backoff
+from kube.errors import ApiError
+from kube.events import Recorder
+from kube.lease import Election
+from kube.lease import Timings as LeaseTimings
+from kube.reflector import Reflector
+from kube.resources import ENDPOINT_SLICES, SECRETS
+from kube.times import now as local_now
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
+
+    from certs.gather import Gathered
+    from certs.installation import Installation
+    from certs.probe import Ask
+    from certs.step import Step
+    from kube.protocol import Cluster, Node
+
+LOG: Final = logging.getLogger("certs.provision")
+COMPONENT: Final = "dynamo-webhooks-provisioner"
+RESTING: Final = frozenset({Phase.STABLE, Phase.BOOTSTRAP})
+DRAINING: Final = 60.0  # seconds between two looks while only time has to pass
+BURST: Final = 60  # steps within a minute, several times what a whole rotation takes
+SPAN: Final = 60.0  # seconds of the same
+BREATH: Final = 3.0  # seconds before each further step: somebody undoes what we write, and neither of us must flood the API server
+
+
+class Provisioner:
+    """Keeps the certificates and the trust of one installation."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        about: Installation,
+        identity: str,
+        *,
+        ask: Ask | None = None,
+        apart: float = ROUND_APART.total_seconds(),
+        lease: LeaseTimings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = local_now,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`identity` tells this process from all others, also from its own earlier lives; `apart` is seconds between rounds of probes."""
+        self.meters = Meters()
+        self.election = Election(
+            cluster, about.called.lease, about.called.namespace, identity, timings=lease, clock=clock, now=now, sleep=sleep
+        )
+        self._cluster, self._about, self._clock, self._sleep, self._apart = cluster, about, clock, sleep, apart
+        profile = about.profile
+        store, self._refusals = Store(cluster, about.called), Refusals(clock)
+        injector = Injector(cluster, profile, take_over=about.take_over)
+        self._prober = Prober(cluster, profile.service, profile.namespace, profile.server_name, ask=ask, apart=apart, clock=clock)
+        self._gatherer = Gatherer(cluster, about, store, injector, self._prober, self._refusals, now)
+        self._teller = Teller(about, store, Recorder(cluster, COMPONENT, clock=clock, now=now))
+        self._performer = Performer(about, store, injector, self._refusals, self.meters, self._teller)
+        self._changed = asyncio.Event()
+        self._backoff = Backoff()
+        self._taken: deque[float] = deque(maxlen=BURST)
+        self._waiting = ""
+
+    async def run(self) -> None:
+        """Runs until it is cancelled, and then releases the Lease."""
+        await self.election.run(self._lead)
+
+    async def once(self, patience: float) -> tuple[str, str] | None:
+        """Takes steps until there is nothing to do but to wait; why not everything is ready, or None when it is.
+
+        Raises: ApiError; TimeoutError when somebody else holds the Lease for `patience` seconds.
+        """
+        async with asyncio.timeout(patience):
+            while not await self.election.attempt():
+                await self._sleep(1.0)
+        try:
+            while True:
+                found, step = await self._look()
+                if isinstance(step, (Wait, Nothing)):
+                    await self._teller.annotate(found)
+                    return unready(found.state, found.now)
+                await self.election.attempt()
+                await self._take(step, found)
+        finally:
+            await self.election.release()
+
+    async def reasons(self) -> list[str]:
+        """For probes: a provisioner serves nobody, hence it is ready when it runs."""
+        return []
+
+    async def metrics(self) -> bytes:
+        """For the metrics endpoint."""
+        self.meters.leading = self.election.leading
+        return self.meters.text()
+
+    async def _lead(self) -> None:
+        watches = [asyncio.ensure_future(each.run()) for each in self._reflectors()]
+        try:
+            while True:
+                self._changed.clear()
+                pause = await self._pass()
+                if pause:
+                    with contextlib.suppress(TimeoutError):
+                        await self._woken(pause)
+        finally:
+            for watch in watches:
+                watch.cancel()
+            await asyncio.gather(*watches, return_exceptions=True)
+
+    async def _woken(self, pause: float) -> None:
+        """Waits for so many seconds, or for a change."""
+        sleeping = asyncio.ensure_future(self._sleep(pause))
+        waking = asyncio.ensure_future(self._changed.wait())
+        try:
+            await asyncio.wait({sleeping, waking}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (sleeping, waking):
+                each.cancel()
+            await asyncio.gather(sleeping, waking, return_exceptions=True)
+
+    async def _pass(self) -> float:
+        """One look and at most one step; the seconds until the next look unless something changes."""
+        try:
+            found, step = await self._look()
+            if isinstance(step, (Wait, Nothing)):
+                await self._teller.annotate(found)
+                self._backoff.reset()
+                return self._rest(step, found)
+            if self.election.leading:
+                await self._take(step, found)
+        except ApiError as error:
+            LOG.warning("%s", error.message)
+            await self._sleep(self._backoff.next())
+        except Exception:
+            LOG.exception("a pass failed in a way nobody foresaw")
+            await self._sleep(self._backoff.next())
+        return 0.0
+
+    async def _look(self) -> tuple[Gathered, Step]:
+        found = await self._gatherer.gather()
+        self.meters.gauges = gauges(found.state, found.now)
+        step = next_step(found.state, found.now)
+        await self._teller.stands(found)
+        return found, step
+
+    async def _take(self, step: Step, found: Gathered) -> None:
+        if len(self._taken) == BURST and self._clock() - self._taken[0] < SPAN:
+            await self._sleep(BREATH)
+        self._taken.append(self._clock())
+        self._waiting = ""
+        if await self._performer.perform(step, found) and isinstance(step, WriteServing):
+            self._prober.forget()
+
+    def _rest(self, step: Wait | Nothing, found: Gathered) -> float:
+        phase = phase_of(found.state, found.now)
+        if step.why != self._waiting:
+            self._waiting = step.why
+            LOG.info("phase %s: %s", phase, step.why)
+        longest = self._about.timings.resync.total_seconds()
+        if phase not in RESTING or isinstance(step, Nothing):
+            longest = min(longest, DRAINING if phase is Phase.DRAIN else self._apart)
+        if isinstance(step, Wait):
+            longest = min(longest, (step.until - found.now).total_seconds())
+        if (soonest := self._refusals.soonest()) is not None:
+            longest = min(longest, soonest)
+        return max(longest, 0.05)
+
+    def _reflectors(self) -> list[Reflector]:
+        """Watches of exactly the objects that matter, by name, as the permissions are."""
+        called, about = self._about.called, self._about
+        secrets = [called.serving, *([called.authority] if about.mode is Mode.MANAGED else [])]
+        found = [Reflector(self._cluster, SECRETS, called.namespace, name=name) for name in secrets]
+        found += [Reflector(self._cluster, RESOURCES[kind], name=name) for kind, name in about.targets]
+        labels = f"kubernetes.io/service-name={about.profile.service}"
+        found.append(Reflector(self._cluster, ENDPOINT_SLICES, called.namespace, labels=labels))
+        for each in found:
+            each.subscribe(self._note)
+        return found
+
+    def _note(self, _old: Node | None, _new: Node | None) -> None:
+        self._changed.set()

@@ -1,0 +1,56 @@
+"""Secrets and the trust ConfigMap at the API server: fresh reads, and whole writes that nobody else's write can be lost by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from certs.content import as_object
+from kube.errors import ConflictError
+from kube.resources import CONFIG_MAPS, SECRETS
+
+if TYPE_CHECKING:
+    from certs.content import Write
+    from certs.names import Names
+    from kube.protocol import Cluster, Node
+    from kube.resources import Resource
+
+
+class Store:
+    """Reads and writes the stored objects of one installation."""
+
+    def __init__(self, cluster: Cluster, called: Names) -> None:
+        """Reads nothing yet."""
+        self._cluster, self._called = cluster, called
+
+    async def authority(self) -> Node | None:
+        """The CA Secret."""
+        return await self._cluster.get(SECRETS, self._called.authority, self._called.namespace)
+
+    async def serving(self) -> Node | None:
+        """The serving Secret."""
+        return await self._cluster.get(SECRETS, self._called.serving, self._called.namespace)
+
+    async def trust(self) -> Node | None:
+        """The trust ConfigMap."""
+        return await self._cluster.get(CONFIG_MAPS, self._called.trust, self._called.namespace)
+
+    async def write(self, write: Write) -> Node:
+        """Creates the object, or replaces the very version that the decision was made from.
+
+        Raises: ConflictError or AlreadyExistsError when it isn't that version any more; then decide anew from what is there.
+        """
+        resource = _resource(write.kind)
+        if not write.version:
+            return await self._cluster.create(resource, as_object(write, None, self._called.namespace))
+        old = await self._cluster.get(resource, write.name, self._called.namespace)
+        if old is None or old["metadata"]["resourceVersion"] != write.version:
+            raise ConflictError(409, "Conflict", f"{write.kind} {write.name} has changed since it was read")
+        return await self._cluster.replace(resource, as_object(write, old, self._called.namespace))
+
+    async def annotate(self, kind: str, name: str, notes: dict[str, str]) -> None:
+        """Sets annotations of a stored object and touches nothing else."""
+        await self._cluster.merge_patch(_resource(kind), name, {"metadata": {"annotations": notes}}, self._called.namespace)
+
+
+def _resource(kind: str) -> Resource:
+    return SECRETS if kind == "Secret" else CONFIG_MAPS

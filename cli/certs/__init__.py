@@ -1,0 +1,1 @@
+"""Certificates at the command line: the provisioner as a process, and its work by hand."""

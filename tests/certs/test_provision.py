@@ -1,0 +1,322 @@
+"""The provisioner against an API server in memory: it installs, rotates, repairs, waits and hands over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from certs import names
+from certs.authority import make_authority
+from certs.certificate import read_certificates
+from certs.conditions import read_conditions
+from certs.state import Phase
+from kube.errors import UnavailableError
+from kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
+from tests.certs.site import CALLED, NAMESPACE, OTHERS, Site, configuration, current, encoded, entry, piece
+from tests.kube.memory import MemoryCluster
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+VALIDATING_NAME = "dynamo-webhooks-validating"
+GRAPHS = "dynamographdeployments.nvidia.com"
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    found = Site()
+    yield found
+    await found.stop()
+
+
+@pytest.fixture
+async def stable(site: Site) -> Site:
+    """Two servers, everything installed, one provisioner at rest."""
+    await site.install("10.0.0.1", "10.0.0.2")
+    site.start()
+    await site.until(Phase.STABLE)
+    return site
+
+
+async def _rotate(site: Site, wish: str = "now") -> None:
+    await site.admin.merge_patch(SECRETS, CALLED.authority, {"metadata": {"annotations": {names.REQUESTED: wish}}}, NAMESPACE)
+
+
+async def test_a_first_start_makes_everything_and_crds_are_trusted_first(stable: Site) -> None:
+    shown = stable.bundles()
+    expected = current(stable).pem
+    assert len(shown) == 6
+    assert all(found and set(found) == {expected} for found in shown.values())
+    assert current(stable).issued(stable.leaf())
+    assert stable.usable() == {current(stable).fingerprint}
+    order = [plural for verb, plural, _ in stable.cluster.writes if verb in {"create", "json_patch"} and plural != "events"]
+    kinds = [*dict.fromkeys(order)]
+    assert kinds == ["leases", "secrets", "customresourcedefinitions", "mutatingwebhookconfigurations",
+                     "validatingwebhookconfigurations", "configmaps"]  # fmt: skip
+
+
+async def test_what_others_put_into_a_shared_configuration_is_not_touched(stable: Site) -> None:
+    found = stable.stored(VALIDATING, VALIDATING_NAME)
+    assert found is not None
+    assert [each["clientConfig"] for each in found["webhooks"] if "url" in each["clientConfig"]] == [OTHERS]
+
+
+async def test_at_rest_nothing_is_written(stable: Site) -> None:
+    await stable.advance(60)
+    stable.cluster.writes.clear()
+    await stable.advance(1800, 60)
+    assert {plural for _, plural, _ in stable.cluster.writes} == {"leases"}
+
+
+async def test_the_order_in_which_things_are_installed_does_not_matter(site: Site) -> None:
+    site.start()
+    await site.advance(30)
+    assert site.stored(SECRETS, CALLED.serving) is not None
+    await site.install("10.0.0.1")
+    await site.advance(2)
+    assert all(found and set(found) == {current(site).pem} for found in site.bundles().values())
+    assert "WebhookConfigMissing" in site.events()
+
+
+async def test_a_rotation_goes_through_all_phases_and_ends_with_one_authority(stable: Site) -> None:
+    old, old_leaf = current(stable), stable.leaf()
+    await _rotate(stable)
+    for phase in (Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.STABLE):
+        await stable.until(phase)
+        leaf = stable.leaf()
+        if phase is Phase.SETTLE:
+            assert leaf == old_leaf
+        if phase in {Phase.ROLL, Phase.DRAIN}:
+            assert not old.issued(leaf)
+            assert all(old in read_certificates(one) for found in stable.bundles().values() for one in found)
+    new = current(stable)
+    assert new != old
+    assert all(set(found) == {new.pem} for found in stable.bundles().values())
+    assert stable.usable() == {new.fingerprint}
+    assert set(stable.secret(CALLED.authority)["data"]) == {"current.crt", "current.key"}
+    assert stable.phases()[-6:] == ["TRUST", "SETTLE", "ROLL", "DRAIN", "DROP", "STABLE"]
+    told = stable.events()
+    wanted = ["CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted"]
+    assert [reason for reason in told if reason in wanted][-4:] == wanted
+
+
+async def test_a_server_that_keeps_the_old_leaf_holds_the_rotation_up_and_is_named(stable: Site) -> None:
+    stable.frozen["10.0.0.2"] = stable.leaf()
+    old = current(stable)
+    await _rotate(stable)
+    await stable.until(Phase.ROLL)
+    await stable.advance(1200, 20)
+    assert await stable.phase() is Phase.ROLL
+    assert "CARotationStuck" in stable.events()
+    [stuck] = [one for one in read_conditions(stable.secret(CALLED.authority)) if one["type"] == "CARotationStuck"]
+    assert "10.0.0.2:9443" in stuck["message"]
+    assert all(old in read_certificates(one) for found in stable.bundles().values() for one in found)
+    stable.frozen.clear()
+    await stable.until(Phase.STABLE)
+
+
+async def _empty(site: Site, resource: str) -> None:
+    """Spoils one object as a careless apply does."""
+    if resource == "crd":
+        await site.admin.merge_patch(CRDS, GRAPHS, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}})
+    elif resource == "stanza":
+        await site.admin.merge_patch(CRDS, GRAPHS, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+    elif resource == "stranger":
+        bundle = encoded(make_authority(site.storage.now).certificate)
+        patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]
+        await site.admin.json_patch(MUTATING, "dynamo-webhooks-mutating", patch)
+    elif resource == "one entry":
+        await site.admin.json_patch(VALIDATING, VALIDATING_NAME, [{"op": "remove", "path": "/webhooks/2/clientConfig/caBundle"}])
+    else:
+        await site.admin.delete(VALIDATING, VALIDATING_NAME)
+        await site.advance(1)
+        await site.admin.create(VALIDATING, configuration(VALIDATING, VALIDATING_NAME, entry("a")))
+
+
+@pytest.mark.parametrize("how", ["crd", "stanza", "stranger", "one entry", "applied again"])
+async def test_drift_is_repaired_at_once_and_told(stable: Site, how: str) -> None:
+    await stable.advance(60)
+    await _empty(stable, how)
+    await stable.advance(0.5)
+    assert all(found and set(found) == {current(stable).pem} for found in stable.bundles().values())
+    assert "TrustDriftRepaired" in stable.events()
+
+
+@pytest.mark.parametrize("lost", [("serving",), ("authority",), ("serving", "authority"), ("trust",)])
+async def test_what_was_deleted_comes_back_and_servers_stay_trusted(stable: Site, lost: tuple[str, ...]) -> None:
+    served = stable.leaf()
+    stable.frozen = dict.fromkeys(("10.0.0.1", "10.0.0.2"), served)  # servers keep their pair in memory until there is a usable one
+    await stable.advance(60)
+    for what in lost:
+        resource = CONFIG_MAPS if what == "trust" else SECRETS
+        await stable.admin.delete(resource, getattr(CALLED, what), NAMESPACE)
+    await stable.advance(30)
+    assert all(any(one.issued(served) for one in read_certificates(bundle)) for found in stable.bundles().values() for bundle in found)
+    stable.frozen.clear()
+    await stable.advance(700)
+    await stable.until(Phase.STABLE)
+    assert set(stable.secret(CALLED.serving)["data"]) == {"tls.crt", "tls.key", "ca.crt"}
+    assert current(stable).issued(stable.leaf())
+    assert stable.usable() == {current(stable).fingerprint}
+
+
+async def test_a_stanza_that_points_to_another_service_is_left_alone_unless_it_may_be_taken_over(site: Site) -> None:
+    await site.install("10.0.0.1")
+    theirs = {"service": {"name": "operator", "namespace": "elsewhere", "path": "/convert"}, "caBundle": "dGhlaXJz"}
+    stanza = {"strategy": "Webhook", "webhook": {"clientConfig": theirs, "conversionReviewVersions": ["v1"]}}
+    await site.admin.json_patch(CRDS, GRAPHS, [{"op": "add", "path": "/spec/conversion", "value": stanza}])
+    first = site.start()
+    await site.until(Phase.STABLE)
+    crd = site.stored(CRDS, GRAPHS)
+    assert crd is not None
+    assert crd["spec"]["conversion"] == stanza
+    assert "points to another service" in str(read_conditions(site.secret(CALLED.authority)))
+    first.cancel()
+    await site.advance(1)
+    site.with_(take_over=True)
+    site.start(site.provisioner("two"))
+    await site.advance(60)
+    crd = site.stored(CRDS, GRAPHS)
+    assert crd is not None
+    assert crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"] == "dynamo-webhooks"
+
+
+async def test_an_object_that_cert_manager_writes_is_not_written(site: Site) -> None:
+    await site.install("10.0.0.1")
+    note = {"metadata": {"annotations": {"cert-manager.io/inject-ca-from": "dynamo-system/serving"}}}
+    await site.admin.merge_patch(VALIDATING, VALIDATING_NAME, note)
+    site.start()
+    await site.advance(120)
+    assert set(site.bundles()[VALIDATING_NAME]) == {b""}
+    assert (("json_patch", "validatingwebhookconfigurations", VALIDATING_NAME)) not in site.cluster.writes
+
+
+async def test_of_two_only_one_writes_and_the_other_takes_over(site: Site) -> None:
+    await site.install("10.0.0.1")
+    clusters = [MemoryCluster(f"replica-{name}", storage=site.storage) for name in ("one", "two")]
+    tasks = [site.start(site.provisioner(str(index), cluster)) for index, cluster in enumerate(clusters)]
+    await site.until(Phase.STABLE)
+    wrote = [{plural for _, plural, _ in cluster.writes if plural != "leases"} for cluster in clusters]
+    leader = 0 if wrote[0] else 1
+    assert wrote[leader]
+    assert not wrote[1 - leader]
+    tasks[leader].cancel()
+    await site.advance(5)
+    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
+    await site.advance(5)
+    assert site.stored(SECRETS, CALLED.serving) is not None
+    assert ("create", "secrets", CALLED.serving) in clusters[1 - leader].writes
+
+
+async def test_a_killed_one_is_followed_within_twenty_seconds(site: Site) -> None:
+    await site.install("10.0.0.1")
+    dying = MemoryCluster("dying", storage=site.storage)
+    site.start(site.provisioner("dying", dying, None))
+    await site.until(Phase.STABLE)
+    dying.fail(lambda *_: UnavailableError(0, "", "killed"))  # it neither writes nor releases anything any more
+    site.start(site.provisioner("next", lease=None))
+    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
+    await site.advance(20, 1)
+    assert site.stored(SECRETS, CALLED.serving) is not None
+
+
+@pytest.mark.parametrize("hours", [2, -2])
+async def test_a_clock_that_is_hours_off_signs_nothing_repairs_trust_and_says_so(stable: Site, hours: int) -> None:
+    stable.skew = timedelta(hours=hours)
+    await stable.advance(60)
+    await stable.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
+    await _empty(stable, "crd")
+    await stable.advance(60)
+    assert stable.stored(SECRETS, CALLED.serving) is None
+    assert set(stable.bundles()[GRAPHS]) == {current(stable).pem}
+    assert "ClockSkew" in stable.events()
+    stable.skew = timedelta(0)
+    await stable.advance(700)
+    assert current(stable).issued(stable.leaf())
+
+
+async def test_while_the_api_server_is_away_it_goes_on_trying(site: Site) -> None:
+    away = site.cluster.fail(lambda *_: UnavailableError(0, "", "away"))
+    task = site.start()
+    await site.advance(300)
+    assert not task.done()
+    away()
+    await site.install("10.0.0.1")
+    await site.until(Phase.STABLE)
+
+
+async def test_an_object_that_refuses_does_not_keep_the_others_from_being_written(site: Site) -> None:
+    await site.install("10.0.0.1")
+    site.cluster.fail(
+        lambda verb, _resource, _namespace, name: (
+            UnavailableError(500, "InternalError", "a webhook says no") if verb == "json_patch" and name == GRAPHS else None
+        )
+    )
+    site.start()
+    await site.advance(120)
+    shown = site.bundles()
+    assert shown.pop(GRAPHS) != [current(site).pem]
+    assert all(set(found) == {current(site).pem} for found in shown.values())
+
+
+async def test_a_fight_with_another_writer_floods_nobody(stable: Site) -> None:
+    """Somebody empties a bundle whenever it is written."""
+    await stable.advance(120)
+
+    def undo(_verb: str, _resource: object, _namespace: str, name: str) -> None:
+        record = stable.stored(VALIDATING, VALIDATING_NAME)
+        if name == VALIDATING_NAME and record is not None:
+            record["webhooks"][0]["clientConfig"].pop("caBundle", None)
+
+    stable.cluster.writes.clear()
+    stable.cluster.fail(undo)
+    await _empty(stable, "one entry")
+    await stable.advance(120)
+    written = [each for each in stable.cluster.writes if each[2] == VALIDATING_NAME]
+    assert 0 < len(written) < 60
+
+
+async def test_without_permission_to_know_endpoints_a_rotation_takes_longer_and_ends(stable: Site) -> None:
+    stable.cluster.denied |= {("list", "endpointslices"), ("watch", "endpointslices")}
+    old = current(stable)
+    await _rotate(stable)
+    await stable.until(Phase.ROLL)
+    await stable.until(Phase.STABLE)
+    assert current(stable) != old
+
+
+async def test_metrics_say_what_a_monitor_needs(site: Site) -> None:
+    await site.install("10.0.0.1")
+    provisioner = site.provisioner()
+    site.start(provisioner)
+    await site.until(Phase.STABLE)
+    await site.advance(30)
+    text = (await provisioner.metrics()).decode()
+    values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert float(values["dynamo_webhooks_leaf_not_after_seconds"]) == site.leaf().not_after.timestamp()
+    assert 'dynamo_webhooks_rotation_phase{phase="STABLE"} 1.0' in text
+    assert f'dynamo_webhooks_trust_in_sync{{kind="CustomResourceDefinition",name="{GRAPHS}"}} 1.0' in text
+    assert 'dynamo_webhooks_leaf_issued_total{reason="missing"} 1.0' in text
+    assert 'dynamo_webhooks_endpoint_leaf_in_sync{address="10.0.0.1:9443"} 1.0' in text
+    assert "dynamo_webhooks_provisioner_leading 1.0" in text
+    assert f'dynamo_webhooks_bundle_writes_total{{kind="CustomResourceDefinition",name="{GRAPHS}",reason="bootstrap"}} 1.0' in text
+
+
+async def test_once_does_what_can_be_done_and_says_what_is_missing(site: Site) -> None:
+    site.admin.denied.clear()
+    found = await site.provisioner().once(60)
+    assert found is not None
+    assert found[0] == "object-missing"
+    await site.install()
+    assert await site.provisioner().once(60) is None
+    assert all(set(found) == {current(site).pem} for found in site.bundles().values())
+
+
+async def test_new_pods_are_asked_when_they_appear(stable: Site) -> None:
+    await stable.advance(30)
+    before = stable.asked
+    await stable.admin.create(ENDPOINT_SLICES, piece("10.0.0.9", port=9444))
+    await stable.advance(1)
+    assert stable.asked > before

@@ -1,7 +1,7 @@
 """What became of the measured behaviour of the Go operator 1.2 that no rule answers: kept with a reason, or changed outside the rules.
 
 Quirks (Q) are oddities, gaps (G) are objects that it admits and that fail later. A number that a rule's `Difference` names is decided
-there and not here; docs/differences.md is written from both. Texts that begin with "Not yet" are decided and still to be built.
+there and not here; docs/differences.md is written from both.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ CHANGED: Final[Mapping[str, str]] = MappingProxyType(
         "Q-29": "Engine difference `warnings-always`.",
         "Q-33": "Engine difference `minimal-patch`: a required field that is missing stays missing, and the schema says so.",
         "Q-35": "An amount of GPUs that can't be read is reported where it stands; a missing one at the limit, where one would write it.",
-        "Q-37": "Engine difference `lease-defaults`. "
-        "Not yet: a lease that was only acquired so far will count from its acquire time, once the server reads leases itself.",
-        "Q-38": "Not yet: the manifests will select the namespace that is managed, not the one of the release.",
-        "Q-39": "Not yet: the CRDs will carry their conversion stanza in every way of installing them.",
+        "Q-37": "Engine difference `lease-defaults`. A lease that was only acquired so far counts from its acquire time, or its creation.",
+        "Q-38": "The manifests of one namespace select the namespace that is managed, not the one of the release.",
+        "Q-39": "The CRDs carry their conversion stanza in every way of installing them.",
         "Q-41": "Engine difference `minimal-patch`: a missing required field is refused on creation as it is on update.",
         "Q-42": "Engine difference `minimal-patch`: a pod template without containers is left without.",
         "Q-43": "Engine difference `minimal-patch`: an omitted plugin weight is left out.",

@@ -176,6 +176,7 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
         framework=str(made.get("backendFramework") or ""),
         worker_hash="",
         annotations=texts(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations")),
+        hints={},  # it runs on one node
         path=member.path,
     )
     spec = plain_pod_spec(plan, settings)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
-from reconciler.render.component import component_children
+from reconciler.render.component import NO_ORCHESTRATOR, component_children
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import read_graph
+from reconciler.render.grove.clique_set import clique_set
+from reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
+from reconciler.render.multinode import leader_wait, ssh
 from reconciler.render.names import ENABLE_GROVE
 from reconciler.render.objects import canonical
 from reconciler.render.observed import NOTHING
@@ -97,7 +100,9 @@ def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
         *(_collected(checkpoint.checkpoints, graph, member, settings) for member in graph.members),
         _collected(scaling.adapters, graph),
         _collected(epp.picker_objects, graph, settings),
-        _components(graph, observed) if not on_grove(graph, settings) else _grove(graph),
+        _collected(leader_wait.config_maps, graph),
+        _collected(ssh.secrets, graph, settings),
+        _grove(graph, settings, observed) if on_grove(graph, settings) else _components(graph, settings, observed),
     ]
     return _ordered(_joined(parts))
 
@@ -124,7 +129,7 @@ def _below(component: Fields, path: Path, settings: Settings, observed: Observed
     return Rendered(made.children, [RenderError((*path, *one.path[1:]), one.reason) for one in made.problems])
 
 
-def _components(graph: Graph, observed: Observed) -> Rendered:
+def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     try:
         framework = graph.framework
         name = observed.worker_hash or worker_hash(graph, observed)
@@ -133,6 +138,8 @@ def _components(graph: Graph, observed: Observed) -> Rendered:
     marks = restart.restart_marks(graph, observed)
 
     def one(member: Member) -> list[Fields]:
+        if member.nodes > 1 and not settings.lws:
+            raise RenderError((*member.path, "multinode"), NO_ORCHESTRATOR)
         made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]
@@ -153,9 +160,15 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
     return made
 
 
-def _grove(graph: Graph) -> Rendered:
-    path = ("metadata", "annotations", ENABLE_GROVE)
-    return Rendered([], [RenderError(path, f"graph {graph.name} runs on Grove, for which this release does not render yet")])
+def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
+    marks = restart.restart_marks(graph, observed)
+    per_member = (grove_services, grove_models, grove_ways_in)
+    return _joined(
+        [
+            _collected(clique_set, graph, settings, marks),
+            *(_collected(make, graph, member, settings) for member in graph.members for make in per_member),
+        ]
+    )
 
 
 def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:

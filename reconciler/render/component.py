@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from reconciler.render.deployment import deployment
 from reconciler.render.errors import RenderError
 from reconciler.render.ingress import ways_in
+from reconciler.render.lws import leader_worker_set
 from reconciler.render.service import model_services, services
 from reconciler.render.workload import read_workload, uses_old_selectors
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
     from reconciler.render.settings import Settings
     from reconciler.render.workload import Workload
+
+
+NO_ORCHESTRATOR = "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
 
 
 def component_children(obj: Fields, settings: Settings, old_selectors: bool = False) -> list[Fields]:
@@ -32,5 +36,7 @@ def component_children(obj: Fields, settings: Settings, old_selectors: bool = Fa
 
 def _controllers(workload: Workload, settings: Settings) -> list[Fields]:
     if workload.nodes > 1:
-        raise RenderError(("spec", "multinode"), "needs an orchestrator of several nodes, which this release does not render for yet")
+        if not settings.lws:
+            raise RenderError(("spec", "multinode"), NO_ORCHESTRATOR)
+        return [leader_worker_set(workload, settings)]
     return [deployment(workload, settings)]

@@ -61,7 +61,7 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     metadata["labels"] = filled({**written, **marks}, texts(graph.spec.get("labels")))
     metadata["annotations"] = _annotations(graph, member, texts(metadata.get("annotations")), restart)
     template["metadata"] = {name: value for name, value in metadata.items() if value}
-    _give_env(graph, template)
+    give_env(graph, template)
     if member.type == PLANNER:
         template.setdefault("spec", {})["serviceAccountName"] = ACCOUNT
     label_key = apply_kv_transfer(graph, member, template)
@@ -92,17 +92,17 @@ def _worker_marks(graph: Graph, member: Member, generation: str) -> dict[str, st
 
 
 def _annotations(graph: Graph, member: Member, written: dict[str, str], restart: str) -> dict[str, str]:
-    out = dict(written)
-    if member.type == EPP:
-        out.setdefault(ISTIO_INJECT, "false")
-    for key in PROPAGATED:
-        if key in graph.annotations:
-            out.setdefault(key, graph.annotations[key])
-    out = filled(out, texts(graph.spec.get("annotations")))
+    injected = {ISTIO_INJECT: "false"} if member.type == EPP else {}
+    out = filled(propagated(graph, {**injected, **written}), texts(graph.spec.get("annotations")))
     return {**out, RESTART_AT: restart} if restart else out
 
 
-def _give_env(graph: Graph, template: Fields) -> None:
+def propagated(graph: Graph, written: dict[str, str]) -> dict[str, str]:
+    """Annotations of a pod template with those of the graph that its pods need, where the template has none."""
+    return filled(written, {key: graph.annotations[key] for key in PROPAGATED if key in graph.annotations})
+
+
+def give_env(graph: Graph, template: Fields) -> None:
     """Puts the graph's variables below those of the main container, which is made if there is none."""
     shared = items(graph.spec.get("env"))
     if not shared:

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from reconciler.render.names import low
+
+_LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
+_LWS_RANK = "$(LWS_WORKER_INDEX)"
+_GROVE_RANK = "$((GROVE_PCLQ_POD_INDEX + 1))"  # the workers of a clique count from 0, and the leader is in another clique
+_GROVE_POD = "$(GROVE_PCLQ_POD_INDEX)"
+_GROVE_REPLICA = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)"
+_GROVE_DOMAIN = "$(GROVE_HEADLESS_SERVICE)"
+
 
 class Role(NamedTuple):
     """A leader or a worker. Addresses are texts that the orchestrator's variables complete."""
@@ -15,3 +24,34 @@ class Role(NamedTuple):
     rank: str  # of this node
     needs_shell: bool  # whether the rank has to be computed
     waits_for_names: bool  # whether a leader must wait until the others' names resolve
+
+
+class Pair(NamedTuple):
+    """Both parts."""
+
+    leader: Role
+    worker: Role
+
+
+def lws_roles(nodes: int) -> Pair:
+    """The parts in a group of a LeaderWorkerSet, whose workers are called as the leader with a number before the first dot."""
+    others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
+    leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True)
+    return Pair(leader, leader._replace(leader=False, rank=_LWS_RANK))
+
+
+def grove_roles(component: str, nodes: int) -> Pair:
+    """The parts in a scaling group of Grove with one clique for the leader and one for all workers."""
+    others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
+    leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False)
+    return Pair(leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True))
+
+
+def grove_rank(component: str, nodes: int, rank: int) -> Role:
+    """The part of a rank whose engines have a clique of their own; each engine meets those of its own number in the other cliques."""
+    others = tuple(_grove_host(component, f"wkr-{number}-{_GROVE_POD}") for number in range(1, nodes))
+    return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False)
+
+
+def _grove_host(component: str, pod: str) -> str:
+    return f"{_GROVE_REPLICA}-{low(component)}-{pod}.{_GROVE_DOMAIN}"

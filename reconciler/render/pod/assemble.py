@@ -55,7 +55,7 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
     others = [one for one in items(user.get("containers")) if one.get("name") != MAIN]
     spec["containers"] = [main, *others]
     sidecar.complete(spec, plan, inherited, settings)
-    change_pod(spec, main, plan)
+    change_pod(spec, main, plan, settings)
     settle(spec, main)
     add_pull_secrets(spec, plan.annotations, settings)
     return spec
@@ -72,7 +72,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     if mounts:
         main["volumeMounts"] = mounts
     main["env"] = merged_env(infrastructure_env(settings), items(main.get("env")))
-    change_main(main, plan)
+    change_main(main, plan, settings)
     return main, [dict(one) for one in mounts]
 
 

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from reconciler.render.errors import RenderError
 from reconciler.render.flags import add_flags, has_flag
-from reconciler.render.framework import VLLM
+from reconciler.render.framework import SGLANG, TRTLLM, VLLM
 from reconciler.render.graph import is_inter_pod
 from reconciler.render.merge import items
+from reconciler.render.multinode import leader_wait, sglang, trtllm, vllm
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
+    from reconciler.render.multinode.role import Role
     from reconciler.render.pod.plan import PodPlan
+    from reconciler.render.settings import Settings
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
 
@@ -32,14 +35,25 @@ def cache_mount(plan: PodPlan) -> Fields | None:
     return {"name": str(cache.get("pvcName") or ""), "mountPath": path}
 
 
-def change_main(main: Fields, plan: PodPlan) -> None:
+def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
     """Changes the main container, which is ours, as the framework needs it."""
     if is_inter_pod(plan.component):
         _load_from_peers(main, plan)
+    if plan.role is not None:
+        _span_nodes(main, plan, plan.role, settings)
     cache = cache_mount(plan)
     if cache and plan.framework == VLLM and plan.role is None:
         # behind the sorted variables, as recorded
         main["env"] = [*items(main.get("env")), {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]}]
+
+
+def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:
+    if plan.framework == VLLM:
+        vllm.change_main(main, role, plan.hints)
+    elif plan.framework == SGLANG:
+        sglang.change_main(main, role)
+    elif plan.framework == TRTLLM:
+        trtllm.change_main(main, role, settings.ssh_secret)
 
 
 def _load_from_peers(main: Fields, plan: PodPlan) -> None:
@@ -50,5 +64,8 @@ def _load_from_peers(main: Fields, plan: PodPlan) -> None:
         main["env"] = [*items(main.get("env")), {"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}]
 
 
-def change_pod(spec: Fields, main: Fields, plan: PodPlan) -> None:
+def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:
     """Changes a pod spec of ours as the framework needs it; a pod that is alone in its replica needs nothing."""
+    leader_wait.make_wait(spec, main, plan)
+    if plan.role is not None and plan.framework == TRTLLM:
+        trtllm.change_pod(spec, settings.ssh_secret)

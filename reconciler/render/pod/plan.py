@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.render.graph import experimental
+from reconciler.render.merge import texts
 from reconciler.render.names import WORKERS
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class PodPlan(NamedTuple):
     dynamo_namespace: str
     framework: str
     worker_hash: str  # empty where no generation is told apart
-    annotations: dict[str, str]  # that decide on discovery and pull secrets
+    annotations: dict[str, str]  # of the pod template: they decide on discovery and pull secrets
+    hints: dict[str, str]  # what frameworks read: these, and those of a v1alpha1 service below them
     path: Path  # of the component, for errors
     role: Role | None = None  # of a pod in a replica that spans several nodes
 
@@ -51,6 +53,7 @@ def plan_of(workload: Workload, role: Role | None = None) -> PodPlan:
         framework=workload.framework,
         worker_hash=workload.worker_hash,
         annotations=workload.template_annotations,
+        hints={**texts(workload.alpha.get("annotations")), **workload.template_annotations},
         path=("spec",),
         role=role,
     )

@@ -1,0 +1,79 @@
+"""The PodCliqueSet of a graph: all its components in one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.graph import is_inter_pod
+from reconciler.render.grove import inter_pod, names
+from reconciler.render.grove.cliques import cliques
+from reconciler.render.grove.member import grove_member
+from reconciler.render.merge import texts
+from reconciler.render.names import GRAPH_NAME, low
+from reconciler.render.objects import child
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+    from reconciler.render.settings import Settings
+
+API_VERSION: Final = "grove.io/v1alpha1"
+
+
+def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str]) -> list[Fields]:
+    """The set of a graph; nothing for a graph without components. The restarts are marks by component.
+
+    Raises: RenderError when a component can't be made into pods: half a graph would be a wrong one.
+    """
+    if not graph.members:
+        return []
+    # nobody looks for an account in the namespace on this way
+    ours = settings._replace(service_account="")
+    made = [clique for one in graph.members for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours)]
+    labels = {**texts(graph.spec.get("labels")), GRAPH_NAME: graph.name}
+    annotations = texts(graph.spec.get("annotations"))
+    out = child(
+        API_VERSION, "PodCliqueSet", names.set_name(graph), graph.namespace, labels=labels, annotations=annotations, owner=graph.object
+    )
+    out["spec"] = {"replicas": 1, "template": {**_template(graph, made), "terminationDelay": settings.termination_delay}}
+    return [out]
+
+
+def _template(graph: Graph, made: list[Fields]) -> Fields:
+    waits = any(one["spec"].get("startsAfter") for one in made)
+    out: Fields = {
+        "headlessServiceConfig": {"publishNotReadyAddresses": True},
+        "cliqueStartupType": "CliqueStartupTypeExplicit" if waits else "CliqueStartupTypeAnyOrder",
+        "cliques": made,
+    }
+    groups = [_group(one) for one in graph.members if names.is_grouped(one)]
+    templates = [one for member in graph.members if is_inter_pod(member.fields) for one in inter_pod.claim_templates(member)]
+    constraint = _constraint(graph.spec)
+    if graph.spec.get("priorityClassName"):
+        out["priorityClassName"] = graph.spec["priorityClassName"]
+    return {
+        **out,
+        **({"podCliqueScalingGroups": groups} if groups else {}),
+        **({"resourceClaimTemplates": templates} if templates else {}),
+        **({"topologyConstraint": constraint} if constraint else {}),
+    }
+
+
+def _group(member: Member) -> Fields:
+    replicas = member.fields.get("replicas")
+    constraint = _constraint(member.fields)
+    return {
+        "name": low(member.name),
+        "cliqueNames": names.cliques(member),
+        "replicas": 1 if replicas is None else replicas,
+        "minAvailable": 1,
+        **({"resourceSharing": inter_pod.sharing(member)} if is_inter_pod(member.fields) else {}),
+        **({"topologyConstraint": constraint} if constraint else {}),
+    }
+
+
+def _constraint(holder: Fields) -> Fields:
+    domain = (holder.get("topologyConstraint") or {}).get("packDomain")
+    return {"packDomain": domain} if domain else {}

@@ -1,0 +1,89 @@
+"""The cliques of one component: pods of one shape that are placed together. Several nodes, or shared GPUs, make several cliques."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render import discovery
+from reconciler.render.framework import TRTLLM
+from reconciler.render.graph import is_inter_pod
+from reconciler.render.grove import inter_pod, names
+from reconciler.render.grove.member import KAI, uses_kai
+from reconciler.render.multinode.role import grove_rank, grove_roles
+from reconciler.render.names import GROUP, TOPOLOGY_LABEL, low
+from reconciler.render.pod.assemble import pod_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conversion.lens.protocol import Fields
+    from reconciler.render.grove.member import GroveMember
+    from reconciler.render.multinode.role import Role
+    from reconciler.render.settings import Settings
+
+_ENGINE_GROUP: Final = GROUP + "dynamo-failover-engine-group-member"
+
+
+def cliques(one: GroveMember, settings: Settings) -> list[Fields]:
+    """The cliques of a component, in the order of their names.
+
+    Raises: RenderError when the component can't be made into pods.
+    """
+    member = one.member
+    if is_inter_pod(member.fields):
+        return [made for rank in range(member.nodes) for made in _rank(one, rank, settings)]
+    if member.nodes > 1:
+        return _leader_and_workers(one, settings)
+    replicas = member.fields.get("replicas")
+    constraint = member.fields.get("topologyConstraint") or {}
+    made = _clique(one, low(member.name), 1 if replicas is None else replicas, _pod(one, None, settings))
+    return [{**made, "topologyConstraint": {"packDomain": constraint["packDomain"]}} if constraint.get("packDomain") else made]
+
+
+def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
+    member, roles = one.member, grove_roles(one.member.name, one.member.nodes)
+    leader = _clique(one, names.leader(member), 1, _pod(one, roles.leader, settings))
+    others = member.nodes - 1
+    workers = _clique(one, names.workers(member), others, _pod(one, roles.worker, settings), least=others)
+    if one.plan.framework == TRTLLM:
+        # the leader starts processes on the workers, which must be there
+        leader["spec"]["startsAfter"] = [names.workers(member)]
+    return [leader, workers]
+
+
+def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
+    """The server of a rank, and the engines that start after it."""
+    member, count = one.member, inter_pod.gpus(one.member)
+    pod = _pod(one, None, settings)
+    inter_pod.make_server(pod, one.plan, rank, count)
+    found = discovery.labels(one.plan.annotations, settings)
+    server = _clique(one, names.server(member, rank), 1, pod)
+    # a server is nobody that requests could be sent to
+    server["labels"] = {key: value for key, value in one.labels.items() if key not in found}
+    server["annotations"] = {key: value for key, value in one.annotations.items() if key != TOPOLOGY_LABEL}
+    role = grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None
+    pod = _pod(one, role, settings)
+    failover = is_inter_pod(member.fields, "failover")
+    inter_pod.make_engine(pod, one.plan, rank, failover=failover)
+    replicas = inter_pod.engines(member)
+    engine = _clique(one, names.engine(member, rank), replicas, pod, least=1 if failover else replicas)
+    engine["spec"]["startsAfter"] = [names.server(member, rank)]
+    if failover:
+        engine["labels"] = dict(sorted({**one.labels, _ENGINE_GROUP: "true"}.items()))
+    return [server, engine]
+
+
+def _clique(one: GroveMember, name: str, replicas: int, pod: Mapping[str, object], *, least: int = 1) -> Fields:
+    return {
+        "name": name,
+        "labels": one.labels,
+        "annotations": one.annotations,
+        "spec": {"roleName": name, "replicas": replicas, "minAvailable": least, "podSpec": pod},
+    }
+
+
+def _pod(one: GroveMember, role: Role | None, settings: Settings) -> Fields:
+    spec = pod_spec(one.plan._replace(role=role), settings)
+    if uses_kai(one.plan.component, settings):
+        spec["schedulerName"] = KAI
+    return spec

@@ -1,0 +1,135 @@
+"""GPUs shared between pods: servers that hold the weights of a rank, and engines beside them. The claims are attached by Grove."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.errors import RenderError
+from reconciler.render.failover import LOCK
+from reconciler.render.framework import VLLM
+from reconciler.render.gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
+from reconciler.render.graph import is_inter_pod
+from reconciler.render.grove import names
+from reconciler.render.merge import items
+from reconciler.render.multinode.probes import drop_probes
+from reconciler.render.names import MAIN
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Member
+    from reconciler.render.pod.plan import PodPlan
+
+_VOLUME: Final = "gms-shared"
+_ON_HOST: Final = "/run/gms"
+_SHARED: Final = "/run/gms/shared"
+_SOCKETS_A_GPU: Final = 2
+_SERVE: Final = f"""\
+rm -f {_SHARED}/gms_*.sock
+python3 -m gpu_memory_service.cli.server &
+server=$!
+trap 'trap "" TERM INT; kill 0' TERM INT
+wait "$server"
+status=$?
+# a signal ends that wait early; the server's own answer is still to come
+if kill -0 "$server" 2> /dev/null; then
+  wait "$server"
+  status=$?
+fi
+exit "$status"
+"""
+
+
+def engines(member: Member) -> int:
+    """How many engines each rank has: one, and those that stand by."""
+    failover = (member.fields.get("experimental") or {}).get("failover") or {}
+    if not is_inter_pod(member.fields, "failover"):
+        return 1
+    shadows = failover.get("numShadows")
+    return 1 + (shadows if isinstance(shadows, int) else 1)
+
+
+def gpus(member: Member) -> int:
+    """The GPUs of one rank.
+
+    Raises: RenderError when there are none to share.
+    """
+    count = gpu_count(member.fields, member.path)
+    if not count:
+        raise RenderError((*member.path, "experimental", "gpuMemoryService"), "needs GPUs to share: the main container asks for none")
+    return count
+
+
+def claim_templates(member: Member) -> list[Fields]:
+    """The templates of the claims, one for each rank."""
+    gms: Fields = (member.fields.get("experimental") or {}).get("gpuMemoryService") or {}
+    spec = claim_spec("gpu", gms, gpus(member))
+    return [{"name": names.claim(member, rank), "templateSpec": spec} for rank in range(member.nodes)]
+
+
+def sharing(member: Member) -> list[Fields]:
+    """Which cliques of a replica share which claim."""
+    return [
+        {
+            "name": names.claim(member, rank),
+            "scope": "PerReplica",
+            "filter": {"childCliqueNames": [names.server(member, rank), names.engine(member, rank)]},
+        }
+        for rank in range(member.nodes)
+    ]
+
+
+def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
+    """Turns a component's pod spec, which is ours, into that of the server of a rank with so many GPUs."""
+    main = _share(spec, rank)
+    main["command"], main["args"] = ["bash", "-c"], [_SERVE]
+    drop_probes(main)
+    ready = f'[ "$(ls {_SHARED} | grep -c "^gms_.*\\.sock$")" -ge {_SOCKETS_A_GPU * count} ]'
+    main["startupProbe"] = {"exec": {"command": ["sh", "-c", ready]}, "periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 150}
+    values = {"DYN_VLLM_GMS_SHADOW_MODE": "true"} if plan.framework == VLLM else {}
+    _set_env(main, [{"name": name, "value": value} for name, value in {**values, SOCKET_DIRECTORY: _SHARED}.items()])
+    spec["restartPolicy"] = "Always"
+
+
+def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> None:
+    """Turns a component's pod spec, which is ours, into that of an engine of a rank. One that stands by starts as not ready."""
+    main = _share(spec, rank)
+    main["env"] = [one for one in items(main.get("env")) if one.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"]
+    shadow: list[Fields] = [{"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}] if plan.framework == VLLM else []
+    index = {"fieldRef": {"fieldPath": "metadata.labels['grove.io/podclique-pod-index']"}}
+    _set_env(
+        main,
+        [
+            *shadow,
+            {"name": "ENGINE_ID", "valueFrom": index},
+            {"name": SOCKET_DIRECTORY, "value": _SHARED},
+            {"name": "FAILOVER_LOCK_PATH", "value": f"{_SHARED}/{LOCK}"},
+            {"name": "DYN_SYSTEM_STARTING_HEALTH_STATUS", "value": "notready"},
+        ],
+    )
+    # a group that has lost an engine is replaced as a whole
+    spec["restartPolicy"] = "Never" if failover else "Always"
+
+
+def _share(spec: Fields, rank: int) -> Fields:
+    """What servers and engines have in common; returns the main container."""
+    main = next(one for one in items(spec["containers"]) if one.get("name") == MAIN)
+    drop_gpus(main)
+    add_toleration(spec)
+    mount = {"name": _VOLUME, "mountPath": _SHARED, "subPathExpr": f"$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)/rank-{rank}"}
+    main["volumeMounts"] = [*(one for one in items(main.get("volumeMounts")) if one.get("mountPath") != _SHARED), mount]
+    volume = {"name": _VOLUME, "hostPath": {"path": _ON_HOST, "type": "DirectoryOrCreate"}}
+    spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != _VOLUME), volume]
+    opened = {
+        "name": "fix-gms-perms",
+        **({"image": main["image"]} if main.get("image") else {}),
+        "command": ["sh", "-c", f"chmod 1777 {_SHARED}"],
+        "volumeMounts": [dict(mount)],
+        "securityContext": {"runAsUser": 0, "runAsNonRoot": False},
+    }
+    spec["initContainers"] = [*items(spec.get("initContainers")), opened]
+    return main
+
+
+def _set_env(main: Fields, added: list[Fields]) -> None:
+    ours = {one["name"] for one in added}
+    main["env"] = [*(one for one in items(main.get("env")) if one.get("name") not in ours), *added]

@@ -1,0 +1,115 @@
+"""A component as Grove runs it: with the graph's own data in its template, and what its cliques are marked with."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from reconciler.render import discovery
+from reconciler.render.framework import framework_of
+from reconciler.render.graph import object_name, selects, template_annotations, template_labels
+from reconciler.render.kv_transfer import apply_kv_transfer
+from reconciler.render.merge import texts
+from reconciler.render.names import (
+    BASE_MODEL_HASH,
+    COMPONENT,
+    COMPONENT_CLASS,
+    COMPONENT_TYPE,
+    DECODE,
+    DISCOVERY_BACKEND,
+    ENABLE_METRICS,
+    GRAPH_NAME,
+    METRICS_ENABLED,
+    NAMESPACE,
+    PREFILL,
+    RESTART_AT,
+    SELECTOR,
+    SNAPSHOT,
+    SUB_TYPE,
+    TOPOLOGY_LABEL,
+    WORKER,
+    digest,
+)
+from reconciler.render.pod.plan import PodPlan
+from reconciler.render.split import give_env, propagated
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph, Member
+    from reconciler.render.settings import Settings
+
+_QUEUE: Final = "kai.scheduler/queue"
+_QUEUE_SAID: Final = "nvidia.com/kai-scheduler-queue"
+_USUAL_QUEUE: Final = "dynamo"
+KAI: Final = "kai-scheduler"
+
+
+class GroveMember(NamedTuple):
+    """One component, ready to be made into cliques."""
+
+    member: Member
+    plan: PodPlan  # without a role
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+def grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
+    """Reads a component.
+
+    Raises: RenderError when its framework contradicts its command.
+    """
+    component: Fields = copy.deepcopy(member.fields)
+    template = component.get("podTemplate") or {}
+    component["podTemplate"] = template
+    give_env(graph, template)
+    label_key = apply_kv_transfer(graph, member, template)
+    written = propagated(graph, template_annotations(member))
+    annotations = {**texts(graph.spec.get("annotations")), **texts(member.alpha.get("annotations")), **written}
+    annotations.pop(TOPOLOGY_LABEL, None)  # the place comes from the graph's policy alone
+    # discovery follows the pod template and the graph, whatever a v1alpha1 service is annotated with
+    followed = {**texts(graph.spec.get("annotations")), **written}
+    annotations[DISCOVERY_BACKEND] = discovery.backend(followed, settings)
+    annotations |= {TOPOLOGY_LABEL: label_key} if label_key else {}
+    annotations |= {RESTART_AT: restart} if restart else {}
+    plan = PodPlan(
+        component=component,
+        name=member.name,
+        type=member.type,
+        parent=graph.name,
+        namespace=graph.namespace,
+        dynamo_namespace=member.dynamo_namespace,
+        framework=framework_of(component, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
+        worker_hash="",  # Grove replaces pods itself
+        annotations=followed,
+        hints=annotations,
+        path=member.path,
+    )
+    return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(annotations.items())))
+
+
+def uses_kai(component: Fields, settings: Settings) -> bool:
+    """Whether the pods of a component are placed by the KAI scheduler: where there is one, and the user chose no other."""
+    chosen = ((component.get("podTemplate") or {}).get("spec") or {}).get("schedulerName") or KAI
+    return settings.kai and chosen == KAI
+
+
+def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Settings) -> dict[str, str]:
+    said = {**texts(graph.spec.get("labels")), **texts(member.alpha.get("labels")), **template_labels(member)}
+    out = {key: value for key, value in said.items() if not key.startswith(SNAPSHOT)}
+    out |= {SELECTOR: object_name(graph, member), GRAPH_NAME: graph.name, COMPONENT: member.name}
+    out[NAMESPACE] = selects(member)[NAMESPACE]
+    if member.type:
+        out[COMPONENT_TYPE] = member.type
+    if member.is_worker and graph.picker:
+        out[COMPONENT_CLASS] = WORKER
+    role = member.type if member.type in (PREFILL, DECODE) else str(member.alpha.get("subComponentType") or "")
+    if role:
+        out[SUB_TYPE] = role
+    model = str((member.fields.get("modelRef") or {}).get("name") or "")
+    if model:
+        out[BASE_MODEL_HASH] = digest(model)
+    if graph.annotations.get(ENABLE_METRICS) != "false":
+        out[METRICS_ENABLED] = "true"
+    if uses_kai(member.fields, settings):
+        out[_QUEUE] = graph.annotations.get(_QUEUE_SAID) or _USUAL_QUEUE
+    return dict(sorted((out | discovery.labels(followed, settings)).items()))

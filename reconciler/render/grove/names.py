@@ -1,0 +1,76 @@
+"""Names inside a PodCliqueSet, of which Grove makes names of pods: together they have little room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.graph import is_inter_pod
+from reconciler.render.names import dns, low
+
+if TYPE_CHECKING:
+    from reconciler.render.graph import Graph, Member
+
+ROOM: Final = 45  # characters that Grove allows for set, scaling group and clique together
+_LEAST: Final = 8
+_FNV_OFFSET: Final = 0x811C9DC5
+_FNV_PRIME: Final = 0x01000193
+
+
+def set_name(graph: Graph) -> str:
+    """The name of a graph's set: its own, or the beginning with a digest where cliques would have no room."""
+    room = max(_LEAST, ROOM - max((_needs(one) for one in graph.members), default=0))
+    if len(graph.name) <= room:
+        return graph.name
+    return f"{graph.name[: room - 5]}-{_fnv(graph.name) & 0xFFFF:04x}"
+
+
+def is_grouped(member: Member) -> bool:
+    """Whether a component's cliques scale together, as one replica."""
+    return member.nodes > 1 or is_inter_pod(member.fields)
+
+
+def leader(member: Member) -> str:
+    """The clique of the leader."""
+    return f"{low(member.name)}-ldr"
+
+
+def workers(member: Member) -> str:
+    """The clique of all workers."""
+    return f"{low(member.name)}-wkr"
+
+
+def server(member: Member, rank: int) -> str:
+    """The clique that holds the weights of one rank."""
+    return f"{low(member.name)}-gms-{rank}"
+
+
+def engine(member: Member, rank: int) -> str:
+    """The clique of the engines of one rank that take their weights from its server."""
+    if member.nodes == 1:
+        return low(member.name)
+    return leader(member) if rank == 0 else f"{workers(member)}-{rank}"
+
+
+def claim(member: Member, rank: int) -> str:
+    """The claim that the pods of one rank share."""
+    return f"{dns(member.name)}-gpu-rank-{rank}"
+
+
+def cliques(member: Member) -> list[str]:
+    """The names of all cliques of a component."""
+    if is_inter_pod(member.fields):
+        return [name for rank in range(member.nodes) for name in (server(member, rank), engine(member, rank))]
+    return [leader(member), workers(member)] if member.nodes > 1 else [low(member.name)]
+
+
+def _needs(member: Member) -> int:
+    longest = max(len(name) for name in cliques(member))
+    return len(low(member.name)) + longest if is_grouped(member) else longest
+
+
+def _fnv(text: str) -> int:
+    """FNV-1a of 32 bits, which the Go operator shortens names by."""
+    out = _FNV_OFFSET
+    for byte in text.encode("utf-8", "surrogatepass"):
+        out = (out ^ byte) * _FNV_PRIME & 0xFFFFFFFF
+    return out

@@ -1,0 +1,68 @@
+"""The LeaderWorkerSet of a component whose replicas span several nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from api.quantity import is_quantity, parse
+from reconciler.render.deployment import pod_metadata
+from reconciler.render.errors import RenderError
+from reconciler.render.framework import main_of
+from reconciler.render.multinode.gpus import USUAL
+from reconciler.render.multinode.role import lws_roles
+from reconciler.render.names import MAIN, SELECTOR
+from reconciler.render.objects import child
+from reconciler.render.pod.assemble import pod_spec
+from reconciler.render.pod.plan import plan_of
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.multinode.role import Role
+    from reconciler.render.settings import Settings
+    from reconciler.render.workload import Workload
+
+API_VERSION = "leaderworkerset.x-k8s.io/v1"
+
+
+def leader_worker_set(workload: Workload, settings: Settings) -> Fields:
+    """The set of a component on several nodes.
+
+    Raises: RenderError when its pods can't be split into a leader and workers.
+    """
+    _check(workload)
+    name, nodes = f"{workload.name}-0", workload.nodes
+    # the labels of all children, but not their annotations, as recorded
+    out = child(API_VERSION, "LeaderWorkerSet", name, workload.namespace, labels=workload.labels, owner=workload.object)
+    roles = lws_roles(nodes)
+    replicas = workload.spec.get("replicas")
+    out["spec"] = {
+        "replicas": 1 if replicas is None else replicas,
+        "startupPolicy": "LeaderCreated",
+        "leaderWorkerTemplate": {
+            "size": nodes,
+            "leaderTemplate": _template(workload, roles.leader, settings),
+            "workerTemplate": _template(workload, roles.worker, settings),
+        },
+    }
+    return out
+
+
+def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
+    metadata = pod_metadata(workload, settings)
+    labels = {**metadata["labels"], "role": "leader" if role.leader else "worker"}
+    del labels[SELECTOR]
+    spec = pod_spec(plan_of(workload, role), settings)
+    if not any(one.get("name") == MAIN for one in spec["containers"]):
+        path = ("spec", "experimental", "failover")
+        raise RenderError(path, "must not double the engine within a pod of a LeaderWorkerSet, whose pods need one main container")
+    return {"metadata": {**metadata, "labels": dict(sorted(labels.items()))}, "spec": spec}
+
+
+def _check(workload: Workload) -> None:
+    main = main_of(workload.spec)
+    path = ("spec", "podTemplate", "spec", "containers")
+    if not main.get("command") and not main.get("args"):
+        raise RenderError(path, "must have a container main with command or args, for nothing else can start on several nodes")
+    gpus = ((main.get("resources") or {}).get("limits") or {}).get(USUAL)
+    if gpus is None or not is_quantity(gpus) or parse(gpus) <= 0:
+        raise RenderError((*path, "resources", "limits", USUAL), "must be more than 0 for a component on several nodes")

@@ -1,0 +1,27 @@
+"""How many GPUs one node of a replica brings, for decisions about parallelism. What a claim asks for is counted in `gms`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from api.quantity import is_quantity, whole
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+USUAL: Final = "nvidia.com/gpu"
+
+
+def gpus_per_node(container: Fields) -> int:
+    """The GPUs of a container: requests before limits, the usual name before others; 0 where none are asked for or can't be counted."""
+    resources = container.get("resources") or {}
+    for part in ("requests", "limits"):
+        amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if _counts(name) and amount is not None}
+        if amounts:
+            amount = amounts.get(USUAL, amounts[min(amounts)])
+            return (whole(amount) if is_quantity(amount) else None) or 0
+    return 0
+
+
+def _counts(name: str) -> bool:
+    return name in (USUAL, "gpu", "nvidia/gpu") or name.endswith("/gpu") or ".com/gpu" in name or name.startswith("mig-") or "/mig-" in name

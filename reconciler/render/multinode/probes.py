@@ -1,0 +1,16 @@
+"""Probes of nodes that serve no requests themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.render.pod.probes import KINDS
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+
+def drop_probes(main: Fields) -> None:
+    """Takes the probes from a container of ours: only the leader answers them."""
+    for kind in KINDS:
+        main.pop(kind, None)

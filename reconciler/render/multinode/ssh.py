@@ -1,0 +1,32 @@
+"""The key pair with which MPI's processes start each other. Only its place is rendered: a key is made once, by whoever applies it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
+from reconciler.render.names import MANAGED_BY, OPERATOR
+from reconciler.render.objects import child
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+    from reconciler.render.graph import Graph
+    from reconciler.render.settings import Settings
+
+GENERATED: Final = "<generated>"  # no base64, so that a file with it can't be applied by mistake
+
+
+def secrets(graph: Graph, settings: Settings) -> list[Fields]:
+    """The Secret in the graph's namespace and the one that it is copied from, for graphs with components of several nodes.
+
+    No graph owns them, since all graphs share them; one that exists stays as it is.
+    """
+    if not settings.ssh_secret or all(one.nodes == 1 for one in graph.members):
+        return []
+    places = sorted({graph.namespace, settings.ssh_secret_namespace or graph.namespace})
+    return [_secret(settings.ssh_secret, place) for place in places]
+
+
+def _secret(name: str, namespace: str) -> Fields:
+    out = child("v1", "Secret", name, namespace, labels={MANAGED_BY: OPERATOR})
+    return {**out, "data": {PRIVATE: GENERATED, PUBLIC: GENERATED}}

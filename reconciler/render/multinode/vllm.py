@@ -1,0 +1,113 @@
+"""vLLM over several nodes: one engine by multiprocessing or Ray, engines side by side by data parallelism, or an elastic group."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from reconciler.render.flags import add_flags, flag_value, has_flag, joined
+from reconciler.render.framework import VLLM
+from reconciler.render.merge import items
+from reconciler.render.multinode.gpus import gpus_per_node
+from reconciler.render.multinode.probes import drop_probes
+from reconciler.render.names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conversion.lens.protocol import Fields
+    from reconciler.render.multinode.role import Role
+
+MASTER_PORT: Final = 29500
+_RAY_PORT: Final = 6379
+_DATA_PORT: Final = 13445
+_SHELL: Final = ("/bin/sh", "-c")
+_VERSION: Final = re.compile(r"v?(0|[1-9]\d*)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?", re.ASCII)
+_DATA_SIZE: Final = "--data-parallel-size"
+
+
+def change_main(main: Fields, role: Role, hints: Mapping[str, str]) -> None:
+    """Changes the main container of one node, which is ours. The hints are annotations: the mode, or how old the graph is."""
+    gpus = gpus_per_node(main)
+    across = flag_value(main, "--tensor-parallel-size") * flag_value(main, "--pipeline-parallel-size")
+    by_processes = uses_processes(hints)
+    if gpus and across > gpus:
+        (_by_processes if by_processes else _by_ray)(main, role)
+    elif has_flag(main, "--enable-elastic-ep"):
+        _elastic(main, role)
+    elif gpus and across * flag_value(main, _DATA_SIZE) > gpus:
+        _side_by_side(main, role, gpus // across)
+    if by_processes:
+        address = {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+        main["env"] = [*(one for one in items(main.get("env")) if one.get("name") != address["name"]), address]
+    if not role.leader:
+        drop_probes(main)
+
+
+def uses_processes(hints: Mapping[str, str]) -> bool:
+    """Whether nodes are joined by multiprocessing, not by Ray: as an annotation says, else for graphs that began with 1.0 or later."""
+    said = hints.get(VLLM_EXECUTOR, "").lower()
+    if said in ("mp", "ray"):
+        return said == "mp"
+    version = _VERSION.fullmatch(hints.get(ORIGIN_VERSION, ""))
+    if version is None:
+        return False
+    numbers = tuple(int(version[part]) for part in (1, 2, 3))
+    return numbers > (1, 0, 0) or (numbers == (1, 0, 0) and version[4] is None)
+
+
+def _by_processes(main: Fields, role: Role) -> None:
+    flags = f"--distributed-executor-backend mp --nnodes {role.nodes} --master-addr {role.host} --master-port {MASTER_PORT}"
+    flags += f" --node-rank {role.rank}"
+    add_flags(main, flags if role.leader else f"{flags} --headless", VLLM, shell=role.needs_shell)
+
+
+def _by_ray(main: Fields, role: Role) -> None:
+    # a user's own shell line can't be put behind another command by joining words; the Go operator does so too (A10)
+    _in_shell(
+        main, f"ray start --head --port={_RAY_PORT} && {_line(main)} --distributed-executor-backend ray" if role.leader else _join(role)
+    )
+
+
+def _elastic(main: Fields, role: Role) -> None:
+    _in_shell(main, f"{_LOCAL_RAY} && {_line(main)}" if role.leader else f"{_leader_lives(role)} && {_join(role)}")
+
+
+def _side_by_side(main: Fields, role: Role, engines: int) -> None:
+    size = "" if has_flag(main, _DATA_SIZE) else f" {_DATA_SIZE} {engines * role.nodes}"
+    first = "0" if role.leader else f"$(( {engines} * {role.rank} ))"
+    flags = (
+        f"--data-parallel-hybrid-lb{size} --data-parallel-size-local {engines} --data-parallel-start-rank {first}"
+        f" --data-parallel-address {role.host} --data-parallel-rpc-port {_DATA_PORT}"
+    )
+    add_flags(main, flags, VLLM, shell=not role.leader)
+
+
+def _in_shell(main: Fields, line: str) -> None:
+    main["command"], main["args"] = [*_SHELL], [line]
+
+
+def _line(main: Fields) -> str:
+    return joined([*(main.get("command") or ()), *(main.get("args") or ())])
+
+
+def _join(role: Role) -> str:
+    return f"ray start --address={role.host}:{_RAY_PORT} --block"
+
+
+def _tried(attempt: str, times: int, pause: int, failure: str) -> str:
+    """A shell line that tries until it succeeds, and fails after so many times."""
+    return (
+        f"tries=0; until {attempt}; do tries=$((tries + 1)); "
+        f'if [ "$tries" -ge {times} ]; then echo "{failure}" >&2; exit 1; fi; sleep {pause}; done'
+    )
+
+
+_LISTENS: Final = f"python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {_RAY_PORT}), 2)' 2> /dev/null"
+_LOCAL_RAY: Final = f"{{ ray start --head --port={_RAY_PORT} --block & }} && {_tried(_LISTENS, 150, 2, 'Ray has not started')}"
+
+
+def _leader_lives(role: Role) -> str:
+    url = f"http://{role.host}:{SYSTEM_PORT}/live"
+    asks = f"python3 -c 'import urllib.request as u; u.urlopen(\"{url}\", timeout=5)' 2> /dev/null"
+    return _tried(asks, 720, 15, "the leader does not answer")

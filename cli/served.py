@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from webhooks.courier import Post
     from webhooks.process import Plan
 
 ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - the documented default of --listen
@@ -26,6 +27,9 @@ UNCONFIGURED: Final = ServerSettings(
     metrics=Endpoint("", 8080),
     metrics_secure=False,
     cert_directory="",
+    service="",
+    serving_secret="",
+    trust="",
     profile="current",
     workers=0,
     drain_lag=0.0,
@@ -102,4 +106,16 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
             "kubeconfig": args.kubeconfig or "",
             "context": "",
         }
-    return Plan(Settings(facts_from(stated), settings.profile), directory, limits, settings.drain_lag, orders, settings.logs)
+    post = post_for(args, settings) if orders is not None else None
+    return Plan(Settings(facts_from(stated), settings.profile), directory, limits, settings.drain_lag, orders, settings.logs, post)
+
+
+def post_for(args: argparse.Namespace, settings: ServerSettings) -> Post | None:
+    """How a cluster delivers certificates; None where a flag names a directory, whose pair is then served whatever it says."""
+    from webhooks.courier import Post
+
+    named = args.cert_dir is not None or args.self_signed
+    if named or not (settings.serving_secret and settings.identity.namespace):
+        return None
+    namespace = settings.identity.namespace
+    return Post(namespace, settings.serving_secret, settings.trust, f"{settings.service}.{namespace}.svc")

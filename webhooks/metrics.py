@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -34,9 +35,10 @@ _COUNTS: Final = {
 class _Export(Collector):
     """One scrape: reads a meter, and gauges that the caller took."""
 
-    def __init__(self, meter: Meter, gauges: Mapping[str, tuple[str, float]]) -> None:
+    def __init__(self, meter: Meter, gauges: Mapping[str, tuple[str, float]], certificate: Mapping[str, str]) -> None:
         self._meter = meter
         self._gauges = gauges
+        self._certificate = certificate
 
     def collect(self) -> Iterator[Metric]:
         yield from _reference(self._meter)
@@ -45,12 +47,19 @@ class _Export(Collector):
         yield from _conversions(self._meter)
         for name, (text, value) in self._gauges.items():
             yield GaugeMetricFamily(f"dynamo_webhooks_{name}", text, value=value)
+        if self._certificate:
+            served = GaugeMetricFamily("dynamo_webhooks_certificate_info", "The served certificate; always 1", labels=[*self._certificate])
+            served.add_metric([*self._certificate.values()], 1)
+            yield served
 
 
-def export(meter: Meter, gauges: Mapping[str, tuple[str, float]]) -> bytes:
-    """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to their help and value."""
+def export(meter: Meter, gauges: Mapping[str, tuple[str, float]], certificate: Mapping[str, str] = MappingProxyType({})) -> bytes:
+    """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to their help and value.
+
+    `certificate` is what `Served.facts` says of the pair that is served; empty when there is none.
+    """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Export(meter, gauges))
+    registry.register(_Export(meter, gauges, certificate))
     return generate_latest(registry)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from aiohttp.web import BaseRequest, Response, Server, StreamResponse
@@ -22,6 +23,10 @@ class State(Protocol):
 
     async def reasons(self) -> list[str]:
         """Why requests must not be sent here; empty when ready."""
+        ...
+
+    async def details(self) -> list[str]:
+        """What is served and how, for people; nothing that readiness depends on."""
         ...
 
     async def metrics(self) -> bytes:
@@ -45,12 +50,12 @@ class Probes:
         """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh."""
 
         async def handle(request: BaseRequest) -> StreamResponse:
-            path = request.raw_path.partition("?")[0]
+            path, _, query = request.raw_path.partition("?")
             if path not in paths:
                 return Response(status=404, text=f"not found; served here: {', '.join(sorted(paths))}\n")
             if request.method not in ("GET", "HEAD"):
                 return Response(status=405, text="must be read with GET\n", headers={"Allow": "GET, HEAD"})
-            return await self._answer(path)
+            return await self._answer(path, verbose="verbose" in re.split("[&=]", query))
 
         server = Server(handle, access_log=cast("Any", None), keepalive_timeout=60, lingering_time=0, max_line_size=4096, max_headers=64)
         self._servers.append(server)
@@ -68,16 +73,16 @@ class Probes:
         for server in self._servers:
             await server.shutdown(0.1)
 
-    async def _answer(self, path: str) -> StreamResponse:
+    async def _answer(self, path: str, *, verbose: bool) -> StreamResponse:
         if path == "/healthz":
             return Response(text="ok\n")
         if path == "/metrics":
             body = await self._state.metrics()
             return Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
         reasons = await self._state.reasons()
-        if reasons:
-            return Response(status=503, text="".join(f"not ready: {reason}\n" for reason in reasons))
-        return Response(text="ok\n")
+        details = await self._state.details() if verbose else []
+        lines = [*(f"not ready: {reason}" for reason in reasons), *details] if reasons or verbose else []
+        return Response(status=503 if reasons else 200, text="".join(f"{line}\n" for line in ([*lines] if reasons else [*lines, "ok"])))
 
 
 async def _follow(context: ReloadingContext) -> None:

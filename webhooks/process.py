@@ -15,13 +15,15 @@ from certs.context import ReloadingContext
 from policies.facts import facts_from
 from webhooks import logs, metrics
 from webhooks.cluster.feed import Feed
+from webhooks.courier import Courier, Post
+from webhooks.handshake import Handshake
 from webhooks.logs import Lines
 from webhooks.probes import METRICS, PROBES, Probes
 from webhooks.server import Webhooks
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
     from webhooks.admission import Settings
@@ -44,6 +46,16 @@ class Plan(NamedTuple):
     lag: float  # seconds from not ready to not accepting, in which endpoints learn of it
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logs = Logs("info", console=False)
+    post: Post | None = None  # how the cluster delivers certificates; None: the directory alone counts
+
+    @property
+    def server_name(self) -> str:
+        """What the certificate must name; empty when nothing is known of that."""
+        return self.post.server_name if self.post is not None else ""
+
+    def courier(self) -> Courier | None:
+        """What brings the pair, if the cluster delivers any."""
+        return Courier(self.post, self.directory) if self.post is not None else None
 
 
 class Plain(NamedTuple):
@@ -53,31 +65,36 @@ class Plain(NamedTuple):
     metrics: socket.socket
     directory: Path | None = None  # of the pair with which metrics are served; None: plain HTTP
 
-    async def serve(self, probes: Probes) -> None:
-        """Starts to listen on both."""
+    async def serve(self, probes: Probes, courier: Courier | None) -> None:
+        """Starts to listen on both; a courier's pair is used before the directory's."""
         loop = asyncio.get_running_loop()
         if self.probes is self.metrics:
             await probes.listen(loop, self.probes, PROBES | METRICS)
         else:
             await probes.listen(loop, self.probes, PROBES)
-            await probes.listen(loop, self.metrics, METRICS, ReloadingContext(self.directory) if self.directory else None)
+            await probes.listen(loop, self.metrics, METRICS, ReloadingContext(courier or self.directory) if self.directory else None)
 
 
 class Alone:
     """The state of a lone process, for its probes."""
 
-    def __init__(self, server: Webhooks, feed: Feed | None) -> None:
+    def __init__(self, server: Webhooks, feed: Feed | None, courier: Courier | None, handshake: Handshake) -> None:
         """Speaks of one server, and of its view of the cluster if it has one."""
-        self._server = server
-        self._feed = feed
+        self._server, self._feed, self._courier, self._handshake = server, feed, courier, handshake
 
     async def reasons(self) -> list[str]:
         """Why the server is not ready."""
-        return [*self._server.reasons(), *(self._feed.reasons() if self._feed is not None else ())]
+        found = [*self._server.reasons(), *(self._feed.reasons() if self._feed is not None else ())]
+        return found or await self._handshake.reasons(self._server.bundle)
+
+    async def details(self) -> list[str]:
+        """What is served."""
+        return details(self._server.report()["certificate"], self._server.report()["trouble"], self._courier)
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
-        return metrics.export(self._server.snapshot(), {**self._server.gauges(), **(self._feed.gauges() if self._feed is not None else {})})
+        gauges = {**self._server.gauges(), **(self._feed.gauges() if self._feed is not None else {})}
+        return metrics.export(self._server.snapshot(), gauges, self._server.report()["certificate"])
 
 
 def run(main: Coroutine[None, None, None]) -> None:
@@ -91,13 +108,14 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     loop = asyncio.get_running_loop()
     lines = Lines()
     logs.install(lines, plan.logs)
-    server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
+    courier = plan.courier()
+    server = Webhooks(plan.settings, ReloadingContext(courier or plan.directory), lines, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
-    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))))
-    state = Alone(server, feed)
+    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.look_soon)
+    state = Alone(server, feed, courier, Handshake(sockets[0], plan.server_name))
     probes = Probes(state)
-    await plain.serve(probes)
+    await plain.serve(probes, courier)
     lines.start(loop)
     await server.start(sockets)
     settle()
@@ -137,9 +155,23 @@ def settle() -> None:
     gc.set_threshold(*GC_THRESHOLD)
 
 
-def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None]) -> Feed | None:
-    """What brings facts from the cluster, if the plan wants any."""
-    return Feed(plan.orders, taken) if plan.orders is not None else None
+def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None], courier: Courier | None, news: Callable[[], None]) -> Feed | None:
+    """What brings facts from the cluster, if the plan wants any, and certificates to the courier; `news` is called after these."""
+
+    def delivered(report: dict[str, Any]) -> None:
+        if courier is not None:
+            courier.delivered(report)
+            news()
+
+    orders = plan.orders
+    return Feed({**orders, "certificates": plan.post and plan.post.orders()}, taken, delivered=delivered) if orders is not None else None
+
+
+def details(certificate: Mapping[str, str], trouble: str, courier: Courier | None) -> list[str]:
+    """Lines about the certificate that is served, and about what is wrong though requests can be served."""
+    told = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
+    told += [f"degraded: {trouble}"] if certificate and trouble else []
+    return [*told, f"degraded: the serving Secret is not seen: {courier.away}"] if courier is not None and courier.away else told
 
 
 async def _announce(server: Webhooks, state: Alone, ready: Callable[[], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -56,6 +56,7 @@ class Webhooks:
         self._listeners: list[asyncio.AbstractServer] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
+        self._hurry = asyncio.Event()
         self._failed = "the server has not judged a request of its own yet"
         self._dates, self._access = Dates(), Access()
 
@@ -71,6 +72,15 @@ class Webhooks:
     def use(self, settings: Settings) -> None:
         """Answers by other settings from the next request on; one that is being answered keeps its own."""
         self._settings = settings
+
+    def look_soon(self) -> None:
+        """Looks at the certificate before it is time to: there is news."""
+        self._hurry.set()
+
+    @property
+    def bundle(self) -> bytes:
+        """The authorities that clients trust, as they came with the pair that is served."""
+        return self._context.served.bundle if self._context.served is not None else b""
 
     def reasons(self) -> list[str]:
         """Why this server must not be sent requests; empty when it is ready."""
@@ -89,12 +99,23 @@ class Webhooks:
         """What is measured at this moment, by name: its help and its value."""
         leaf = self._context.leaf
         return {
-            "certificate_not_after_seconds": (
+            "leaf_not_after_seconds": (
                 "When the served certificate ends, in seconds since 1970",
                 leaf.not_after.timestamp() if leaf is not None else 0.0,
             ),
-            "certificate_refused": ("Whether the files hold a pair that was refused", float(bool(self._context.reason))),
+            "certificate_refused": ("Whether there is a pair that was refused or is held back", float(bool(self._context.reason))),
             "open_connections": ("Connections open now", float(len(self._http.connections))),
+        }
+
+    def report(self) -> dict[str, Any]:
+        """How the server is, in JSON's terms: what a worker tells its supervisor."""
+        served = self._context.served
+        return {
+            "reasons": self.reasons(),
+            "meter": self.snapshot().snapshot(),
+            "gauges": self.gauges(),
+            "certificate": served.facts() if served is not None else {},
+            "trouble": self._context.reason,
         }
 
     def snapshot(self) -> Meter:
@@ -124,7 +145,10 @@ class Webhooks:
 
     async def _follow(self) -> None:
         while True:
-            await asyncio.sleep(self._limits.poll_seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.poll_seconds):
+                    await self._hurry.wait()
+            self._hurry.clear()
             try:
                 await self._look()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
@@ -136,11 +160,11 @@ class Webhooks:
             self.meter.count("certificate_reloads")
             leaf = self._context.leaf
             _LOG.info("certificate %s loaded, valid until %s", leaf and leaf.serial, leaf and leaf.not_after.isoformat())
+            if self._context.reason:
+                _LOG.warning("another certificate is not used: %s", self._context.reason)
         elif change is Change.REFUSED:
             self.meter.count("certificate_refusals")
-            _LOG.error(
-                "the certificate files can't be used%s: %s", ", the last good pair stays" * self._context.loaded, self._context.reason
-            )
+            _LOG.error("a certificate can't be used%s: %s", ", the last good pair stays" * self._context.loaded, self._context.reason)
         if self._context.loaded and not self._listeners:
             for sock in self._sockets:
                 listener = await self._loop.create_server(

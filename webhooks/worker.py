@@ -15,6 +15,7 @@ from certs.context import ReloadingContext
 from policies.facts import facts_from
 from webhooks import logs, process
 from webhooks.cluster.feed import LINE_BYTES
+from webhooks.courier import Handed
 from webhooks.logs import Lines
 from webhooks.process import SIGNALS, Plan
 from webhooks.server import Webhooks
@@ -27,10 +28,11 @@ _LOG: Final = logging.getLogger("webhooks.workers")
 ASK: Final = b"ask\n"
 DRAIN: Final = b"drain\n"
 FACTS: Final = b"facts "  # and then the facts
+PAIR: Final = b"pair "  # and then a courier's line
 
 
-def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: list[int]) -> NoReturn:
-    """Turns a fresh fork into a worker, and never returns into what the parent was doing."""
+def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: list[int], pair: bytes) -> NoReturn:
+    """Turns a fresh fork into a worker, and never returns into what the parent was doing. `pair` is a courier's line, or empty."""
     code = 70
     try:
         signal.set_wakeup_fd(-1)
@@ -41,7 +43,7 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: lis
             os.close(descriptor)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         asyncio.set_event_loop(None)
-        process.run(_work(plan, sock, channel))
+        process.run(_work(plan, sock, channel, pair))
         code = 0
     except BaseException:  # noqa: BLE001 - the parent's stack is below: nothing may get there
         _LOG.exception("a worker failed")
@@ -49,24 +51,25 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: lis
         os._exit(code)
 
 
-async def _work(plan: Plan, sock: socket.socket, channel: socket.socket) -> None:
+async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes) -> None:
     """Serves one socket until the supervisor says so, or is gone."""
     loop = asyncio.get_running_loop()
     lines = Lines(shared=True)
     logs.install(lines, plan.logs)
-    server = Webhooks(plan.settings, ReloadingContext(plan.directory), lines, plan.limits)
+    handed = Handed(pair) if pair else None
+    server = Webhooks(plan.settings, ReloadingContext(handed or plan.directory), lines, plan.limits)
     stop = asyncio.Event()
     lines.start(loop)
     await server.start([sock])
-    reports = loop.create_task(_report(server, plan, channel, stop))
+    reports = loop.create_task(_report(server, plan, handed, channel, stop))
     await stop.wait()
     await server.drain(plan.lag)
     reports.cancel()
     lines.close()
 
 
-async def _report(server: Webhooks, plan: Plan, channel: socket.socket, stop: asyncio.Event) -> None:
-    """Answers the supervisor's questions with how things are, takes facts from it, and stops at its word, or when it is gone."""
+async def _report(server: Webhooks, plan: Plan, handed: Handed | None, channel: socket.socket, stop: asyncio.Event) -> None:
+    """Answers the supervisor's questions with how things are, takes facts and pairs from it, and stops at its word, or when it is gone."""
     reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
     with contextlib.suppress(OSError):
         while asked := await reader.readline():
@@ -76,6 +79,10 @@ async def _report(server: Webhooks, plan: Plan, channel: socket.socket, stop: as
             if asked.startswith(FACTS):
                 server.use(plan.settings._replace(facts=facts_from(orjson.loads(asked.removeprefix(FACTS)))))
                 continue
-            report = {"reasons": server.reasons(), "meter": server.snapshot().snapshot(), "gauges": server.gauges()}
-            writer.write(orjson.dumps(report, option=orjson.OPT_APPEND_NEWLINE))
+            if asked.startswith(PAIR):
+                if handed is not None:
+                    handed.take(asked.removeprefix(PAIR))
+                    server.look_soon()
+                continue
+            writer.write(orjson.dumps(server.report(), option=orjson.OPT_APPEND_NEWLINE))
     stop.set()

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from webhooks import logs, metrics, process
+from webhooks.handshake import Handshake
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.probes import Probes
 from webhooks.process import AT_ONCE, LOOK_SECONDS, SIGNALS, Plain, Plan
 from webhooks.server import self_check
-from webhooks.worker import ASK, DRAIN, FACTS, become
+from webhooks.worker import ASK, DRAIN, FACTS, PAIR, become
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ def supervise(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Cal
 class Worker:
     """A forked process as its supervisor sees it."""
 
-    __slots__ = ("answered", "asked", "gauges", "meter", "pid", "place", "reasons", "started", "writer")
+    __slots__ = ("answered", "asked", "certificate", "gauges", "meter", "pid", "place", "reasons", "started", "trouble", "writer")
 
     def __init__(self, place: int, pid: int, writer: asyncio.StreamWriter) -> None:
         """`place` is the socket that it serves, `writer` leads to it."""
@@ -55,11 +56,14 @@ class Worker:
         self.meter: dict[str, Any] | None = None  # the last snapshot, so that nothing is uncounted when the process dies
         self.gauges: dict[str, tuple[str, float]] = {}
         self.reasons = ["it has not answered yet"]
+        self.certificate: dict[str, str] = {}
+        self.trouble = ""
 
     def told(self, report: dict[str, Any]) -> None:
         """Takes what the process says of itself."""
         self.asked = time.monotonic()
         self.reasons, self.meter = report["reasons"], report["meter"]
+        self.certificate, self.trouble = report["certificate"], report["trouble"]
         self.gauges = {name: (text, value) for name, (text, value) in report["gauges"].items()}
         self.answered.set()
 
@@ -76,7 +80,10 @@ class Supervisor:
         self._gone = Meter()  # what workers had counted that are no more
         self._ending = False
         self._watches: set[asyncio.Task[None]] = set()
-        self._feed = process.feed_of(plan, self._pass_on)
+        self._courier = plan.courier()
+        self._feed = process.feed_of(plan, self._pass_on, self._courier, self._deliver)
+        self._pair = self._courier.line() if self._courier is not None else b""  # the pair that workers were told to serve
+        self._handshake = Handshake(sockets[0], plan.server_name)
         self._facts = b""  # the line that tells workers what is known of the cluster
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -87,15 +94,17 @@ class Supervisor:
         for place in range(len(self._sockets)):
             await self._start(place)
         probes = Probes(self)
-        await self._plain.serve(probes)
+        await self._plain.serve(probes, self._courier)
         announce = loop.create_task(self._announce(ready))
         hung = loop.create_task(self._watch_hung())
+        delivering = loop.create_task(self._keep_delivering())
         feeding = loop.create_task(self._feed.run()) if self._feed is not None else None
         await stop.wait()
         announce.cancel()
         hung.cancel()
         while self._watches:
             await asyncio.wait(self._watches)
+        delivering.cancel()
         if self._feed is not None and feeding is not None:
             await self._feed.stop()
             feeding.cancel()
@@ -109,7 +118,14 @@ class Supervisor:
         for place in range(len(self._sockets)):
             worker = self._workers.get(place)
             told += [f"worker {place}: {reason}" for reason in (worker.reasons if worker is not None else ["it is being replaced"])]
-        return told
+        return told or await self._handshake.reasons(self._courier.bundle() if self._courier is not None else b"")
+
+    async def details(self) -> list[str]:
+        """What the workers serve; asked after `reasons`."""
+        told: list[str] = []
+        for place, worker in sorted(self._workers.items()):
+            told += [f"worker {place}: {line}" for line in process.details(worker.certificate, worker.trouble, None)]
+        return [*told, *process.details({}, "", self._courier)]
 
     async def metrics(self) -> bytes:
         """The sum of all workers' metrics, those of ended ones included."""
@@ -124,7 +140,24 @@ class Supervisor:
                 known = gauges.get(name, (text, value))[1]
                 # times and switches are the same in all workers but for moments; connections are theirs alone
                 gauges[name] = (text, value + (known if name in gauges else 0) if name == "open_connections" else max(known, value))
-        return metrics.export(total, {**gauges, **(self._feed.gauges() if self._feed is not None else {})})
+        certificate = next((worker.certificate for worker in self._workers.values() if worker.certificate), {})
+        return metrics.export(total, {**gauges, **(self._feed.gauges() if self._feed is not None else {})}, certificate)
+
+    def _deliver(self) -> None:
+        """Tells all workers which pair to serve, when it is another one; later ones are told when they start."""
+        line = self._courier.line() if self._courier is not None else b""
+        if line != self._pair:
+            self._pair = line
+            for worker in self._workers.values():
+                worker.writer.write(PAIR + line)
+
+    async def _keep_delivering(self) -> None:
+        while True:
+            await asyncio.sleep(self._plan.limits.poll_seconds)
+            try:
+                self._deliver()
+            except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
+                _LOG.exception("the certificate could not be looked at")
 
     def _pass_on(self, facts: dict[str, Any]) -> None:
         """Tells all workers what is known of the cluster now; later ones are told when they start."""
@@ -158,7 +191,7 @@ class Supervisor:
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         pid = os.fork()
         if pid == 0:
-            become(self._plan, self._sockets[place], theirs, foreign)
+            become(self._plan, self._sockets[place], theirs, foreign, self._pair)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)

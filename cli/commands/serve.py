@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--probe-listen", metavar="HOST:PORT", help="where /healthz and /readyz are served (default :8081)")
     add("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")
     add("--self-signed", action="store_true", help="make a certificate for this machine in the certificate directory when it holds none")
-    add("--cert-dir", metavar="DIR", help="holds tls.crt and tls.key; reloaded when their content changes")
+    add("--cert-dir", metavar="DIR", help="holds tls.crt and tls.key; reloaded when their content changes, and the only source of them")
     add("--no-cluster", action="store_true", help="take facts from the files alone")
     add("--kubeconfig", metavar="FILE", help="how to reach the cluster that is watched; without it KUBECONFIG, or the pod's own files")
     add("--facts", metavar="FILE", help="facts that win over configuration and cluster, YAML or JSON")

@@ -17,6 +17,7 @@ from kube.config import ConfigError
 from kube.errors import ApiError
 from kube.scope import LeaseTakenError, NamespaceLease
 from webhooks import logs
+from webhooks.cluster.carrier import Carrier
 from webhooks.cluster.watcher import Watcher
 from webhooks.logs import Lines
 
@@ -72,6 +73,7 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
                 said = str(error)
                 _LOG.error("the cluster can't be watched: %s", said)
             report({"facts": orders["told"], "stale": {}, "refused": ""})
+            report({"delivery": {"pair": None, "why": said, "usable": None, "heard": False}})
             await asyncio.sleep(AGAIN_SECONDS)
 
 
@@ -87,6 +89,8 @@ async def _watch(orders: dict[str, Any], writer: asyncio.StreamWriter, stopped: 
         async with asyncio.TaskGroup() as tasks:
             if holder is not None:
                 tasks.create_task(holder.run())
+            if orders["certificates"] is not None:
+                tasks.create_task(Carrier(cluster, orders["certificates"], report).run())
             tasks.create_task(watcher.run())
     finally:
         if holder is not None and stopped.is_set():

@@ -47,12 +47,13 @@ class Feed:
         orders: dict[str, Any],
         taken: Callable[[dict[str, Any]], None],
         *,
+        delivered: Callable[[dict[str, Any]], None] = lambda _report: None,
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Starts nothing yet; `orders` is what the process is told first."""
+        """Starts nothing yet; `orders` is what the process is told first. `delivered` gets what carrier.py reports."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
-        self._taken = taken
+        self._taken, self._delivered = taken, delivered
         self._command = command
         self._clock = clock
         self._began = clock()
@@ -151,6 +152,9 @@ class Feed:
     def _hear(self, line: bytes) -> None:
         """Takes one report: all facts, how stale each source is, and why we must not work, if so."""
         report = orjson.loads(line)
+        if "delivery" in report:
+            self._delivered(report["delivery"])
+            return
         self._heard, self._stale, self._refused = self._clock(), report["stale"], report["refused"]
         try:
             facts = facts_from(report["facts"])

@@ -66,7 +66,7 @@ def answer(route: Route, body: bytes, settings: Settings) -> Answer:
     try:
         call = read(body)
     except RejectedError as error:
-        return rejection(error.status, error.sentence)
+        return rejection(error.status, error.sentence, error.bound)
     try:
         return _judge(route, call, settings)
     except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong

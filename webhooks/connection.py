@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 from aiohttp.web import RequestHandler, StreamResponse
 
 from webhooks.envelope import rejection
-from webhooks.limits import Limits
+from webhooks.limits import Bound, Limits
 from webhooks.reply import JSON, Reply
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from aiohttp.web import BaseRequest, Server
 
@@ -19,10 +20,15 @@ if TYPE_CHECKING:
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "_refused", "spoken")
+    __slots__ = ("_late", "_limits", "_refused", "met", "spoken")
 
-    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, *, refused: bool = False) -> None:
-        """Bounds come from `limits`; bodies stay as they were sent, compressed ones are not JSON. `refused`: closed once it is made."""
+    def __init__(
+        self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], *, refused: bool = False
+    ) -> None:
+        """Bounds come from `limits`, and `met` is told of those that are met; bodies stay as they were sent, compressed ones are not JSON.
+
+        `refused`: closed once it is made.
+        """
         super().__init__(
             server,
             loop=loop,
@@ -36,6 +42,7 @@ class Connection(RequestHandler):
         )
         self.spoken = False
         self._limits = limits
+        self.met = met
         self._refused = refused
         self._late: asyncio.TimerHandle | None = None
 
@@ -56,6 +63,7 @@ class Connection(RequestHandler):
     def _drop_silent(self) -> None:
         self._late = None
         if not self.spoken and self.transport is not None:
+            self.met(Bound.HEAD_SECONDS)
             self.transport.abort()
 
     def handle_error(
@@ -68,6 +76,8 @@ class Connection(RequestHandler):
         """Answers what isn't HTTP, and says nothing of it in the log: it may hold anything."""
         if request.writer.output_size > 0:
             raise ConnectionError
+        if status < 500:
+            self.met(Bound.HEAD)
         sentence = "the request can't be read as HTTP/1.1" if status < 500 else "the request could not be answered; this is a bug of ours"
         answer = rejection(400 if status < 500 else 500, sentence)
         return cast("StreamResponse", Reply(answer.status, JSON, answer.body, self._limits, keep_alive=False))

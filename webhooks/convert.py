@@ -52,7 +52,7 @@ def steps(body: bytes) -> Generator[None, None, Answer]:
     try:
         _, request, version, uid = load(body, "ConversionReview", VERSIONS)
     except RejectedError as error:
-        return rejection(error.status, error.sentence)
+        return rejection(error.status, error.sentence, error.bound)
     del body
     objects, desired = request.get("objects"), request.get("desiredAPIVersion")
     if objects is not None and type(objects) is not list:
@@ -82,7 +82,7 @@ class _Work:
             objects[index] = None
             outcome = self._one(obj, index)
             before, now = now, time.perf_counter()
-            self.tally.add(obj.get("kind") if type(obj) is dict else None, self.target.version, outcome, now - before)
+            self.tally.add(obj, self.target.version, outcome, now - before)
             if now > pause:
                 yield
                 now = time.perf_counter()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from api.wording import article, shortened
+from webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from webhooks.tally import Tally
@@ -47,6 +48,7 @@ class Verdict(NamedTuple):
     skipped: str = ""  # why no rule was asked: deleting, excluded
     patched: int = 0  # operations in the patch
     tally: Tally | None = None  # of a conversion's objects
+    bound: str = ""  # the bound of limits.py that was met
 
 
 class Answer(NamedTuple):
@@ -72,17 +74,18 @@ class Call(NamedTuple):
 class RejectedError(ValueError):
     """A body that no review can answer; `status` is the HTTP status, the text one sentence for people."""
 
-    def __init__(self, status: int, sentence: str) -> None:
-        """Keeps both; the sentence never quotes the body."""
+    def __init__(self, status: int, sentence: str, bound: str = "") -> None:
+        """Keeps them; the sentence never quotes the body. `bound`: the one of limits.py that was met."""
         super().__init__(sentence)
         self.status = status
         self.sentence = sentence
+        self.bound = bound
 
 
-def rejection(status: int, sentence: str) -> Answer:
+def rejection(status: int, sentence: str, bound: str = "") -> Answer:
     """Answers by HTTP status and a `metav1.Status`, where no review can be answered."""
     body = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": sentence, "reason": REASONS[status], "code": status}
-    return Answer(status, orjson.dumps(body), Verdict("rejected", status))
+    return Answer(status, orjson.dumps(body), Verdict("rejected", status, bound=bound))
 
 
 def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], str, str]:
@@ -96,7 +99,8 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         # the decoder's own words name a place and what was expected there, never a part of the document
-        raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+        bound = Bound.DEPTH if "depth" in error.msg else ""
+        raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}", bound) from None
     if type(review) is not dict:
         raise RejectedError(400, f"the body must be an {kind}, got {article(review)}")
     if review.get("kind") not in (None, "", kind):

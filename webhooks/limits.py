@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 
@@ -23,3 +24,19 @@ class Limits(NamedTuple):
     line: int = 4096
     headers: int = 64
     poll_seconds: float = 1.5  # between two looks at the certificate's files
+
+
+class Bound(StrEnum):
+    """The bounds by the names under which metrics count how often each was met."""
+
+    ADMISSION_BODY = "admission_body"
+    CONVERSION_BODY = "conversion_body"
+    LARGE_BODIES = "large_bodies"  # met without harm: a long body waited for its place
+    BODY_SECONDS = "body_seconds"
+    CONVERSION_SECONDS = "conversion_seconds"
+    DEPTH = "depth"
+    HEAD_SECONDS = "head_seconds"
+    HEAD = "head"  # a line too long, headers too many, or no HTTP at all
+    WRITE_SECONDS = "write_seconds"
+    DRAIN_SECONDS = "drain_seconds"
+    CONNECTIONS = "connections"

@@ -10,7 +10,16 @@ if TYPE_CHECKING:
     from webhooks.routes import Route
     from webhooks.tally import Tally, TallyKey
 
+Histogram: TypeAlias = tuple[str, str]  # a name of SPREADS, and the value of its one label or ""
+# of the Go operator's durations, and of its framework's
 BUCKETS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+
+# what else is spread over buckets. An API server gives a conversion up after 30 s, and most reviews take some milliseconds
+SPREADS: Final = {
+    "request_size_bytes": tuple(4.0**power for power in range(5, 15)),  # 1 KiB to 256 MiB
+    "conversion_duration_seconds": (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0),
+    "review_objects": (1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 5000.0, 10000.0),
+}
 
 # (path, operation, outcome, code of the review); path and operation are "" where no route or review was found
 RequestKey: TypeAlias = tuple[str, str, str, int]
@@ -21,16 +30,19 @@ Snapshot: TypeAlias = dict[str, Any]
 class Meter:
     """The counters of one process; they only grow, but for `reading`."""
 
-    __slots__ = ("conversions", "counts", "denials", "reading", "requests", "spoke")
+    __slots__ = ("bounds", "conversions", "counts", "denials", "reading", "requests", "skipped", "spoke", "spreads")
 
     def __init__(self) -> None:
         """Everything is zero."""
         # path -> requests whose body is still arriving; an answer itself takes no turn of the loop, so nobody could see it in flight
         self.reading: dict[str, int] = {}
-        self.requests: dict[RequestKey, list[float]] = {}  # seconds in all, bytes in all, then a count for each bucket and beyond
+        self.requests: dict[RequestKey, list[float]] = {}  # seconds in all, then a count for each bucket and beyond
+        self.spreads: dict[Histogram, list[float]] = {}  # the sum, then as above
         self.denials: dict[RuleKey, int] = {}  # by the first rule that refused
         self.spoke: dict[RuleKey, int] = {}  # every rule or default that had something to say
         self.conversions: dict[TallyKey, list[float]] = {}  # objects, and seconds in all
+        self.skipped: dict[tuple[str, str], int] = {}  # path, and why no rule was asked
+        self.bounds: dict[str, int] = {}  # how often each bound of limits.py was met
         self.counts: dict[str, float] = {}  # everything that has a name and nothing else
 
     def answered(self, route: Route | None, verdict: Verdict, seconds: float, size: int) -> None:
@@ -39,10 +51,10 @@ class Meter:
         key = (path, verdict.operation, verdict.outcome, verdict.code)
         series = self.requests.get(key)
         if series is None:
-            series = self.requests[key] = [0.0] * (len(BUCKETS) + 3)
+            series = self.requests[key] = [0.0] * (len(BUCKETS) + 2)
         series[0] += seconds
-        series[1] += size
-        series[2 + bisect_left(BUCKETS, seconds)] += 1
+        series[1 + bisect_left(BUCKETS, seconds)] += 1
+        self.observe("request_size_bytes", path, size)
         if verdict.rules:
             for rule in verdict.rules:
                 word = (path, verdict.operation, rule)
@@ -50,10 +62,30 @@ class Meter:
             if verdict.outcome == "denied":
                 first = (path, verdict.operation, verdict.rules[0])
                 self.denials[first] = self.denials.get(first, 0) + 1
+        if verdict.skipped:
+            self.skipped[path, verdict.skipped] = self.skipped.get((path, verdict.skipped), 0) + 1
+        if verdict.bound:
+            self.met(verdict.bound)
         if verdict.tally is not None:
-            self._converted(verdict.tally)
+            self._converted(verdict.tally, seconds)
 
-    def _converted(self, tally: Tally) -> None:
+    def observe(self, name: str, label: str, value: float) -> None:
+        """Adds one value to a histogram of SPREADS."""
+        buckets = SPREADS[name]
+        series = self.spreads.get((name, label))
+        if series is None:
+            series = self.spreads[name, label] = [0.0] * (len(buckets) + 2)
+        series[0] += value
+        series[1 + bisect_left(buckets, value)] += 1
+
+    def met(self, bound: str) -> None:
+        """Counts that a bound of limits.py was met."""
+        name = str(bound)  # a plain one, as JSON wants keys
+        self.bounds[name] = self.bounds.get(name, 0) + 1
+
+    def _converted(self, tally: Tally, whole: float) -> None:
+        self.observe("conversion_duration_seconds", "", whole)
+        self.observe("review_objects", "", tally.objects)
         for key, (objects, seconds) in tally.counts.items():
             series = self.conversions.setdefault(key, [0.0, 0.0])
             series[0] += objects
@@ -73,21 +105,28 @@ class Meter:
             "denials": [[*key, value] for key, value in self.denials.items()],
             "spoke": [[*key, value] for key, value in self.spoke.items()],
             "conversions": [[*key, *values] for key, values in self.conversions.items()],
+            "spreads": [[*key, *values] for key, values in self.spreads.items()],
+            "skipped": [[*key, value] for key, value in self.skipped.items()],
+            "bounds": dict(self.bounds),
             "counts": dict(self.counts),
         }
 
     def add(self, snapshot: Snapshot) -> None:
         """Adds another process's snapshot to this one."""
-        for path, value in snapshot["reading"].items():
-            self.reading[path] = self.reading.get(path, 0) + value
+        for name, plain in (("reading", self.reading), ("bounds", self.bounds), ("counts", self.counts)):
+            for key, value in snapshot[name].items():
+                plain[key] = plain.get(key, 0) + value
+        for name, label, *values in snapshot["spreads"]:
+            spread = self.spreads.setdefault((name, label), [0.0] * len(values))
+            spread[:] = [a + b for a, b in zip(spread, values, strict=True)]
+        for path, why, value in snapshot["skipped"]:
+            self.skipped[path, why] = self.skipped.get((path, why), 0) + value
         for path, operation, outcome, code, *values in snapshot["requests"]:
             series = self.requests.setdefault((path, operation, outcome, code), [0.0] * len(values))
             series[:] = [a + b for a, b in zip(series, values, strict=True)]
         for name, table in (("denials", self.denials), ("spoke", self.spoke)):
             for path, operation, rule, value in snapshot[name]:
                 table[path, operation, rule] = table.get((path, operation, rule), 0) + value
-        for kind, version, outcome, objects, seconds in snapshot["conversions"]:
-            total = self.conversions.setdefault((kind, version, outcome), [0.0, 0.0])
+        for kind, source, version, outcome, objects, seconds in snapshot["conversions"]:
+            total = self.conversions.setdefault((kind, source, version, outcome), [0.0, 0.0])
             total[:] = [total[0] + objects, total[1] + seconds]
-        for name, value in snapshot["counts"].items():
-            self.counts[name] = self.counts.get(name, 0) + value

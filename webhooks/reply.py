@@ -6,11 +6,14 @@ import asyncio
 import time
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
+
+from webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from aiohttp.web import BaseRequest
 
+    from webhooks.connection import Connection
     from webhooks.limits import Limits
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
@@ -73,6 +76,7 @@ class Reply:
             async with asyncio.timeout(self._seconds):
                 await request.writer.drain()
         except TimeoutError:
+            cast("Connection", request.protocol).met(Bound.WRITE_SECONDS)
             if request.transport is not None:
                 request.transport.abort()
             raise ConnectionResetError from None

@@ -18,7 +18,7 @@ from webhooks.admission import Settings, answer, example
 from webhooks.bodies import Bodies
 from webhooks.connection import Connection
 from webhooks.envelope import Answer, RejectedError, rejection
-from webhooks.limits import Limits
+from webhooks.limits import Bound, Limits
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.reply import JSON, Dates, Reply
@@ -48,7 +48,7 @@ class Webhooks:
         self._lines = lines
         self._limits = limits or Limits()
         self._loop = asyncio.get_running_loop()
-        self._bodies = Bodies(self._limits)
+        self._bodies = Bodies(self._limits, self.meter.met)
         self._http = Server(cast("Any", self._handle))
         self._reading: set[object] = set()  # connections whose request has begun to arrive, or is being converted
         self._huge = asyncio.Semaphore(1)  # reviews beyond admission's bound: one at a time lies decoded in memory
@@ -141,6 +141,8 @@ class Webhooks:
             connection.force_close()
         while self._http.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - aiohttp tells nobody of its last connection
             await asyncio.sleep(0.02)
+        for _ in self._http.connections:
+            self.meter.met(Bound.DRAIN_SECONDS)
         await self._http.shutdown(0.1)
 
     async def _follow(self) -> None:
@@ -181,7 +183,9 @@ class Webhooks:
     def _connection(self) -> Connection:
         full = len(self._http.connections) >= self._limits.connections
         self.meter.count("connections_refused" if full else "connections")
-        return Connection(self._http, self._loop, self._limits, refused=full)
+        if full:
+            self.meter.met(Bound.CONNECTIONS)
+        return Connection(self._http, self._loop, self._limits, self.meter.met, refused=full)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         started = time.perf_counter()
@@ -224,7 +228,8 @@ class Webhooks:
             body = await self._read(route, request, cast("bytes", body))
         started = time.perf_counter()
         if not isinstance(body, Answer) and len(body) > self._bodies.most(request):
-            body = rejection(413, self._bodies.bound(request))  # it had arrived before anybody looked at its length
+            long = self._bodies.too_long(request)  # it had arrived before anybody looked at its length
+            body = rejection(long.status, long.sentence, long.bound)
         if isinstance(body, Answer):
             return body, 0, started
         size, slices = len(body), convert.steps(body)
@@ -256,7 +261,7 @@ class Webhooks:
         try:
             return await self._bodies.read(request, start, conversion=route.purpose is Purpose.CONVERT)
         except RejectedError as error:
-            return rejection(error.status, error.sentence)
+            return rejection(error.status, error.sentence, error.bound)
         except Exception:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
             return rejection(400, "the body must arrive whole")
         finally:

@@ -1,19 +1,22 @@
-"""What one ConversionReview did: objects and seconds by kind, version and outcome. Counting over reviews: meters.py."""
+"""What one ConversionReview did: objects and seconds by kind, versions and outcome. Counting over reviews: meters.py."""
 
 from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from api.kinds import BY_NAME
+from api.kinds import BY_NAME, GROUP
 
 CONVERTED: Final = "converted"
 SAME: Final = "same"  # the version asked for was the object's own
 REFUSED: Final = "refused"
 FAULT: Final = "fault"
 
+OTHER: Final = "other"
+
+_VERSIONS: Final = {f"{GROUP}/{version.name}": version.name for kind in BY_NAME.values() for version in kind.versions}
 _OURS: Final = frozenset((name, version.name) for name, kind in BY_NAME.items() for version in kind.versions)
-# kind, version that was asked for, outcome; the first two are "other" where they are none of ours
-TallyKey: TypeAlias = tuple[str, str, str]
+# kind, the object's version, the version that was asked for, outcome; "other" where they are none of ours
+TallyKey: TypeAlias = tuple[str, str, str, str]
 
 
 class Tally:
@@ -26,9 +29,9 @@ class Tally:
         self.counts: dict[TallyKey, list[float]] = {}
         self.damaged = 0  # annotations whose text could not be used
 
-    def add(self, kind: object, version: str, outcome: str, seconds: float) -> None:
-        """Counts one object and the time that it took."""
-        key = (kind, version, outcome) if type(kind) is str and (kind, version) in _OURS else _strange(kind, outcome)
+    def add(self, obj: object, version: str, outcome: str, seconds: float) -> None:
+        """Counts one object, the version that it was asked for in, and the time that it took."""
+        key = _key(obj, version, outcome)
         counted = self.counts.get(key)
         if counted is None:
             counted = self.counts[key] = [0.0, 0.0]
@@ -41,5 +44,9 @@ class Tally:
         return int(sum(count for count, _ in self.counts.values()))
 
 
-def _strange(kind: object, outcome: str) -> TallyKey:
-    return (kind if type(kind) is str and kind in BY_NAME else "other", "other", outcome)
+def _key(obj: object, version: str, outcome: str) -> TallyKey:
+    kind, own = (obj.get("kind"), obj.get("apiVersion")) if type(obj) is dict else (None, None)
+    if type(kind) is not str or kind not in BY_NAME:
+        return (OTHER, OTHER, OTHER, outcome)
+    source = _VERSIONS.get(own, OTHER) if type(own) is str else OTHER
+    return (kind, source if (kind, source) in _OURS else OTHER, version if (kind, version) in _OURS else OTHER, outcome)

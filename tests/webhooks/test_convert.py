@@ -255,7 +255,10 @@ def test_annotations_that_can_be_read_and_say_nothing_are_used_up(text: str) -> 
 def test_clients_cannot_make_labels() -> None:
     found, _ = ask(review([of_kind("DynamoNothing"), 5, graph()], "nvidia.com/v77"))
     assert found.verdict.tally is not None
-    assert set(found.verdict.tally.counts) == {("other", "other", "refused"), ("DynamoGraphDeployment", "other", "refused")}
+    assert set(found.verdict.tally.counts) == {
+        ("other", "other", "other", "refused"),
+        ("DynamoGraphDeployment", "v1alpha1", "other", "refused"),
+    }
 
 
 def test_a_long_review_is_done_in_slices_and_lets_go_of_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

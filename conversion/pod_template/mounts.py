@@ -108,6 +108,8 @@ def restored(
         if mounts is None or [place(mount) for mount in mounts] != [place(mount) for mount in over]:
             return None
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
+    if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_place(entries[0]) not in map(flat_place, flat):
+        return [*flat, entries[0]]  # a cache that was added comes after what its author had
     if same_cache and mounts is None and all(flagged(entry) for entry in flat):
         return flat
     if same_cache and mounts is not None and flat_list(cache, [native_mount(entry) for entry in flat]) == entries:

@@ -83,6 +83,8 @@ _SIDE: Final = {"name": "sidecar-frontend", "resources": {"limits": {}}, "comman
 _FLAT_SIDE: Final = _object(COMPONENT, LEFT, spec={"frontendSidecar": {"image": "i"}})
 _SIDE_FIRST: Final = {"spec": {"containers": [_SIDE, {"name": "main"}, {"name": "main"}]}}
 _CREATED: Final = _object(REQUEST, LEFT, status={"state": "", "deployment": {"state": "pending", "created": True}})
+_UNNAMED: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": {"spec": {"containers": [{}]}}})
+_MOUNTED: Final = {"serviceName": "x", "extraPodMetadata": {}, "volumeMounts": [{"useAsCompilationCache": True}]}
 
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
@@ -100,5 +102,6 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_BARE, _edited(_BARE, spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": _MAINS}})),
     (_FLAT_SIDE, _edited(_FLAT_SIDE, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _SIDE_FIRST})),
     (_CREATED, _edited(_CREATED, status={"phase": "Ready"})),
+    (_UNNAMED, _edited(_UNNAMED, spec=_MOUNTED)),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

@@ -1,0 +1,63 @@
+"""Keys on their way into OpenSSL: readable by nobody else, gone afterwards, with and without memory files."""
+
+from __future__ import annotations
+
+import ssl
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certs import loading
+from certs.authority import issue_leaf, make_authority
+from certs.files import PairError
+
+NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
+
+
+class Spy:
+    """Stands for a context, and looks at the file that it is to load."""
+
+    def __init__(self) -> None:
+        self.mode = self.folder = 0
+        self.content = b""
+        self.file = Path()
+
+    def load_cert_chain(self, file: str, **_: Any) -> None:
+        self.file = Path(file)
+        self.mode = stat.S_IMODE(self.file.stat().st_mode)
+        self.folder = stat.S_IMODE(self.file.parent.stat().st_mode)
+        self.content = self.file.read_bytes()
+
+
+@pytest.fixture(params=["memory", "directory"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    if request.param == "directory":
+        monkeypatch.setattr(loading, "_OPEN", tmp_path / "nowhere")
+    return str(request.param)
+
+
+def test_the_file_is_ours_alone_and_gone_afterwards(way: str) -> None:
+    spy: Any = Spy()
+    before = sorted(Path("/proc/self/fd").iterdir())
+    loading.load(spy, b"certificate", b"key")
+    assert (spy.content, spy.mode) == (b"certificate\nkey", 0o600)
+    assert way == "memory" or spy.folder == 0o700
+    assert not spy.file.exists()
+    assert before == sorted(Path("/proc/self/fd").iterdir())
+
+
+def test_a_pair_is_loaded(way: str) -> None:
+    leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    loading.load(context, leaf.certificate, leaf.key)
+    assert context.cert_store_stats()["x509"] == 0  # a pair of its own, nobody whom it trusts
+
+
+@pytest.mark.parametrize("key", [b"", b"nonsense"])
+def test_what_openssl_refuses_is_a_sentence(way: str, key: bytes) -> None:
+    leaf = issue_leaf(make_authority(NOW), ["a"], NOW)
+    with pytest.raises(PairError, match=r"tls\.crt and tls\.key can't be loaded: \w"):
+        loading.load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), leaf.certificate, key)

@@ -1,0 +1,219 @@
+"""Certificates from an API server to a listener: watched by name, decided once, handed to every worker, tried on a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import trustme
+
+from certs.context import Change, ReloadingContext
+from certs.files import PairError
+from kube.resources import CONFIG_MAPS, SECRETS
+from tests.kube.memory import MemoryCluster
+from tests.webhooks.serving import DEADLINE, QUICK, until, write_pair
+from tests.webhooks.test_admission import SETTINGS
+from webhooks.cluster.carrier import Carrier
+from webhooks.courier import Courier, Handed, Post
+from webhooks.handshake import Handshake
+from webhooks.logs import Lines
+from webhooks.server import Webhooks
+from webhooks.sockets import Address, bind
+
+POST: Final = Post("dynamo-system", "webhook-server-cert", "webhook-server-cert-trust", "dynamo-webhooks.dynamo-system.svc")
+META: Final = {"namespace": POST.namespace}
+
+
+def secret(authority: trustme.CA, leaf: trustme.LeafCert) -> dict[str, Any]:
+    parts = {"tls.crt": b"".join(each.bytes() for each in leaf.cert_chain_pems), "tls.key": leaf.private_key_pem.bytes()}
+    parts["ca.crt"] = authority.cert_pem.bytes()
+    data = {name: base64.b64encode(value).decode() for name, value in parts.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {**META, "name": POST.secret}, "type": "kubernetes.io/tls", "data": data}
+
+
+def trust(*usable: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**META, "name": POST.trust}, "data": {"usable": "\n".join(usable)}}
+
+
+class Carried:
+    """A carrier with what it reported."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        self.cluster = cluster
+        self.reports: list[dict[str, Any]] = []
+        self._carrier = Carrier(cluster, POST.orders(), lambda report: self.reports.append(report["delivery"]))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Carried]:
+        task = asyncio.create_task(self._carrier.run())
+        try:
+            yield self
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+        await until(lambda: self.reports and condition(self.reports[-1]))
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def leaf(authority: trustme.CA) -> trustme.LeafCert:
+    return authority.issue_cert(POST.server_name, "127.0.0.1")
+
+
+async def test_what_the_cluster_holds_is_reported_when_it_changes(authority: trustme.CA, leaf: trustme.LeafCert) -> None:
+    cluster = MemoryCluster()
+    await cluster.create(SECRETS, {**secret(authority, leaf), "metadata": {**META, "name": "another"}})
+    async with Carried(cluster).running() as carried:
+        await carried.until(lambda told: told["heard"] and "there is no Secret" in told["why"])
+        assert (carried.reports[-1]["pair"], carried.reports[-1]["usable"]) == (None, None)
+        made = await cluster.create(SECRETS, secret(authority, leaf))
+        await carried.until(lambda told: told["pair"] == made["data"] and told["why"] == "")
+        await cluster.create(CONFIG_MAPS, trust("ab", "cd"))
+        await carried.until(lambda told: told["usable"] == ["ab", "cd"])
+        count = len(carried.reports)
+        await cluster.merge_patch(SECRETS, POST.secret, {"metadata": {"labels": {"a": "b"}}}, POST.namespace)
+        await cluster.delete(CONFIG_MAPS, POST.trust, POST.namespace)
+        await carried.until(lambda told: told["usable"] is None)
+        assert len(carried.reports) == count + 1, "a label is no news"
+        await cluster.delete(SECRETS, POST.secret, POST.namespace)
+        await carried.until(lambda told: told["pair"] is None)
+
+
+async def test_a_missing_permission_is_told_and_what_was_seen_stays(authority: trustme.CA, leaf: trustme.LeafCert) -> None:
+    cluster = MemoryCluster()
+    cluster.denied.add(("list", "secrets"))
+    async with Carried(cluster).running() as carried:
+        await carried.until(lambda told: "forbidden" in told["why"])
+    courier = Courier(POST, Path("/nowhere"))
+    courier.delivered(carried.reports[-1])
+    assert "forbidden" in courier.away
+    with pytest.raises(PairError, match=r"api: .*forbidden.*; file: tls\.crt can't be read"):
+        courier.offer()
+
+
+def delivery(held: dict[str, Any] | None, usable: list[str] | None = None, why: str = "", *, heard: bool = True) -> dict[str, Any]:
+    return {"pair": held and held["data"], "why": why, "usable": usable, "heard": heard}
+
+
+async def test_workers_are_handed_what_the_supervisor_decided(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
+    courier = Courier(POST, tmp_path)
+    handed = Handed(courier.line())
+    context = ReloadingContext(handed)
+    assert context.refresh() is Change.REFUSED
+    assert "the API server has not answered yet" in context.reason
+    courier.delivered(delivery(secret(authority, leaf)))
+    line = courier.line()
+    assert line.count(b"\n") == 1
+    handed.take(line)
+    assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
+    assert context.served is not None
+    facts = context.served.facts()
+    assert facts["source"] == "api"
+    assert all(facts[name] for name in ("serial", "issuer_key_id", "not_after", "bundle"))
+    stranger = trustme.CA()
+    courier.delivered(delivery(secret(stranger, stranger.issue_cert(POST.server_name)), usable=[]))
+    handed.take(courier.line())
+    assert [context.refresh() for _ in range(3)] == [Change.REFUSED, Change.SAME, Change.SAME]
+    assert "waiting, because its issuer is not among the usable ones" in context.reason
+    assert Handed(courier.line()).offer().certificate == handed.offer().certificate, "a worker that starts now serves the same"
+
+
+async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
+    """T18."""
+    seconds = 0.0
+    courier = Courier(POST, tmp_path, seconds=lambda: seconds)
+    courier.delivered(delivery(None, why="the API server can't be reached", heard=False))
+    write_pair(tmp_path, leaf)
+    (tmp_path / "ca.crt").write_bytes(authority.cert_pem.bytes())
+    with pytest.raises(PairError, match="the API server has not said so"):
+        courier.offer()
+    seconds = 10.0
+    assert courier.offer().source == "file"
+    assert courier.away == "the API server can't be reached"
+    assert courier.bundle() == authority.cert_pem.bytes()
+
+
+@asynccontextmanager
+async def listening(courier: Courier) -> AsyncIterator[tuple[Webhooks, Handshake]]:
+    """A server that is brought its certificate, and its handshake with itself."""
+    lines = Lines()
+    server = Webhooks(SETTINGS, ReloadingContext(courier), lines, QUICK)
+    _, sockets = bind(Address("127.0.0.1", 0))
+    seconds = iter(range(10**6))
+    await server.start(sockets)
+    try:
+        yield server, Handshake(sockets[0], POST.server_name, clock=lambda: float(next(seconds) * 10))
+    finally:
+        await server.drain()
+        for each in sockets:
+            each.close()
+        lines.close()
+
+
+async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_opens_the_listener(
+    tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert
+) -> None:
+    courier = Courier(POST, tmp_path)
+    async with listening(courier) as (server, handshake):
+        assert any("the API server has not answered yet" in reason for reason in server.reasons())
+        assert "not listening" in server.reasons()
+        [refused] = await handshake.reasons(authority.cert_pem.bytes())
+        assert "ConnectionRefusedError" in refused
+        courier.delivered(delivery(secret(authority, leaf)))
+        server.look_soon()
+        await until(lambda: not server.reasons())
+        assert await handshake.reasons(courier.bundle()) == []
+        assert server.report()["certificate"]["source"] == "api"
+
+
+async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
+    tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert
+) -> None:
+    courier = Courier(POST, tmp_path)
+    courier.delivered(delivery(secret(authority, leaf)))
+    async with listening(courier) as (server, handshake):
+        await until(lambda: not server.reasons())
+        [stranger] = await handshake.reasons(trustme.CA().cert_pem.bytes())
+        assert POST.server_name in stranger
+        assert "self-signed" in stranger or "unable to get" in stranger
+        both = trustme.CA().cert_pem.bytes() + authority.cert_pem.bytes()
+        assert await handshake.reasons(both) == []
+
+
+async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
+    courier = Courier(POST, tmp_path)
+    courier.delivered(delivery(secret(authority, leaf)))
+    async with listening(courier) as (server, handshake):
+        await until(lambda: not server.reasons())
+        context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
+        address = handshake._address
+        async with asyncio.timeout(DEADLINE):
+            reader, writer = await asyncio.open_connection(*address, ssl=context, server_hostname=POST.server_name)
+        before = server.report()["certificate"]["serial"]
+        courier.delivered(delivery(secret(authority, authority.issue_cert(POST.server_name))))
+        server.look_soon()
+        await until(lambda: server.report()["certificate"]["serial"] != before)
+        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        async with asyncio.timeout(DEADLINE):
+            assert (await reader.readline()).startswith(b"HTTP/1.1 404")
+        writer.close()
+
+
+def test_the_watching_process_is_ordered_to_look_at_two_objects_of_one_namespace() -> None:
+    assert POST.orders() == {"namespace": POST.namespace, "secret": POST.secret, "trust": POST.trust}
+    now = datetime.now(UTC)
+    assert json.loads(Courier(POST, Path("/nowhere"), now=lambda: now).line()).keys() == {"trouble"}

@@ -12,13 +12,13 @@ import orjson
 import pytest
 
 from api.operator.settings import ScopeSettings
+from kube.claims import LEASE_NAME
 from kube.errors import ForbiddenError, NotFoundError, UnavailableError
 from kube.resources import LEASES, TOPOLOGIES
 from policies.facts import facts_from
 from tests.kube.memory import MemoryCluster
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
 from webhooks.admission import Settings, answer
-from webhooks.cluster.claims import LEASE_NAME
 from webhooks.cluster.watcher import REPORT_SECONDS, Clocks, Watcher
 from webhooks.routes import ROUTES
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
+from kube.claims import LEASE_NAME, Claims
 from kube.reflector import Reflector, State
 from kube.resources import LEASES, TOPOLOGIES
 from kube.times import now as local_time
-from webhooks.cluster.claims import LEASE_NAME, Claims
 from webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of, missing
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from aiohttp.web import BaseRequest, Response, Server, StreamResponse
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Awaitable, Callable
 
     from certs.context import ReloadingContext
 
@@ -25,10 +26,6 @@ class State(Protocol):
         """Why requests must not be sent here; empty when ready."""
         ...
 
-    async def details(self) -> list[str]:
-        """What is served and how, for people; nothing that readiness depends on."""
-        ...
-
     async def metrics(self) -> bytes:
         """All metrics as text."""
         ...
@@ -37,9 +34,9 @@ class State(Protocol):
 class Probes:
     """One or two plain HTTP listeners; they live until the process ends, so that a draining server can say so."""
 
-    def __init__(self, state: State) -> None:
-        """Listens on nothing yet."""
-        self._state = state
+    def __init__(self, state: State, details: Callable[[], Awaitable[list[str]]] | None = None) -> None:
+        """Listens on nothing yet. `details` are lines for people who ask verbosely; nothing that readiness depends on."""
+        self._state, self._details = state, details
         self._listeners: list[asyncio.AbstractServer] = []
         self._servers: list[Server] = []
         self._watches: list[asyncio.Task[None]] = []
@@ -80,9 +77,9 @@ class Probes:
             body = await self._state.metrics()
             return Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
         reasons = await self._state.reasons()
-        details = await self._state.details() if verbose else []
-        lines = [*(f"not ready: {reason}" for reason in reasons), *details] if reasons or verbose else []
-        return Response(status=503 if reasons else 200, text="".join(f"{line}\n" for line in ([*lines] if reasons else [*lines, "ok"])))
+        details = await self._details() if verbose and self._details is not None else []
+        lines = [*(f"not ready: {reason}" for reason in reasons), *details, *([] if reasons else ["ok"])]
+        return Response(status=503 if reasons else 200, text="".join(f"{line}\n" for line in lines))
 
 
 async def _follow(context: ReloadingContext) -> None:

@@ -17,6 +17,7 @@ from webhooks import logs, metrics
 from webhooks.cluster.feed import Feed
 from webhooks.courier import Courier, Post
 from webhooks.handshake import Handshake
+from webhooks.level import LevelFile, LevelSource
 from webhooks.logs import Lines
 from webhooks.probes import METRICS, PROBES, Probes
 from webhooks.server import Webhooks
@@ -47,6 +48,7 @@ class Plan(NamedTuple):
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logs = Logs("info", console=False)
     post: Post | None = None  # how the cluster delivers certificates; None: the directory alone counts
+    level: LevelSource | None = None  # where the log level stands while the server runs; None: it stays
 
     @property
     def server_name(self) -> str:
@@ -114,17 +116,27 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
     feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.look_soon)
     state = Alone(server, feed, courier, Handshake(sockets[0], plan.server_name))
-    probes = Probes(state)
+    probes = Probes(state, state.details)
     await plain.serve(probes, courier)
     lines.start(loop)
     await server.start(sockets)
     settle()
-    tasks = [loop.create_task(_announce(server, state, ready)), *([loop.create_task(feed.run())] if feed is not None else [])]
+    feeding = loop.create_task(feed.run()) if feed is not None else None
+
+    def set_level(level: str) -> None:
+        logs.set_level(level)
+        if feed is not None:
+            feed.log_level(level)
+
+    tasks = [loop.create_task(_announce(server, state, ready)), follow_level(plan, set_level)]
     await stop.wait()
-    tasks[0].cancel()
+    for task in tasks:
+        if task is not None:
+            task.cancel()
     await server.drain(plan.lag)
-    if feed is not None:
+    if feed is not None and feeding is not None:
         await feed.stop()
+        feeding.cancel()
     await probes.close()
     lines.close()
 
@@ -165,6 +177,13 @@ def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None], courier: Courie
 
     orders = plan.orders
     return Feed({**orders, "certificates": plan.post and plan.post.orders()}, taken, delivered=delivered) if orders is not None else None
+
+
+def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None] | None:
+    """Begins to watch for another log level, if there is a file where it stands."""
+    if plan.level is None:
+        return None
+    return asyncio.get_running_loop().create_task(LevelFile(plan.level, taken).run(plan.limits.poll_seconds))
 
 
 def details(certificate: Mapping[str, str], trouble: str, courier: Courier | None) -> list[str]:

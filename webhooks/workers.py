@@ -20,7 +20,7 @@ from webhooks.meters import Meter
 from webhooks.probes import Probes
 from webhooks.process import AT_ONCE, LOOK_SECONDS, SIGNALS, Plain, Plan
 from webhooks.server import self_check
-from webhooks.worker import ASK, DRAIN, FACTS, PAIR, become
+from webhooks.worker import ASK, DRAIN, FACTS, LEVEL, PAIR, become
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ class Supervisor:
         self._feed = process.feed_of(plan, self._pass_on, self._courier, self._deliver)
         self._pair = self._courier.line() if self._courier is not None else b""  # the pair that workers were told to serve
         self._handshake = Handshake(sockets[0], plan.server_name)
-        self._facts = b""  # the line that tells workers what is known of the cluster
+        self._told: dict[bytes, bytes] = {}  # lines that workers were told and later ones must be: facts, and the log level
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serves until a signal, then lets all workers finish."""
@@ -93,15 +93,18 @@ class Supervisor:
         process.on_signals(lambda: self._end(stop), self._end_at_once)
         for place in range(len(self._sockets)):
             await self._start(place)
-        probes = Probes(self)
+        probes = Probes(self, self.details)
         await self._plain.serve(probes, self._courier)
         announce = loop.create_task(self._announce(ready))
         hung = loop.create_task(self._watch_hung())
         delivering = loop.create_task(self._keep_delivering())
         feeding = loop.create_task(self._feed.run()) if self._feed is not None else None
+        levelling = process.follow_level(self._plan, self._set_level)
         await stop.wait()
         announce.cancel()
         hung.cancel()
+        if levelling is not None:
+            levelling.cancel()
         while self._watches:
             await asyncio.wait(self._watches)
         delivering.cancel()
@@ -160,10 +163,21 @@ class Supervisor:
                 _LOG.exception("the certificate could not be looked at")
 
     def _pass_on(self, facts: dict[str, Any]) -> None:
-        """Tells all workers what is known of the cluster now; later ones are told when they start."""
-        self._facts = FACTS + orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE)
+        """Tells all workers what is known of the cluster now."""
+        self._tell(FACTS, orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
+
+    def _set_level(self, level: str) -> None:
+        """Tells everybody from which level to log."""
+        logs.set_level(level)
+        self._tell(LEVEL, level.encode() + b"\n")
+        if self._feed is not None:
+            self._feed.log_level(level)
+
+    def _tell(self, what: bytes, line: bytes) -> None:
+        """Tells all workers; later ones are told when they start."""
+        self._told[what] = what + line
         for worker in self._workers.values():
-            worker.writer.write(self._facts)
+            worker.writer.write(what + line)
 
     def _end(self, stop: asyncio.Event) -> None:
         self._ending = True
@@ -199,7 +213,7 @@ class Supervisor:
         watch = asyncio.get_running_loop().create_task(self._watch(worker, reader))
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
-        writer.write(self._facts)
+        writer.write(b"".join(self._told.values()))
         if self._ending:
             writer.write(DRAIN)
 

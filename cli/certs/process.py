@@ -80,8 +80,8 @@ class _State:
         self.provisioner: Provisioner | None = None
         self.reason = "the provisioner has not started yet"
 
-    async def reasons(self) -> list[str]:
-        return await self.provisioner.reasons() if self.provisioner else [self.reason]
+    async def checks(self) -> dict[str, list[str]]:
+        return {"provisioner": await self.provisioner.reasons() if self.provisioner else [self.reason]}
 
     async def metrics(self) -> bytes:
         return await self.provisioner.metrics() if self.provisioner else b""

@@ -1,0 +1,139 @@
+"""`certs`: certificate work by hand, with the provisioner's own parts. Flags become an installation here; the work is in cli/certs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cli.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
+from cli.output import say, write
+
+if TYPE_CHECKING:
+    import argparse
+
+    from certs.installation import Installation
+
+HELP: Final = "look at certificates and trust, issue a certificate, ask for a new authority, write bundles"
+ACTIONS: Final = ("inspect", "issue", "rotate", "inject")
+# which configuration key each flag stands for
+KEYS: Final = {
+    "namespace": ("operator", "namespace"),
+    "secret": ("server", "webhook", "secretName"),
+    "service": ("server", "webhook", "serviceName"),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add(
+        "action",
+        choices=ACTIONS,
+        help="inspect: show everything; issue: a new certificate now; rotate: ask the provisioner for a new authority; "
+        "inject: write the bundle into all objects that lack it",
+    )
+    add("--config", metavar="FILE", help="an OperatorConfiguration, YAML or JSON; flags win over it")
+    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
+    add("--namespace", metavar="NS", help="of the installation (default: the pod's own, else dynamo-system)")
+    add("--secret", metavar="NAME", help="the serving Secret (default webhook-server-cert)")
+    add("--service", metavar="NAME", help="the Service in front of the webhooks (default dynamo-webhooks)")
+    add("--files", metavar="DIR", help="inspect or issue in a directory with tls.crt, tls.key, ca.crt (and ca.key); no cluster is asked")
+    add("--compromised", action="store_true", help="rotate: the authority's key is known to others, so wait no longer than needed")
+    add("--dry-run", action="store_true", help="say what would be done, and write nothing")
+    add("-o", "--output", choices=("text", "json"), default="text", help="inspect: how to print")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does one thing; 1 when it isn't or can't be so, 6 when the API server can't be reached.
+
+    Raises: UsageError.
+    """
+    from cli.certs.work import RefusedError
+    from kube.config import ConfigError
+    from kube.errors import ApiError, UnavailableError
+
+    if args.compromised and args.action != "rotate":
+        raise UsageError("--compromised: is for rotate alone")
+    about = _about(args)
+    if args.files is not None:
+        return _files(args, about)
+    try:
+        return asyncio.run(_cluster(args, about))
+    except ConfigError as error:
+        raise UsageError(f"--kubeconfig: {error}") from None
+    except RefusedError as error:
+        say(str(error))
+        return REFUSED
+    except ApiError as error:
+        say(error.message)
+        return UNREACHABLE if isinstance(error, UnavailableError) else REFUSED
+
+
+def _about(args: argparse.Namespace) -> Installation:
+    from api.operator.projection import provisioner
+    from certs.installation import installation
+    from cli.configuration import load_configuration
+
+    given = vars(args)
+    flags: dict[tuple[str, ...], tuple[str, Any]] = {
+        key: (f"--{name}", given[name]) for name, key in KEYS.items() if given[name] is not None
+    }
+    effective = load_configuration(args.config, os.environ, flags)
+    if not effective.configuration.operator.namespace:
+        flags[KEYS["namespace"]] = ("--namespace", "dynamo-system")
+        effective = load_configuration(args.config, os.environ, flags)
+    return installation(provisioner(effective.configuration))
+
+
+def _files(args: argparse.Namespace, about: Installation) -> int:
+    from cli.certs import inspect, local
+
+    directory, now = Path(args.files), datetime.now(UTC)
+    if args.action not in ("inspect", "issue"):
+        raise UsageError(f"--files: is for inspect and issue; {args.action} needs a cluster")
+    try:
+        if args.action == "issue":
+            say(local.issue(directory, about, now, dry_run=args.dry_run))
+            return OK
+        return _show(inspect.of_directory(directory, now), args.output)
+    except local.FilesError as error:
+        say(str(error))
+        return REFUSED
+    except OSError as error:
+        say(f"{error.filename or directory}: {error.strerror or type(error).__name__}")
+        return UNREADABLE
+
+
+async def _cluster(args: argparse.Namespace, about: Installation) -> int:
+    from cli.certs import inspect, work
+
+    async with work.connected(args.kubeconfig, about) as hands:
+        if args.action == "inspect":
+            return _show(inspect.of_cluster(await hands.gather()), args.output)
+        if args.action == "inject":
+            done = await hands.inject(dry_run=args.dry_run)
+            for _, text in done:
+                say(text)
+            if not done:
+                say("every object shows the bundle already")
+            return OK if all(well for well, _ in done) else REFUSED
+        if args.action == "issue":
+            say(await hands.issue(dry_run=args.dry_run))
+        else:
+            say(await hands.rotate(compromised=args.compromised, dry_run=args.dry_run))
+        return OK
+
+
+def _show(facts: dict[str, Any], output: str) -> int:
+    from cli.certs.inspect import as_text
+
+    if output == "json":
+        import orjson
+
+        write(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        write(as_text(facts))
+    return OK if facts["ready"] else REFUSED

@@ -1,0 +1,143 @@
+"""`certs` by hand at an API server in memory: the same parts as the provisioner's, each used once."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from certs import names
+from certs.reading import read_authority
+from certs.state import Mode, Phase
+from cli.certs import inspect
+from cli.certs.work import Hands, RefusedError, hands
+from kube.resources import CRDS, SECRETS
+from tests.certs.site import CALLED, NAMESPACE, Site, current
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+GRAPHS = "dynamographdeployments.nvidia.com"
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    """Everything installed and provisioned once; no provisioner runs any more. No endpoint: nobody may be asked for real."""
+    found = Site()
+    await found.install()
+    assert await found.provisioner().once(60) is None
+    found.cluster.writes.clear()
+    yield found
+    await found.stop()
+
+
+def _hands(site: Site) -> Hands:
+    made = hands(site.cluster, site.about)
+    made.gatherer._now = site.now  # the real clock must have no say in a test
+    return made
+
+
+async def test_issue_writes_a_new_leaf_of_the_same_authority(site: Site) -> None:
+    before, authority = site.leaf(), current(site)
+    said = await _hands(site).issue(dry_run=False)
+    assert CALLED.serving in said
+    assert site.leaf() != before
+    assert current(site) == authority
+    assert authority.issued(site.leaf())
+
+
+@pytest.mark.parametrize("action", ["issue", "rotate", "inject"])
+async def test_a_dry_run_writes_nothing(site: Site, action: str) -> None:
+    made, before = _hands(site), site.storage.version
+    if action == "issue":
+        assert "would" in await made.issue(dry_run=True)
+    elif action == "rotate":
+        assert "would" in await made.rotate(compromised=True, dry_run=True)
+    else:
+        assert await made.inject(dry_run=True) == []
+    assert site.storage.version == before
+
+
+async def test_rotate_leaves_a_wish_that_the_provisioner_hears(site: Site) -> None:
+    old = current(site)
+    await _hands(site).rotate(compromised=False, dry_run=False)
+    site.start()
+    await site.until(Phase.ROLL)
+    await site.until(Phase.STABLE)
+    assert current(site) != old
+
+
+async def test_a_compromised_authority_is_marked_so(site: Site) -> None:
+    await _hands(site).rotate(compromised=True, dry_run=False)
+    found = read_authority(site.secret(CALLED.authority))
+    assert found.reason == "compromised"
+    assert found.requested
+
+
+async def test_inject_repairs_what_differs_and_names_what_it_leaves_alone(site: Site) -> None:
+    await site.admin.merge_patch(CRDS, GRAPHS, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}})
+    foreign = {"spec": {"conversion": {"webhook": {"clientConfig": {"service": {"name": "operator", "namespace": "elsewhere"}}}}}}
+    await site.admin.merge_patch(CRDS, "dynamocomponentdeployments.nvidia.com", foreign)
+    done = await _hands(site).inject(dry_run=False)
+    assert [well for well, _ in done] == [True, False]
+    assert GRAPHS in done[0][1]
+    assert "points to another service" in done[1][1]
+    assert set(site.bundles()[GRAPHS]) == {current(site).pem}
+
+
+async def test_inject_says_what_an_object_refused(site: Site) -> None:
+    await site.admin.merge_patch(CRDS, GRAPHS, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}})
+    site.cluster.denied.add(("patch", "customresourcedefinitions"))
+    [(well, said)] = await _hands(site).inject(dry_run=False)
+    assert not well
+    assert GRAPHS in said
+    assert "forbidden" in said
+
+
+async def test_without_an_authority_the_way_to_one_is_named() -> None:
+    site = Site()
+    await site.install()
+    made = _hands(site)
+    for attempt in (made.issue(dry_run=False), made.rotate(compromised=False, dry_run=False)):
+        with pytest.raises(RefusedError, match="provision --once"):
+            await attempt
+    with pytest.raises(RefusedError, match="nobody knows whom to trust"):
+        await made.inject(dry_run=False)
+
+
+async def test_where_somebody_else_signs_nothing_is_signed(site: Site) -> None:
+    made = hands(site.cluster, replace(site.about, mode=Mode.PROVIDED))
+    with pytest.raises(RefusedError, match="somebody else"):
+        await made.issue(dry_run=False)
+    with pytest.raises(RefusedError, match="somebody else"):
+        await made.rotate(compromised=False, dry_run=False)
+
+
+async def test_inspect_shows_everything_and_no_key(site: Site) -> None:
+    facts = inspect.of_cluster(await _hands(site).gather())
+    assert facts["ready"] is True
+    assert facts["phase"] == "STABLE"
+    assert facts["certificate"]["fingerprint"] == site.leaf().fingerprint
+    assert {each["inSync"] for each in facts["objects"]} == {True}
+    assert len(facts["objects"]) == 6
+    text = inspect.as_text(facts)
+    assert text.startswith("ready\nmode: managed\nphase: STABLE\n")
+    for name in (CALLED.serving, CALLED.authority):
+        for key, value in site.secret(name)["data"].items():
+            if key.endswith(".key"):
+                assert base64.b64decode(value).decode().splitlines()[1] not in text + json.dumps(facts)
+
+
+async def test_inspect_says_what_is_wrong_first(site: Site) -> None:
+    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
+    facts = inspect.of_cluster(await _hands(site).gather())
+    assert facts["ready"] is False
+    assert inspect.as_text(facts).startswith("not ready: the serving Secret is missing")
+    assert facts["next"] == "WriteServing"
+
+
+def test_the_annotation_of_a_wish_is_ours() -> None:
+    assert names.REQUESTED.startswith("webhooks.nvidia.com/")

@@ -23,7 +23,7 @@ from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.manifests.environment import ROOMS, ROOT, build_wheel, install
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 USER: Final = 65532
 CHROOT: Final = shutil.which("chroot") or "/usr/sbin/chroot"
@@ -83,8 +83,8 @@ def test_the_ports_are_those_of_the_manifests() -> None:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The file system that the build would make, and the interpreter's path in it."""
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The file system that the build would make, and the interpreter's path in it; it is large, so that it goes when it has been used."""
     home = tmp_path_factory.mktemp("image")
     python = install(build_wheel(home), home / "opt")
     target = home / "root"
@@ -93,7 +93,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     for folder, _, _ in os.walk(target):
         Path(folder).chmod(0o755)  # temporary directories are made for one user alone
     (target / "tmp").chmod(0o1777)
-    return target, str(python)
+    yield target, str(python)
+    shutil.rmtree(home)
 
 
 def _inside(root: Path, command: Sequence[str]) -> list[str]:

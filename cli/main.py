@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "config": "print the effective configuration and where each value came from",
     "review": "answer an AdmissionReview or ConversionReview from a file as the server would",
     "crds": "print the CustomResourceDefinitions, ready to be applied",
+    "doctor": "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing",
     "version": "print versions as JSON",
 }
 

@@ -1,0 +1,94 @@
+"""`doctor`: looks at an installation, tries it with requests that change nothing, and says what to do about what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Final
+
+from cli.exits import OK, REFUSED, UNREACHABLE, UsageError
+from cli.output import say, write
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.doctor.finding import Finding
+    from cli.doctor.sight import Sight
+    from kube.protocol import Cluster
+
+HELP: Final = "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add("--namespace", "-n", metavar="NS", default="", help="where the installation is (default: the configuration's, else dynamo-system)")
+    add("--config", metavar="FILE", help="an OperatorConfiguration with its names; without it the one in the cluster counts")
+    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
+    add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
+    add("--uninstall-check", action="store_true", help="say what stands against removing the installation, in the order of removal")
+    add("-o", "--output", choices=("text", "json"), default="text", help="how findings are printed (default text)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """1 when something is an error, 6 when the cluster can't be reached. Raises: UsageError for a wrong configuration."""
+    from cli.doctor.finding import Level, as_data, as_text, ordered
+    from kube.config import ConfigError
+    from kube.errors import ApiError
+
+    try:
+        findings = ordered(asyncio.run(_examine(args)))
+    except ConfigError as error:
+        raise UsageError(f"--kubeconfig: {error}") from None
+    except ApiError as error:
+        say(f"the cluster can't be looked at: {error.message}")
+        return UNREACHABLE
+    write(json.dumps(as_data(findings), indent=2) + "\n" if args.output == "json" else as_text(findings))
+    return REFUSED if any(each.level is Level.ERROR for each in findings) else OK
+
+
+async def _examine(args: argparse.Namespace) -> list[Finding]:
+    from kube.client import connect
+
+    cluster = await connect("dynamo-webhooks-doctor", args.kubeconfig, args.context)
+    try:
+        return await examine(cluster, args.namespace, args.config, removing=args.uninstall_check)
+    finally:
+        await cluster.close()
+
+
+async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool) -> list[Finding]:
+    """All findings, in the order of the checks. Raises: ApiError when the cluster can't be asked, UsageError."""
+    from cli.doctor import about
+    from cli.doctor.finding import warning
+    from cli.doctor.removal import removal
+    from cli.doctor.sight import look
+    from cli.doctor.trial import requests
+
+    if config is not None:
+        place, wrong = about.by_file(config, namespace), ""
+    else:
+        place, wrong = await about.in_cluster(cluster, namespace)
+    found = [warning("configuration", f"ConfigMap {place.profile.namespace}/{about.CONFIG}", wrong)] if wrong else []
+    sight = await look(cluster, place)
+    found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
+    if removing:
+        return [*found, *await removal(cluster, sight)]
+    return [*found, *judge(sight), *await requests(cluster, sight.namespace, sight.claims)]
+
+
+def judge(sight: Sight) -> list[Finding]:
+    """What follows from the sight alone."""
+    from cli.doctor import certificates, objects, running
+
+    checks = (
+        running.endpoints,
+        running.provisioner,
+        objects.kinds,
+        objects.configurations,
+        certificates.secrets,
+        certificates.trust,
+        certificates.rotation,
+        running.scope,
+    )
+    return [each for check in checks for each in check(sight)]

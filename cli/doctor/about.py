@@ -1,0 +1,64 @@
+"""Which installation is looked at: the configuration that is given, else the one in the cluster, else the names in our manifests."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from api.kinds import KINDS
+from certs.installation import Installation, installation
+from certs.names import Names
+from certs.state import Mode, Profile, TargetKind
+from certs.timings import Timings
+from cli.exits import UsageError
+from kube.errors import ForbiddenError
+from kube.resources import CONFIG_MAPS
+
+if TYPE_CHECKING:
+    from kube.protocol import Cluster
+
+CONFIG: Final = "dynamo-webhooks-config"
+KEY: Final = "config.yaml"
+NAMESPACE: Final = "dynamo-system"
+
+
+def by_manifests(namespace: str) -> Installation:
+    """The installation of the manifests as they are."""
+    crds = tuple((TargetKind.CRD, kind.crd_name) for kind in KINDS if len(kind.versions) > 1)
+    names = ((TargetKind.MUTATING, "dynamo-webhooks-mutating"), (TargetKind.VALIDATING, "dynamo-webhooks-validating"))
+    return Installation(Mode.MANAGED, Profile("dynamo-webhooks", namespace), Timings(), Names(namespace), (*crds, *names))
+
+
+def by_file(file: str, namespace: str) -> Installation:
+    """The installation of a configuration. Raises: UsageError."""
+    from api.operator import projection
+    from cli.configuration import load_configuration
+
+    environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
+    settings = projection.provisioner(load_configuration(file, environment).configuration)
+    if not settings.identity.namespace:
+        raise UsageError("--namespace: must name the namespace of the installation, which the configuration doesn't")
+    return installation(settings)
+
+
+async def in_cluster(cluster: Cluster, namespace: str) -> tuple[Installation, str]:
+    """The installation of the configuration that is in the cluster, and what was wrong with that, if something was."""
+    where = namespace or NAMESPACE
+    try:
+        found = await cluster.get(CONFIG_MAPS, CONFIG, where)
+    except ForbiddenError as error:
+        return by_manifests(where), error.message
+    text = ((found or {}).get("data") or {}).get(KEY)
+    if text is None:
+        return by_manifests(where), ""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / KEY
+        file.write_text(str(text), encoding="utf-8")
+        try:
+            about = by_file(str(file), where)
+        except UsageError as error:
+            return by_manifests(where), str(error).replace(str(file), KEY)
+    return replace(about, trust_file=""), ""  # that file is in a pod

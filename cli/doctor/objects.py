@@ -1,0 +1,118 @@
+"""What must hold for CustomResourceDefinitions and webhook configurations, but for trust, which certificates.py looks at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from api.kinds import BY_NAME, KINDS, Kind
+from certs.inject import PATH
+from certs.state import TargetKind
+from cli.doctor import repairs
+from cli.doctor.finding import Finding, error, info, warning
+from webhooks.routes import ROUTES, Purpose, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cli.doctor.sight import Sight
+
+Node = dict[str, Any]
+_PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
+
+
+def kinds(sight: Sight) -> Iterator[Finding]:
+    """Every kind is there, served in its versions, and stored in versions that exist."""
+    for kind in KINDS:
+        crd = sight.crds[kind.plural]
+        if crd is not None:
+            yield from _kind(kind, crd)
+        elif kind.crd_name not in sight.unseen:
+            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.KINDS)
+
+
+def _kind(kind: Kind, crd: Node) -> Iterator[Finding]:
+    spec, status = crd.get("spec") or {}, crd.get("status") or {}
+    conditions = {each["type"]: each for each in status.get("conditions") or ()}
+    if (conditions.get("Established") or {}).get("status") != "True":
+        said = (conditions.get("NamesAccepted") or {}).get("message") or "no reason is given"
+        yield error("kinds", _named(kind), f"must be established, and is not: {said}", repairs.KINDS)
+    versions = {each["name"]: each for each in spec.get("versions") or ()}
+    missing = [version.name for version in kind.versions if not (versions.get(version.name) or {}).get("served")]
+    if missing:
+        yield error("kinds", _named(kind), f"must serve {' and '.join(missing)}, and doesn't", repairs.KINDS)
+    stored = status.get("storedVersions") or []
+    lost = [version for version in stored if version not in versions]
+    if lost:
+        yield error("stored-versions", _named(kind), f"objects may be stored in {', '.join(lost)}, which is no version of it any more")
+    if len(stored) > 1:
+        storage = next((name for name, each in versions.items() if each.get("storage")), "")
+        text = f"objects are stored in {' and '.join(stored)}; new ones in {storage}"
+        yield info("stored-versions", _named(kind), text, "dynamo-webhooks migrate --dry-run")
+    yield from _conversion(kind, spec.get("conversion") or {})
+
+
+def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
+    """The parts of our stanza; whose it is, and whom it trusts, is looked at elsewhere."""
+    webhook = conversion.get("webhook") or {}
+    service = (webhook.get("clientConfig") or {}).get("service")
+    if len(kind.versions) < 2 or service is None:
+        return
+    if service.get("path") != PATH:
+        change: dict[str, object] = {"op": "add", "path": "/spec/conversion/webhook/clientConfig/service/path", "value": PATH}
+        text = f"spec.conversion must lead to {PATH}, and leads to {service.get('path') or '/'}"
+        yield error("conversion", _named(kind), text, repairs.patch("CustomResourceDefinition", kind.crd_name, change))
+    if "v1" not in (webhook.get("conversionReviewVersions") or ()):
+        change = {"op": "add", "path": "/spec/conversion/webhook/conversionReviewVersions", "value": ["v1"]}
+        text = "spec.conversion.webhook.conversionReviewVersions must hold v1, or nobody understands the other"
+        yield error("conversion", _named(kind), text, repairs.patch("CustomResourceDefinition", kind.crd_name, change))
+
+
+def configurations(sight: Sight) -> Iterator[Finding]:
+    """Both configurations are there, and send every kind and version to its path."""
+    for kind, name in sight.about.targets:
+        if kind not in _PURPOSES:
+            continue
+        found, what = sight.configurations[kind], f"{kind} {name}"
+        if found is None:
+            if name not in sight.unseen:
+                yield error("configurations", what, "is not there: nothing is judged or defaulted", repairs.MANIFESTS)
+            continue
+        ours = {path: entry for entry in found.get("webhooks") or () if (path := _path(entry, sight))}
+        if not ours:
+            text = f"no entry leads to the Service {sight.namespace}/{sight.about.profile.service}: nothing is judged or defaulted"
+            yield error("configurations", what, text, repairs.MANIFESTS)
+            continue
+        for route in ROUTES.values():
+            if route.purpose is _PURPOSES[kind]:
+                yield from _entry(what, route, ours.get(route.path))
+        for index, entry in enumerate(found.get("webhooks") or ()):
+            if _path(entry, sight) and entry.get("failurePolicy") == "Ignore":
+                change: dict[str, object] = {"op": "replace", "path": f"/webhooks/{index}/failurePolicy", "value": "Fail"}
+                text = f"{entry['name']} must fail when nobody answers, and lets the request pass: failurePolicy is Ignore"
+                yield warning("configurations", what, text, repairs.patch(kind, name, change))
+
+
+def _entry(what: str, route: Route, entry: Node | None) -> Iterator[Finding]:
+    if entry is None:
+        yield error("configurations", what, f"no entry leads to {route.path}: {route.text} passes by", repairs.MANIFESTS)
+        return
+    wanted = ({"CREATE"} if route.purpose is Purpose.MUTATE else {"CREATE", "UPDATE"}) - {
+        operation
+        for rule in entry.get("rules") or ()
+        if BY_NAME[route.kind].plural in rule.get("resources", ()) and {route.version, "*"} & {*rule.get("apiVersions", ())}
+        for operation in (("CREATE", "UPDATE") if "*" in rule.get("operations", ()) else rule.get("operations", ()))
+    }
+    if wanted:
+        text = f"{entry['name']} must match {' and '.join(sorted(wanted))} of {route.text}, and its rules don't"
+        yield error("configurations", what, text, repairs.MANIFESTS)
+
+
+def _path(entry: Node, sight: Sight) -> str:
+    """Where an entry leads; empty when that isn't our Service."""
+    service = (entry.get("clientConfig") or {}).get("service") or {}
+    ours = (service.get("name"), service.get("namespace")) == (sight.about.profile.service, sight.namespace)
+    return str(service.get("path") or "/") if ours else ""
+
+
+def _named(kind: Kind) -> str:
+    return f"CustomResourceDefinition {kind.crd_name}"

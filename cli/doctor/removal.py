@@ -1,0 +1,77 @@
+"""What stands against removing the installation: objects that nobody could read any more, and pointers that would lead nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from api.kinds import KINDS, Kind
+from cli.doctor import repairs
+from cli.doctor.finding import Finding, error, warning
+from kube.errors import ApiError, ForbiddenError, NotFoundError
+from kube.resources import Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cli.doctor.sight import Sight
+    from kube.protocol import Cluster
+
+_SHOWN = 5  # objects that are named of each kind
+
+
+async def removal(cluster: Cluster, sight: Sight) -> list[Finding]:
+    """The findings in the order in which an installation is taken down: objects, webhooks, conversion."""
+    found: list[Finding] = []
+    for kind in KINDS:
+        crd = sight.crds[kind.plural]
+        if crd is not None:
+            found += await _objects(cluster, kind, crd)
+    return [*found, *_webhooks(sight), *_stanzas(sight)]
+
+
+async def _objects(cluster: Cluster, kind: Kind, crd: Mapping[str, Any]) -> list[Finding]:
+    """Objects that are left, listed in the version in which they are stored, for which nobody must convert."""
+    storage = next((each["name"] for each in (crd.get("spec") or {}).get("versions") or () if each.get("storage")), kind.storage_version)
+    what = f"{kind.plural} of every namespace"
+    try:
+        items = (await cluster.list(Resource("nvidia.com", storage, kind.plural, kind.name))).items
+    except NotFoundError:
+        return []
+    except ForbiddenError as failed:
+        return [warning("objects", what, f"can't be listed: {failed.message}")]
+    except ApiError as failed:
+        return [error("objects", what, f"can't be listed, and whoever removes the CRD loses them: {failed.message}")]
+    if not items:
+        return []
+    names = [f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in items[:_SHOWN]]
+    held = sum(bool(each["metadata"].get("finalizers")) for each in items)
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    text = f"{len(items)} are left: {', '.join(names)}{more}" + (
+        f"; {held} have finalizers that the reconciler must remove" if held else ""
+    )
+    return [error("objects", what, text, f"kubectl delete {kind.plural} --all --all-namespaces")]
+
+
+def _webhooks(sight: Sight) -> Iterator[Finding]:
+    for kind, name in sight.about.targets:
+        if sight.configurations.get(kind) is not None:
+            text = "must go before the server does: without anybody who answers, every write of our kinds is refused"
+            yield error("configurations", f"{kind} {name}", text, f"kubectl delete {kind.lower()} {name}")
+
+
+def _stanzas(sight: Sight) -> Iterator[Finding]:
+    """CRDs that call our Service for conversion; switching that off is safe only when no object needs it."""
+    for kind in KINDS:
+        crd = sight.crds[kind.plural] or {}
+        conversion = (crd.get("spec") or {}).get("conversion") or {}
+        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service") or {}
+        if (service.get("name"), service.get("namespace")) != (sight.about.profile.service, sight.namespace):
+            continue
+        stored = (crd.get("status") or {}).get("storedVersions") or []
+        change: dict[str, object] = {"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}
+        text = (
+            "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
+        )
+        if len(stored) > 1:
+            text += f"; objects may be stored in {' and '.join(stored)}, so migrate them first"
+        yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repairs.patch("crd", kind.crd_name, change))

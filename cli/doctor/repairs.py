@@ -1,0 +1,39 @@
+"""The commands that repair what `doctor` finds."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+KINDS: Final = "dynamo-webhooks crds | kubectl apply --server-side -f -"
+MANIFESTS: Final = "kubectl apply --server-side -k manifests/overlays/self-signed"
+
+
+def inject(namespace: str) -> str:
+    """Writes trust into every configuration object."""
+    return f"dynamo-webhooks certs inject --namespace {namespace}"
+
+
+def issue(namespace: str) -> str:
+    """Makes a new certificate."""
+    return f"dynamo-webhooks certs issue --namespace {namespace}"
+
+
+def rotate(namespace: str) -> str:
+    """Exchanges the authority."""
+    return f"dynamo-webhooks certs rotate --namespace {namespace}"
+
+
+def restart(namespace: str, part: str) -> str:
+    """Starts one of our Deployments anew."""
+    return f"kubectl -n {namespace} rollout restart deployment/dynamo-webhooks-{part}"
+
+
+def status(namespace: str, part: str) -> str:
+    """Shows why one of our Deployments isn't ready."""
+    return f"kubectl -n {namespace} describe pods -l app.kubernetes.io/component={part}"
+
+
+def patch(kind: str, name: str, *operations: dict[str, object]) -> str:
+    """Changes an object."""
+    return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps(list(operations))}'"

@@ -1,0 +1,88 @@
+"""Everything of an installation that checks look at, read once, from the API server and from the servers themselves; nothing is judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from api.kinds import KINDS
+from certs.conditions import read_conditions
+from certs.gather import Gatherer, Refusals
+from certs.inject import RESOURCES, Injector
+from certs.probe import Prober
+from certs.state import TargetKind
+from certs.store import Store
+from kube.errors import ForbiddenError
+from kube.resources import CRDS, LEASES, SERVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from datetime import datetime
+
+    from certs.installation import Installation
+    from certs.state import State
+    from kube.protocol import Cluster, Node
+
+Found = TypeVar("Found")
+SCOPE: Final = "dynamo-operator-namespace-scope"  # the Lease by which other operators claim a namespace
+CONFIGURATIONS: Final = (TargetKind.MUTATING, TargetKind.VALIDATING)
+
+
+class Sight(NamedTuple):
+    """One look. What isn't there is None, and so is what may not be read, which `unseen` holds."""
+
+    about: Installation
+    now: datetime  # by the API server's clock
+    state: State | None
+    conditions: tuple[dict[str, str], ...]  # what the provisioner wrote of itself
+    crds: dict[str, Node | None]  # by plural
+    configurations: dict[TargetKind, Node | None]
+    service: Node | None
+    lease: Node | None  # the provisioner's
+    claims: tuple[str, ...]  # namespaces of other operators
+    unseen: dict[str, str]  # what may not be read -> the API server's sentence
+
+    @property
+    def namespace(self) -> str:
+        """Where the installation is."""
+        return self.about.profile.namespace
+
+
+class _Eyes:
+    """Reads, and notes what it may not."""
+
+    def __init__(self) -> None:
+        self.unseen: dict[str, str] = {}
+
+    async def see(self, what: str, reading: Awaitable[Found]) -> Found | None:
+        try:
+            return await reading
+        except ForbiddenError as error:
+            self.unseen[what] = error.message
+            return None
+
+
+async def look(cluster: Cluster, about: Installation) -> Sight:
+    """One look at everything.
+
+    Raises: ApiError when the API server can't be asked.
+    """
+    eyes, profile, called = _Eyes(), about.profile, about.called
+    now = await cluster.server_time()
+    prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
+    injector = Injector(cluster, profile, take_over=about.take_over)
+    gatherer = Gatherer(cluster, about, Store(cluster, called), injector, prober, Refusals())
+    gathered = await eyes.see("certificates", gatherer.gather())
+    names = {kind: name for kind, name in about.targets if kind in CONFIGURATIONS}
+    claims = await eyes.see("claims", cluster.list(LEASES, fields=f"metadata.name={SCOPE}"))
+    return Sight(
+        about=about,
+        now=now,
+        state=gathered.state if gathered else None,
+        conditions=tuple(read_conditions({"metadata": {"annotations": gathered.notes}})) if gathered else (),
+        crds={kind.plural: await eyes.see(kind.crd_name, cluster.get(CRDS, kind.crd_name)) for kind in KINDS},
+        configurations={kind: await eyes.see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
+        service=await eyes.see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
+        lease=await eyes.see("lease", cluster.get(LEASES, called.lease, profile.namespace)),
+        claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
+        unseen=eyes.unseen,
+    )

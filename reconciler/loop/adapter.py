@@ -1,0 +1,85 @@
+"""One pass over a scaling adapter: whoever changed the number last, adapter or graph, has the other follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kube.errors import ApiError, InvalidError
+from kube.times import seconds
+from reconciler.loop.keys import Key, key_of
+from reconciler.loop.kinds import GRAPH, GRAPHS
+from reconciler.loop.problems import Problem, of_error
+from reconciler.loop.work import SLOWLY, Outcome
+from reconciler.render.names import COMPONENT, GRAPH_NAME
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from reconciler.loop.cache import Cache
+    from reconciler.loop.work import Work
+
+
+async def reconcile_adapter(work: Work, obj: Node) -> Outcome:
+    """Carries the number of an adapter into its graph. Raises: ApiError, StandDownError."""
+    if obj["metadata"].get("deletionTimestamp"):
+        await work.let_go(obj)
+        return Outcome()
+    reference = obj["spec"]["dgdRef"]
+    name, component, wanted = str(reference["name"]), str(reference["componentName"]), int(obj["spec"]["replicas"])
+    graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, name))
+    if graph is None:
+        problem = Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found")
+        await work.say(obj, "Warning", "UpdateFailed", problem.text)
+        return Outcome((problem,), SLOWLY)
+    members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
+    status = {**(obj.get("status") or {}), "replicas": wanted, "selector": f"{COMPONENT}={component},{GRAPH_NAME}={name}"}
+    if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
+        problem_found = await _scale(work, obj, graph, component, wanted)
+        if problem_found is not None:
+            return Outcome((problem_found,), SLOWLY)
+        status["lastScaleTime"] = seconds(work.now())
+    elif members and replicas_in(members[0]) != wanted:
+        return Outcome()  # the graph's own pass writes its number into the adapter, and that wakes this one
+    await work.patch_status(obj, status)
+    return Outcome()
+
+
+def adapter_to_apply(rendered: Node, cache: Cache) -> Node:
+    """The adapter as a graph's pass applies it: its number is the autoscaler's, unless the graph's was changed since they last agreed."""
+    live = cache.get(key_of(rendered))
+    if live is None:
+        return rendered
+    agreed = (live.get("status") or {}).get("replicas")
+    theirs, ours = live["spec"]["replicas"], rendered["spec"]["replicas"]
+    if agreed is not None and theirs == agreed and ours != agreed:
+        return rendered
+    return {**rendered, "spec": {**rendered["spec"], "replicas": theirs}}
+
+
+def replicas_in(component: Node) -> int:
+    """The replicas of a component of a graph; one where it says nothing."""
+    found = component.get("replicas")
+    return 1 if found is None else int(found)
+
+
+def _graph_leads(adapter: Node) -> bool:
+    """Whether the adapter says what both agreed on last, hence the graph was changed."""
+    return bool((adapter.get("status") or {}).get("replicas") == adapter["spec"]["replicas"])
+
+
+async def _scale(work: Work, adapter: Node, graph: Node, component: str, wanted: int) -> Problem | None:
+    work.ask(adapter)
+    names = [one.get("name") for one in graph["spec"]["components"]]
+    at = f"/spec/components/{names.index(component)}"
+    steps: list[Node] = [{"op": "test", "path": f"{at}/name", "value": component}, {"op": "add", "path": f"{at}/replicas", "value": wanted}]
+    key = key_of(graph)
+    try:
+        work.cache.wrote(await work.cluster.json_patch(GRAPHS, key.name, steps, key.namespace))
+    except InvalidError as error:
+        problem = Problem(f"DynamoGraphDeployment {key.name}: {error.message}", "conflict", passing=True)
+    except ApiError as error:
+        problem = of_error(error, f"DynamoGraphDeployment {key.name}")
+    else:
+        await work.say(adapter, "Normal", "Scaled", f"component {component} of graph {key.name} has {wanted} replicas")
+        return None
+    await work.say(adapter, "Warning", "UpdateFailed", problem.text)
+    return problem

@@ -1,0 +1,158 @@
+"""What the cluster holds, as last heard of or written by ourselves, and who owns what. Decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+from kube.reflector import Reflector, State
+from kube.resources import SERVICE_ACCOUNTS
+from reconciler.loop.keys import Key, controller, key_of
+from reconciler.loop.kinds import COMPONENT, GRAPH, MAIN, WATCHED
+from reconciler.loop.marks import POD_ACCOUNT, RECONCILED
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from kube.protocol import Cluster, Node
+    from kube.resources import Resource
+
+    Changed = Callable[[Node | None, Node | None], None]
+
+KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
+_NEEDED: Final = (GRAPH, COMPONENT)
+ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
+
+
+class Cache:
+    """One reflector a kind, an index by owner, and our own writes until they are heard of: what we wrote we also read."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        changed: Changed,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """An empty `namespace` is all of them; `changed(old, new)` hears of every change."""
+        self._cluster, self._namespace, self._changed = cluster, namespace, changed
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
+        self._written: dict[Key, tuple[float, Node]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self.reflectors: dict[str, Reflector] = {each.kind: self._reflector(each) for each in MAIN}
+        self.reflectors |= {each.kind: self._reflector(each, f"{RECONCILED}=true") for each in WATCHED}
+        self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", heard=False)
+
+    def start(self) -> None:
+        """Begins to listen."""
+        self._tasks += [asyncio.ensure_future(each.run()) for each in self.reflectors.values()]
+
+    def also(self, resource: Resource) -> None:
+        """Listens to one more kind, which a cluster has come to serve."""
+        if resource.kind not in self.reflectors:
+            self.reflectors[resource.kind] = self._reflector(resource, f"{RECONCILED}=true")
+            self._tasks.append(asyncio.ensure_future(self.reflectors[resource.kind].run()))
+
+    async def close(self) -> None:
+        """Listens no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def waiting(self) -> list[str]:
+        """Kinds without which nothing may be decided yet: a component that isn't known of would be made a second time.
+
+        Of other kinds it is enough to know why they can't be listed.
+        """
+        lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set()]
+        known = (State.FORBIDDEN, State.ABSENT)
+        return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
+
+    def why(self, kind: str) -> str:
+        """Why a kind is not listed; empty when nothing is wrong."""
+        return self.reflectors[kind].reason
+
+    def lacking(self) -> dict[str, str]:
+        """Kinds that can't be read, and why."""
+        return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (State.FORBIDDEN, State.ABSENT)}
+
+    def knows(self, kind: str) -> bool:
+        """Whether all of our objects of a kind are here, so that one that isn't is not there."""
+        known = self.reflectors.get(kind)
+        return known is not None and known.synced.is_set()
+
+    def get(self, key: Key) -> Node | None:
+        """An object, not to be changed; None when there is none, or none of ours."""
+        known = self.reflectors.get(key.kind)
+        heard = known.get(key.name, key.namespace) if known is not None else None
+        mine = self._written.get(key)
+        if mine is not None and self._clock() - mine[0] > KEPT:
+            del self._written[key]
+            mine = None
+        if mine is None or (heard is not None and _version(heard) >= _version(mine[1])):
+            return heard
+        return mine[1]
+
+    def owned(self, owner: Node) -> list[Node]:
+        """What an object controls, in a stable order."""
+        found = (self.get(key) for key in sorted(self._owned.get(str(owner["metadata"].get("uid")), ())))
+        return [one for one in found if one is not None]
+
+    def all(self, kind: str, namespace: str = "") -> list[Node]:
+        """All objects of a kind, of one namespace or of every one."""
+        known = self.reflectors.get(kind)
+        return [obj for (where, _), obj in known.store.items() if namespace in ("", where)] if known is not None else []
+
+    def wrote(self, obj: Node) -> None:
+        """Takes what a write gave back, until the watch has it too."""
+        key = key_of(obj)
+        self._written[key] = (self._clock(), obj)
+        self._index(key, obj)
+
+    def removed(self, key: Key) -> None:
+        """An object is gone by our doing."""
+        self._written.pop(key, None)
+
+    def _reflector(self, resource: Resource, labels: str = "", *, heard: bool = True) -> Reflector:
+        made = Reflector(self._cluster, resource, self._namespace, labels=labels, clock=self._clock, sleep=self._sleep, chance=self._chance)
+        if heard:
+            made.subscribe(self._hear)
+        return made
+
+    def _hear(self, old: Node | None, new: Node | None) -> None:
+        seen = new or old
+        if seen is None:
+            return
+        key = key_of(seen)
+        mine = self._written.get(key)
+        if mine is not None and (new is None or _version(new) >= _version(mine[1])):
+            del self._written[key]
+        self._index(key, new, old)
+        self._changed(old, new)
+
+    def _index(self, key: Key, new: Node | None, old: Node | None = None) -> None:
+        before, now = _owner(old), _owner(new)
+        if before and before != now and before in self._owned:
+            self._owned[before].discard(key)
+            if not self._owned[before]:
+                del self._owned[before]
+        if now:
+            self._owned.setdefault(now, set()).add(key)
+
+
+def _owner(obj: Node | None) -> str:
+    found = controller(obj) if obj is not None else None
+    return str((found or {}).get("uid") or "")
+
+
+def _version(obj: Node) -> int:
+    """Versions are numbers in fact, whatever they are in name; one that isn't is never newer."""
+    text = str(obj["metadata"].get("resourceVersion") or "")
+    return int(text) if text.isascii() and text.isdigit() else 0

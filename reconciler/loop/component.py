@@ -1,0 +1,66 @@
+"""One pass over a component's object: its Deployment, Services and ways in, and how its pods are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kube.errors import ApiError
+from reconciler.loop.component_status import failed, status_of
+from reconciler.loop.keys import controller
+from reconciler.loop.kinds import GRAPH
+from reconciler.loop.observe import observed_component
+from reconciler.loop.problems import Problem, joined, of_error, of_render
+from reconciler.loop.status import found
+from reconciler.loop.surroundings import facts_of, render_settings
+from reconciler.loop.work import SLOWLY, Outcome
+from reconciler.render.children import direct_children
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from reconciler.loop.work import Work
+
+_WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")
+
+
+async def reconcile_component(work: Work, obj: Node) -> Outcome:
+    """Brings one component's object to what it says. Raises: ApiError, StandDownError."""
+    if obj["metadata"].get("deletionTimestamp"):
+        await work.let_go(obj)
+        return Outcome()
+    if not _of_a_graph(obj) and (refusal := work.judge.refusal(obj, facts_of(work.settings, work.known()))):
+        await work.say(obj, "Warning", "ValidationFailed", refusal)
+        return await _failed(work, obj, [Problem(refusal, "validation")], 0.0)
+    settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    rendered = direct_children(obj, settings, observed_component(obj, work.cache.owned(obj)))
+    problems = [of_render(error) for error in rendered.problems]
+    workload: Node | None = None
+    for child in rendered.children:
+        made = await work.put(child, obj, problems)
+        if child["kind"] in _WORKLOADS:
+            workload = made
+    if not problems:
+        try:
+            await work.prune(obj, {(child["kind"], child["metadata"]["name"]) for child in rendered.children})
+        except ApiError as error:
+            problems.append(of_error(error, "what is not asked for any more"))
+    await work.told_repairs(obj)
+    if any(problem.passing for problem in problems):
+        return Outcome(tuple(problems))
+    if problems or workload is None:
+        return await _failed(work, obj, problems, SLOWLY)
+    before = obj.get("status") or {}
+    now = status_of(before, obj["metadata"]["generation"], workload, work.now())
+    if await work.patch_status(obj, now) and found(before, "Available").get("status") != found(now, "Available")["status"]:
+        told = found(now, "DynamoComponentReady")
+        await work.say(obj, "Normal", told["reason"], told["message"])
+    return Outcome()
+
+
+async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) -> Outcome:
+    if await work.patch_status(obj, failed(obj.get("status") or {}, problems, work.now())):
+        await work.say(obj, "Warning", "ReconcileError", joined(problems))
+    return Outcome(tuple(problems), after)
+
+
+def _of_a_graph(obj: Node) -> bool:
+    return (controller(obj) or {}).get("kind") == GRAPH

@@ -1,0 +1,67 @@
+"""What the status of one component's object says, from the object that runs its pods. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.loop.problems import joined
+from reconciler.loop.status import Condition, conditions, found
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from kube.protocol import Node
+    from reconciler.loop.problems import Problem
+
+RECONCILING: Final = "Reconciling"
+
+
+def is_ready(workload: Node) -> bool:
+    """Whether a Deployment or LeaderWorkerSet has come to what it is asked for."""
+    spec, status = workload.get("spec") or {}, workload.get("status") or {}
+    replicas = spec.get("replicas")
+    desired = 1 if replicas is None else int(replicas)
+    if desired == 0:
+        return not spec.get("paused")
+    available = found(status, "Available").get("status") == "True"
+    if workload["kind"] != "Deployment":
+        return _count(status, "readyReplicas") >= desired and available
+    current = (status.get("observedGeneration") or 0) >= workload["metadata"].get("generation", 0)
+    enough = _count(status, "updatedReplicas") >= desired and _count(status, "availableReplicas") >= desired
+    return not spec.get("paused") and current and enough and _count(status, "replicas") == desired and available
+
+
+def status_of(before: Node, generation: int, workload: Node, moment: datetime) -> Node:
+    """The whole status after a pass that went well."""
+    kind, ready = str(workload["kind"]), is_ready(workload)
+    told, yes = ("ready", "True") if ready else ("not ready", "False")
+    suffix = "Ready" if ready else "NotReady"
+    now = [
+        Condition("Available", yes, f"{kind}{suffix}", f"{kind} is {told}"),
+        Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {told}"),
+    ]
+    return {
+        **before,
+        "conditions": conditions(before.get("conditions") or (), now, moment),
+        "component": _figures(workload),
+        "observedGeneration": generation,
+    }
+
+
+def failed(before: Node, problems: Sequence[Problem], moment: datetime) -> Node:
+    """The status after a pass that didn't: all but the condition stays as it was last seen."""
+    text = f"Failed to reconcile DynamoComponentDeployment: {joined([*problems])}"
+    now = [Condition("Available", "False", RECONCILING, text)]
+    return {**before, "conditions": conditions(before.get("conditions") or (), now, moment)}
+
+
+def _figures(workload: Node) -> dict[str, Any]:
+    status = workload.get("status") or {}
+    names = ("replicas", "updatedReplicas", "readyReplicas")
+    figures = {name: _count(status, name) for name in (*names, *(("availableReplicas",) if workload["kind"] == "Deployment" else ()))}
+    return {"componentKind": workload["kind"], "componentNames": [workload["metadata"]["name"]], **figures}
+
+
+def _count(status: Node, name: str) -> int:
+    return int(status.get(name) or 0)

@@ -1,0 +1,147 @@
+"""Generations of workers: what each component of each generation is to have next. Pure; one step's arithmetic is render's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from reconciler.loop.marks import WORKER_DIGEST
+from reconciler.render.generation import Sizes, next_sizes
+from reconciler.render.graph import template_annotations
+from reconciler.render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from reconciler.render.graph import Graph, Member
+
+Resize = tuple[Any, int]  # a component's object, and the replicas that it is to have
+READY: Final = "Available"
+
+
+class Standing(NamedTuple):
+    """One generation of one component."""
+
+    desired: int = 0  # what its objects ask for
+    available: int = 0
+    ready: int = 0
+
+
+class Roll(NamedTuple):
+    """What to do about generations in this pass."""
+
+    name: str  # of the generation that the workers are to be
+    adopted: bool = False  # whether the name is another operator's, and has to be noted with our digest
+    replicas: Mapping[str, int] = {}  # of the new generation by component, where that isn't what the graph says
+    resized: Sequence[Resize] = ()  # older objects
+    retired: Sequence[Any] = ()  # older objects that have nothing to do any more
+    old: frozenset[str] = frozenset()  # names of all older objects; they are not pruned but rolled
+    rolling: bool = False
+    updated: Sequence[str] = ()  # components that have come through
+
+
+def generation_of(obj: Node) -> str:
+    """The generation that a component's object belongs to; empty for one from before there were any."""
+    return str((obj["metadata"].get("labels") or {}).get(WORKER_HASH) or "")
+
+
+def member_of(obj: Node) -> str:
+    """The component of the graph that an object is for."""
+    return str((obj.get("spec") or {}).get("name") or (obj["metadata"].get("labels") or {}).get(COMPONENT) or "")
+
+
+def is_ready(obj: Node) -> bool:
+    """Whether a component's object has been seen as it is now, and is available."""
+    status = obj.get("status") or {}
+    conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
+    return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and conditions.get(READY) == "True"
+
+
+def name_of(graph: Graph, digest: str, objects: Sequence[Node]) -> tuple[str, bool]:
+    """The name of the workers' generation, and whether it is one that another operator gave and nobody has noted yet."""
+    named, noted = graph.annotations.get(CURRENT_HASH, ""), graph.annotations.get(WORKER_DIGEST, "")
+    if not named or named == digest or noted not in ("", digest):
+        return digest, False
+    if noted:
+        return named, False
+    there = any(generation_of(one) == named for one in objects)
+    return (named, True) if there else (digest, False)
+
+
+def plan(graph: Graph, digest: str, objects: Sequence[Node]) -> Roll:
+    """The next step of a roll, or that there is none. `objects` are all components' objects that the graph controls."""
+    workers = {one.name: one for one in graph.members if one.is_worker}
+    theirs = [one for one in objects if member_of(one) in workers and not one["metadata"].get("deletionTimestamp")]
+    name, adopted = name_of(graph, digest, theirs)
+    old = [one for one in theirs if generation_of(one) != name]
+    new = {member_of(one): one for one in theirs if generation_of(one) == name}
+    if not old:
+        return Roll(name, adopted)
+    roll = Roll(name, adopted, old=frozenset(one["metadata"]["name"] for one in old), rolling=True)
+    if any(one.nodes > 1 for one in graph.members):
+        return _at_once(roll, workers, new, old)
+    return _in_steps(roll, workers, new, old)
+
+
+def _at_once(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old: list[Node]) -> Roll:
+    """Replicas of several nodes can't be counted one by one: the old generation goes when all of the new is there."""
+    updated = sorted(name for name in workers if name in new and is_ready(new[name]))
+    return roll._replace(updated=updated, retired=old if len(updated) == len(workers) else ())
+
+
+def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old: list[Node]) -> Roll:
+    replicas: dict[str, int] = {}
+    resized: list[Resize] = []
+    updated = []
+    for name, member in workers.items():
+        before = [one for one in old if member_of(one) == name]
+        now, then = _standing([new[name]] if name in new else []), _standing(before)
+        wanted = _wanted(member)
+        said = template_annotations(member)
+        sizes = Sizes(wanted, then.desired, then.available, now.desired, now.available)
+        targets = next_sizes(sizes, said.get(MAX_SURGE, ""), said.get(MAX_UNAVAILABLE, ""))
+        replicas[name] = targets.new
+        resized += _shared_out(before, targets.old)
+        if name in new and now.desired >= wanted and now.ready >= wanted and then.desired == 0 and then.ready == 0:
+            updated.append(name)
+    done = len(updated) == len(workers)
+    return roll._replace(replicas=replicas, resized=resized, updated=sorted(updated), retired=old if done else ())
+
+
+def _standing(objects: list[Node]) -> Standing:
+    """Sums of some objects. More than is asked for is never counted: those pods are on their way out."""
+    desired = available = ready = 0
+    for one in objects:
+        asked = replicas_of(one)
+        seen = (one.get("status") or {}).get("component") or {}
+        ready_now = int(seen.get("readyReplicas") or 0)
+        desired += asked
+        told = seen.get("availableReplicas")
+        available += min(asked, ready_now if told is None else int(told))
+        ready += ready_now
+    return Standing(desired, available, ready)
+
+
+def _shared_out(objects: list[Node], target: int) -> list[Resize]:
+    """How many replicas each older object keeps: the newest keeps its own first."""
+    out: list[Resize] = []
+    left = target
+    newest_first = sorted(
+        objects, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]), reverse=True
+    )
+    for one in newest_first:
+        keeps = min(left, replicas_of(one))
+        left -= keeps
+        if keeps != replicas_of(one):
+            out.append((one, keeps))
+    return out
+
+
+def replicas_of(obj: Node) -> int:
+    """The replicas that a component's object asks for; one where it says nothing."""
+    found = (obj.get("spec") or {}).get("replicas")
+    return 1 if found is None else int(found)
+
+
+def _wanted(member: Member) -> int:
+    found = member.fields.get("replicas")
+    return 1 if found is None else int(found)

@@ -1,0 +1,187 @@
+"""One pass over a graph: judged, rendered, applied, rolled, pruned, and told of in its status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kube.errors import ApiError
+from kube.resources import CLAIMS
+from reconciler.loop.adapter import adapter_to_apply
+from reconciler.loop.generations import Roll, plan
+from reconciler.loop.graph_status import READY, Seen, refused, status_of
+from reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS
+from reconciler.loop.marks import MANAGER, WORKER_DIGEST
+from reconciler.loop.observe import observed_graph
+from reconciler.loop.problems import Problem, of_error, of_render
+from reconciler.loop.status import found
+from reconciler.loop.surroundings import facts_of, render_settings
+from reconciler.loop.work import SLOWLY, Outcome
+from reconciler.render.children import direct_children, on_grove, worker_hash
+from reconciler.render.errors import RenderError
+from reconciler.render.graph import read_graph
+from reconciler.render.observed import NOTHING, Observed
+from reconciler.render.planner import ACCOUNT
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from reconciler.loop.work import Work
+    from reconciler.render.graph import Graph
+    from reconciler.render.settings import Settings
+
+
+async def reconcile_graph(work: Work, obj: Node) -> Outcome:
+    """Brings a graph one step nearer to what it says. Raises: ApiError, StandDownError."""
+    if obj["metadata"].get("deletionTimestamp"):
+        await work.let_go(obj)
+        return Outcome()
+    refusal = work.judge.refusal(obj, facts_of(work.settings, work.known()))
+    if refusal:
+        return await _refuse(work, obj, refusal)
+    try:
+        graph = read_graph(obj)
+        settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)
+        objects = components_of(work, obj)
+        roll, observed = _rolled(graph, settings, objects)
+    except RenderError as error:
+        return await _refuse(work, obj, str(error))
+    return await _pass(work, graph, settings, roll, observed)
+
+
+def components_of(work: Work, graph: Node) -> list[Node]:
+    """The objects of a graph's components that it controls, of all generations."""
+    return [one for one in work.cache.owned(graph) if one["kind"] == COMPONENT]
+
+
+def _rolled(graph: Graph, settings: Settings, objects: list[Node]) -> tuple[Roll, Observed]:
+    if on_grove(graph, settings):
+        return Roll(""), NOTHING
+    frameworks = observed_graph(graph, Roll(""), objects).frameworks
+    roll = plan(graph, worker_hash(graph, Observed(frameworks=frameworks)), objects)
+    return roll, observed_graph(graph, roll, objects)
+
+
+async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observed: Observed) -> Outcome:
+    obj = graph.object
+    problems: list[Problem] = []
+    if roll.adopted:
+        await _note_digest(work, graph, observed)
+    if on_grove(graph, settings):
+        settings = settings._replace(service_account="")
+    rendered = direct_children(obj, settings, observed)
+    problems += [of_render(error) for error in rendered.problems]
+    expected, others = [], {}
+    await _look_for_claims(work, graph, problems)
+    for child in rendered.children:
+        made = await _put(work, graph, child, problems)
+        if child["kind"] == COMPONENT:
+            expected.append(child["metadata"]["name"])
+        if child["kind"] == CLIQUES and made is not None and (why := _cliques_wait(made)):
+            others[made["metadata"]["name"]] = why
+    if not problems:
+        names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
+        await _finish(work, obj, roll, names, problems)
+    await work.told_repairs(obj)
+    if any(problem.passing for problem in problems):
+        return Outcome(tuple(problems))  # tried again at once: not worth a word in the status
+    seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, others)
+    await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
+    return Outcome(tuple(problems), SLOWLY if problems else 0.0)
+
+
+async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
+    """Applies one child. A planner's account exists for a planner alone, and what is wrong with it is no reason to run nothing (A11)."""
+    owner = graph.object if child["metadata"].get("ownerReferences") else None
+    if _is_planners(child):
+        if not graph.has_planner:
+            return None
+        warnings: list[Problem] = []
+        made = await work.put(child, owner, warnings)
+        for problem in warnings:
+            await work.say(graph.object, "Warning", "PlannerRights", problem.text)
+        return made
+    return await work.put(adapter_to_apply(child, work.cache) if child["kind"] == ADAPTER else child, owner, problems)
+
+
+async def _look_for_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:
+    """Claims that a graph names without asking for them must be there."""
+    for entry in graph.claims:
+        name = str(entry.get("name") or "")
+        if not name or entry.get("create") is True:
+            continue
+        try:
+            there = await work.cluster.get(CLAIMS, name, graph.namespace)
+        except ApiError as error:
+            problems.append(of_error(error, f"PersistentVolumeClaim {name}"))
+            continue
+        if there is None:
+            problems.append(
+                Problem(f"PersistentVolumeClaim {name} must exist, since create is not true; make it, or set create", "not_found")
+            )
+
+
+async def _finish(work: Work, obj: Node, roll: Roll, wanted: set[tuple[str, str]], problems: list[Problem]) -> None:
+    """What may be done only when all that is wanted is there: older generations shrink and go, and so does what nobody asks for."""
+    try:
+        for one, replicas in roll.resized:
+            await work.writer.resize(one, replicas)
+        for one in roll.retired:
+            await work.writer.drop(one)
+        await work.prune(obj, wanted, roll.old)
+    except ApiError as error:
+        problems.append(of_error(error, "what is not asked for any more"))
+
+
+async def _note_digest(work: Work, graph: Graph, observed: Observed) -> None:
+    """Writes down what the generation that another operator named looks like to us, so that a change of it is seen later."""
+    work.ask(graph.object)
+    digest = worker_hash(graph, Observed(frameworks=observed.frameworks))
+    patch: Node = {"apiVersion": graph.object["apiVersion"], "kind": graph.object["kind"]}
+    patch["metadata"] = {"name": graph.name, "namespace": graph.namespace, "annotations": {WORKER_DIGEST: digest}}
+    work.cache.wrote(await work.cluster.apply(GRAPHS, patch, manager=MANAGER, force=True))
+    await work.say(graph.object, "Normal", "WorkerHashMigrated", f"workers keep the generation {observed.worker_hash}")
+
+
+async def _refuse(work: Work, obj: Node, message: str) -> Outcome:
+    """Says why nothing is done. What runs already is left as it is."""
+    status = refused(obj.get("status") or {}, obj["metadata"].get("generation"), message, work.now())
+    await work.patch_status(obj, status)
+    await work.say(obj, "Warning", "ValidationFailed", message)
+    return Outcome((Problem(message, "validation"),))
+
+
+async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
+    before, now = obj.get("status") or {}, status
+    if not await work.patch_status(obj, status):
+        return
+    was, became = found(before, READY), found(now, READY)
+    if (was.get("status"), was.get("reason"), was.get("message")) != (became["status"], became["reason"], became["message"]):
+        failed = now["state"] == "failed"
+        if failed or was.get("reason") != became["reason"]:
+            await work.say(obj, "Warning" if failed else "Normal", _camel(became["reason"]), became["message"])
+    phases = (before.get("rollingUpdate") or {}).get("phase"), (now.get("rollingUpdate") or {}).get("phase")
+    if phases[0] != phases[1]:
+        reason = {"InProgress": "RollingUpdateStarted", "Completed": "RollingUpdateCompleted"}[str(phases[1])]
+        await work.say(obj, "Normal", reason, f"workers of generation {roll.name}")
+    if (now.get("restart") or {}).get("phase") == "Superseded" and now["restart"] != before.get("restart"):
+        await work.say(
+            obj, "Warning", "RestartSuperseded", f"restart {now['restart']['observedID']}: a rolling update restarts the workers"
+        )
+
+
+def _is_planners(child: Node) -> bool:
+    """Whether a child is there for a planner alone."""
+    return child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (ACCOUNT, f"{ACCOUNT}-binding")
+
+
+def _cliques_wait(cliques: Node) -> str:
+    """Why Grove's object is not ready; empty when it is."""
+    status: dict[str, Any] = cliques.get("status") or {}
+    wanted = (cliques.get("spec") or {}).get("replicas")
+    if (status.get("observedGeneration") or 0) < cliques["metadata"].get("generation", 0):
+        return "spec not yet processed"
+    available, desired = int(status.get("availableReplicas") or 0), 1 if wanted is None else int(wanted)
+    return "" if available >= desired else f"desired={desired}, available={available}"
+
+
+def _camel(reason: str) -> str:
+    return "".join(part.capitalize() for part in reason.split("_"))

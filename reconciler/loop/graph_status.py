@@ -1,0 +1,148 @@
+"""What the status of a graph says, from the objects of its components and what went wrong. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kube.times import seconds
+from reconciler.loop.generations import generation_of, is_ready, member_of
+from reconciler.loop.problems import LONGEST, joined
+from reconciler.loop.status import Condition, conditions, found
+from reconciler.render.restart import order
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kube.protocol import Node
+    from reconciler.loop.generations import Roll
+    from reconciler.loop.problems import Problem
+    from reconciler.render.graph import Graph
+    from reconciler.render.observed import Observed
+
+READY: Final = "Ready"
+REFUSED: Final = "refused_by_validation"
+FAILED: Final = "failed_to_reconcile_the_resources"
+ROLLING: Final = "rolling_update_in_progress"
+NOT_READY: Final = "some_resources_are_not_ready"
+ALL_READY: Final = "all_resources_are_ready"
+_SUMMED: Final = ("replicas", "readyReplicas", "availableReplicas")
+
+
+class Seen(NamedTuple):
+    """All that the status follows from."""
+
+    graph: Graph
+    objects: Sequence[Node]  # of components, all generations
+    expected: Sequence[str]  # names of those that must be there and ready
+    roll: Roll
+    observed: Observed
+    problems: Sequence[Problem] = ()
+    others: Mapping[str, str] = {}  # other workloads that are not ready, and why: those of Grove
+
+
+def status_of(before: Node, seen: Seen, moment: datetime) -> Node:
+    """The whole status after a pass."""
+    generation = seen.graph.object["metadata"].get("generation")
+    state, reason, message = _verdict(seen)
+    now = dict(before)
+    ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
+    now |= {"state": state, "conditions": conditions(before.get("conditions") or (), [ready], moment)}
+    if not seen.problems:
+        now["observedGeneration"] = generation
+    if seen.objects:
+        now["components"] = _components(seen)
+    _put(now, "rollingUpdate", _rolling(before.get("rollingUpdate") or {}, seen.roll, moment))
+    _put(now, "restart", _restart(before.get("restart") or {}, seen))
+    return now
+
+
+def refused(before: Node, generation: int | None, message: str, moment: datetime, reason: str = REFUSED) -> Node:
+    """The status of an object that nothing was done for; what runs of it is still told as it was."""
+    told = Condition(READY, "False", reason, message[:LONGEST], generation)
+    return {**before, "state": "failed", "conditions": conditions(before.get("conditions") or (), [told], moment)}
+
+
+def _verdict(seen: Seen) -> tuple[str, str, str]:
+    if seen.problems:
+        return "failed", FAILED, joined([*seen.problems])
+    if seen.roll.rolling:
+        return "pending", ROLLING, "Rolling update in progress"
+    reasons = _not_ready(seen)
+    if reasons:
+        text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
+        return "pending", NOT_READY, f"Resources not ready: {text}"[:LONGEST]
+    return "successful", ALL_READY, "All resources are ready"
+
+
+def _not_ready(seen: Seen) -> dict[str, str]:
+    objects = {one["metadata"]["name"]: one for one in seen.objects}
+    reasons = dict(seen.others)
+    for name in seen.expected:
+        one = objects.get(name)
+        if one is None:
+            reasons[name] = "not created yet"
+        elif not is_ready(one):
+            reasons[name] = _why_not(one)
+    return reasons
+
+
+def _why_not(one: Node) -> str:
+    generation, status = one["metadata"].get("generation", 0), one.get("status") or {}
+    observed = status.get("observedGeneration") or 0
+    if found(status, "Available").get("reason") == "Reconciling":
+        return str(found(status, "Available").get("message") or "")
+    if observed < generation:
+        return f"spec not yet processed: generation={generation}, observedGeneration={observed}"
+    return "Component deployment not ready - Available condition not true"
+
+
+def _components(seen: Seen) -> Node:
+    """What runs for each component; during a roll the generations are summed, but only the new one counts as updated."""
+    out: dict[str, Any] = {}
+    for one in sorted(seen.objects, key=lambda one: generation_of(one) != seen.roll.name):
+        told = (one.get("status") or {}).get("component")
+        if not told:
+            continue
+        name = member_of(one)
+        if name not in out:
+            out[name] = dict(told)
+            if one["metadata"]["name"] in seen.roll.old:
+                out[name]["updatedReplicas"] = 0
+            continue
+        summed = out[name]
+        for key in _SUMMED:
+            if key in told or key in summed:
+                summed[key] = int(summed.get(key) or 0) + int(told.get(key) or 0)
+        summed["componentNames"] = sorted({*(summed.get("componentNames") or ()), *(told.get("componentNames") or ())})
+    return out
+
+
+def _rolling(before: Node, roll: Roll, moment: datetime) -> Node:
+    if roll.rolling and not roll.retired:
+        begun = before.get("startTime") if before.get("phase") in ("Pending", "InProgress") else None
+        now: Node = {"phase": "InProgress", "startTime": begun or seconds(moment)}
+        return {**now, "updatedComponents": [*roll.updated]} if roll.updated else now
+    if roll.retired or before.get("phase") in ("Pending", "InProgress"):
+        updated = [*(roll.updated or before.get("updatedComponents") or ())]
+        ended: Node = {"phase": "Completed", "startTime": before.get("startTime") or seconds(moment), "endTime": seconds(moment)}
+        return {**ended, "updatedComponents": updated} if updated else ended
+    return before
+
+
+def _restart(before: Node, seen: Seen) -> Node:
+    asked = str((seen.graph.spec.get("restart") or {}).get("id") or "")
+    if not asked or (before.get("observedID") == asked and before.get("phase") in ("Completed", "Superseded")):
+        return before
+    if seen.roll.rolling:
+        return {"observedID": asked, "phase": "Superseded"}
+    waiting = [name for name in order(seen.graph) if name not in seen.observed.restarted]
+    if not waiting:
+        return {"observedID": asked, "phase": "Completed"}
+    strategy = ((seen.graph.spec.get("restart") or {}).get("strategy") or {}).get("type")
+    return {"observedID": asked, "phase": "Restarting", "inProgress": waiting if strategy == "Parallel" else waiting[:1]}
+
+
+def _put(into: Node, name: str, value: Node) -> None:
+    if value:
+        into[name] = value

@@ -1,0 +1,72 @@
+"""What admission would say of an object that is already there: it may have been written while no webhook was asked."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from api.decode import decoder
+from api.kinds import ALPHA, BETA
+from api.paths import render
+from conversion.lens.protocol import ConversionError
+from policies.catalogue import rules
+from policies.evaluate import evaluate
+from policies.finding import Level
+from policies.review import CREATE, CURRENT, Review
+from reconciler.render.errors import RenderError
+from reconciler.render.graph import OLD, converted
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from policies.facts import Facts
+    from policies.finding import Finding
+
+REMEMBERED: Final = 5000  # objects; judging one again costs a millisecond or so
+LISTED: Final = 5  # findings that the message names
+
+
+class Judge:
+    """Judges each generation of an object once."""
+
+    def __init__(self) -> None:
+        """Has judged nothing yet."""
+        self._known: OrderedDict[tuple[str, int, Facts], str] = OrderedDict()
+
+    def refusal(self, obj: Node, facts: Facts) -> str:
+        """Why admission would refuse the object; empty when it would not."""
+        metadata = obj["metadata"]
+        key = (str(metadata.get("uid") or ""), int(metadata.get("generation") or 0), facts)
+        if not key[0]:
+            return judged(obj, facts)
+        if key not in self._known:
+            self._known[key] = judged(obj, facts)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return self._known[key]
+
+
+def judged(obj: Node, facts: Facts) -> str:
+    """Why admission would refuse a v1beta1 object; empty when it would not.
+
+    What only a user, or a fact that nobody supplied, could decide is not held against it.
+    """
+    kind = str(obj["kind"])
+    wrong = decoder(kind, BETA)(obj)
+    if wrong:
+        return f"{render(wrong[0].path)}: {wrong[0].message}"
+    texts = []
+    for version in (BETA, ALPHA):
+        if not any(f"{kind}/{version}" in rule.kinds and not rule.is_default for rule in rules(CURRENT)):
+            continue
+        try:
+            read = obj if version == BETA else converted(obj, OLD)
+        except (ConversionError, RenderError) as error:
+            return str(error)
+        found = evaluate(Review(f"{kind}/{version}", CREATE, read, facts=facts))
+        texts += [_sentence(one) for one in found if one.level is Level.ERROR]
+    more = f"; and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
+    return "; ".join(dict.fromkeys(texts[:LISTED])) + more
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{render(finding.path)}: {finding.text} [{finding.rule.code}]"

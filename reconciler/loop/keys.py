@@ -1,0 +1,43 @@
+"""What one piece of work is about, and whose an object is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+
+
+class Key(NamedTuple):
+    """One object."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+def key_of(obj: Node) -> Key:
+    """The key of an object."""
+    metadata = obj["metadata"]
+    return Key(str(obj["kind"]), str(metadata.get("namespace") or ""), str(metadata["name"]))
+
+
+def controller(obj: Node) -> Node | None:
+    """The reference to the one owner that manages an object; None when nobody does."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return next((one for one in owners if one.get("controller")), None)
+
+
+def uid_of(obj: Node) -> str:
+    """The uid of a stored object, empty for one that never was."""
+    return str(obj["metadata"].get("uid") or "")
+
+
+def is_controlled(obj: Node, owner: Node) -> bool:
+    """Whether an object belongs to exactly this owner, not to an earlier one of the same name."""
+    found = controller(obj)
+    return found is not None and bool(found.get("uid")) and found["uid"] == uid_of(owner)

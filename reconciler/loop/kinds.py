@@ -1,0 +1,60 @@
+"""Kinds that the loop reads and writes, as resources; which of them are watched, and which are made once and never written again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from api.kinds import BY_NAME, GROUP
+from kube import resources
+from kube.resources import Resource, of_kind
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+
+GRAPH: Final = "DynamoGraphDeployment"
+COMPONENT: Final = "DynamoComponentDeployment"
+ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
+LWS: Final = "LeaderWorkerSet"
+CLIQUES: Final = "PodCliqueSet"
+GRAPHS: Final = of_kind(GRAPH, "v1beta1")
+COMPONENTS: Final = of_kind(COMPONENT, "v1beta1")
+ADAPTERS: Final = of_kind(ADAPTER, "v1beta1")
+MAIN: Final = (GRAPHS, COMPONENTS, ADAPTERS)
+# children of other groups, watched by our label; a kind that isn't here is read one by one when it is needed
+WATCHED: Final = (
+    resources.DEPLOYMENTS,
+    resources.SERVICES,
+    resources.SERVICE_ACCOUNTS,
+    resources.ROLES,
+    resources.ROLE_BINDINGS,
+    resources.INGRESSES,
+    resources.CLAIM_TEMPLATES,
+)
+# watched only where a cluster serves them and lets us: capability -> resource
+OPTIONAL: Final = {
+    "lws": Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", LWS),
+    "grove": Resource("grove.io", "v1alpha1", "podcliquesets", CLIQUES),
+}
+_OTHERS: Final = (
+    resources.CLAIMS,
+    resources.CONFIG_MAPS,
+    resources.SECRETS,
+    Resource("batch", "v1", "jobs", "Job"),
+    Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"),
+    Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
+    Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
+)
+_KNOWN: Final = {each.kind: each for each in (*MAIN, *WATCHED, *OPTIONAL.values(), *_OTHERS)}
+ONCE: Final = frozenset({"PersistentVolumeClaim", "Secret", "DynamoCheckpoint"})  # they hold data: made when absent, never changed
+# nothing in them may be changed, so that they are made anew
+REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
+
+
+def resource_of(obj: Node) -> Resource:
+    """The resource of a child as rendered. A kind that nobody foresaw is called as most are."""
+    kind, (group, _, version) = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")
+    known = _KNOWN.get(kind)
+    if known is not None and known.api_version == obj["apiVersion"]:
+        return known
+    plural = BY_NAME[kind].plural if group == GROUP and kind in BY_NAME else f"{kind.lower()}s"
+    return Resource(group, version, plural, kind)

@@ -1,0 +1,41 @@
+"""Whether an object already says what is to be applied, whatever a server or others have added. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+
+
+def digest(obj: Node) -> str:
+    """Sixteen hexadecimal digits over all of an object as it would be applied."""
+    return hashlib.sha256(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def fingerprint(live: Node) -> str:
+    """What an apply can change of a stored object: all but its status and what the server counts."""
+    metadata = {name: live["metadata"].get(name) for name in ("labels", "annotations", "ownerReferences")}
+    return digest({**{name: value for name, value in live.items() if name not in {"metadata", "status"}}, "metadata": metadata})
+
+
+def says(live: Any, wanted: Any) -> bool:
+    """Whether `live` holds all of `wanted`. A no may be wrong where a server writes values in another way; a yes never is."""
+    if isinstance(wanted, dict):
+        if not isinstance(live, dict):
+            return not wanted and live is None
+        return all(_says_member(name, live.get(name), value) for name, value in wanted.items())
+    if isinstance(wanted, list):
+        if not wanted and live is None:
+            return True
+        return isinstance(live, list) and len(live) == len(wanted) and all(map(says, live, wanted))
+    return bool(live == wanted) or (wanted is None and live is None)
+
+
+def _says_member(name: str, live: Any, wanted: Any) -> bool:
+    if name == "ownerReferences" and isinstance(live, list):
+        return all(any(says(there, one) for there in live) for one in wanted)
+    return says(live, wanted) or (live is None and wanted in ({}, [], "", None))

@@ -1,0 +1,56 @@
+"""What rendering must respect of a graph that lives: its generation, restarts under way, what running pods are selected by. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.loop.generations import generation_of, is_ready, member_of
+from reconciler.render.names import COMPONENT_TYPE, RESTART_AT, WORKER
+from reconciler.render.observed import Observed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kube.protocol import Node
+    from reconciler.loop.generations import Roll
+    from reconciler.render.graph import Graph
+
+
+def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:
+    """The facts of a graph, from the objects of its components."""
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    current = {member_of(one): one for one in objects if generation_of(one) in ("", roll.name)}
+    marks = {name: mark for name, one in current.items() if (mark := restart_mark(one))}
+    return Observed(
+        worker_hash=roll.name,
+        restart_at=marks,
+        restarted=frozenset(name for name, one in current.items() if asked and marks.get(name) == asked and is_ready(one)),
+        rolling=roll.rolling,
+        replicas=roll.replicas,
+        frameworks={name: str(one["spec"]["backendFramework"]) for name, one in current.items() if one["spec"].get("backendFramework")},
+    )
+
+
+def observed_component(component: Node, children: Sequence[Node]) -> Observed:
+    """The facts of one component's object: whether its Service or Deployment was made with the selectors of older releases."""
+    kind = (component.get("spec") or {}).get("type")
+    if kind not in ("prefill", "decode"):
+        return Observed()
+    old = any(_told(one).get(COMPONENT_TYPE) == WORKER for one in children)
+    return Observed(old_selectors=frozenset({component["metadata"]["name"]}) if old else frozenset())
+
+
+def restart_mark(obj: Node) -> str:
+    """The restart that the pods of a component carry."""
+    template = ((obj.get("spec") or {}).get("podTemplate") or {}).get("metadata") or {}
+    return str((template.get("annotations") or {}).get(RESTART_AT) or "")
+
+
+def _told(child: Node) -> dict[str, str]:
+    """What pods are told apart by, as far as a child says it."""
+    spec = child.get("spec") or {}
+    if child["kind"] == "Service":
+        return spec.get("selector") or {}
+    if child["kind"] == "Deployment":
+        return ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    return {}

@@ -1,0 +1,62 @@
+"""What keeps an object from being as it should: whether time may heal it, and the sentence for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+
+if TYPE_CHECKING:
+    from reconciler.render.errors import RenderError
+
+LONGEST: Final = 2000  # characters of a condition's message; Events cut theirs at a thousand
+
+
+class Problem(NamedTuple):
+    """One of them; reasons are words of the Go operator's where it has one."""
+
+    text: str
+    category: str  # for metrics: the classes of API errors that the Go operator tells apart
+    passing: bool = False  # whether another attempt may go better with nobody doing anything
+
+
+class StandDownError(Exception):
+    """We lead no longer, or the namespace is another operator's: nothing may be written, and nothing be said of it."""
+
+
+class TakenError(Exception):
+    """An object of the wanted name is somebody else's; the message names it."""
+
+
+class ContestedError(Exception):
+    """Somebody keeps changing what we apply; the message names who and what."""
+
+
+def of_error(error: ApiError, what: str) -> Problem:
+    """The problem that a refused call is; `what` begins the sentence."""
+    kinds: tuple[tuple[type[ApiError], str], ...] = (
+        (ForbiddenError, "forbidden"),
+        (NotFoundError, "not_found"),
+        (InvalidError, "validation"),
+        (ConflictError, "conflict"),
+    )
+    category = next((name for kind, name in kinds if isinstance(error, kind)), "unavailable")
+    passing = category in {"conflict", "unavailable"}
+    if category == "not_found":
+        text = f"{what}: the cluster does not serve this kind: {error.message}"
+    elif category == "forbidden":
+        text = f"{what}: the reconciler lacks a permission: {error.message}"
+    else:
+        text = f"{what}: {error.message}"
+    return Problem(text, category, passing)
+
+
+def of_render(error: RenderError) -> Problem:
+    """The problem of a part that can't be rendered."""
+    return Problem(str(error), "validation")
+
+
+def joined(problems: list[Problem]) -> str:
+    """All of them as one message."""
+    text = "; ".join(dict.fromkeys(problem.text for problem in problems))
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

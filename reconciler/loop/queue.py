@@ -1,0 +1,124 @@
+"""What is to be reconciled: each key once, never by two at a time, again after a failure with growing pauses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from kube.backoff import Backoff
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from reconciler.loop.keys import Key
+
+FIRST: Final = 0.5  # seconds before the second attempt
+MOST: Final = 120.0  # seconds between two attempts at most
+
+
+class Queue:
+    """Keys in the order in which they came. What comes while it is being worked on is worked on once more."""
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Begins empty."""
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._ready: OrderedDict[Key, None] = OrderedDict()
+        self._running: set[Key] = set()
+        self._again: set[Key] = set()
+        self._later: dict[Key, tuple[float, asyncio.Task[None]]] = {}
+        self._failures: dict[Key, Backoff] = {}
+        self._news = asyncio.Event()
+
+    def __len__(self) -> int:
+        """How many wait to be worked on now."""
+        return len(self._ready)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits and nothing is being worked on, whatever may come later."""
+        return not self._ready and not self._running
+
+    def add(self, key: Key, after: float = 0.0) -> None:
+        """Work on `key` now, or after so many seconds unless it is asked for earlier."""
+        if after > 0:
+            self._add_later(key, after)
+            return
+        if key in self._running:
+            self._again.add(key)
+        else:
+            self._ready.setdefault(key)
+            self._news.set()
+
+    async def get(self) -> Key:
+        """The next key; the caller says `done` or `failed` in the end."""
+        while not self._ready:
+            self._news.clear()
+            await self._news.wait()
+        key, _ = self._ready.popitem(last=False)
+        self._running.add(key)
+        self._forget_later(key)
+        return key
+
+    def done(self, key: Key, after: float = 0.0) -> None:
+        """It went well, or so wrong that only a change helps; once more after so many seconds, 0 for never."""
+        self._failures.pop(key, None)
+        self._end(key)
+        if after > 0:
+            self.add(key, after)
+
+    def failed(self, key: Key) -> float:
+        """It went wrong and may go well another time; gives the seconds until then."""
+        pause = self._failures.setdefault(key, Backoff(FIRST, MOST, self._chance)).next()
+        self._end(key)
+        self.add(key, pause)
+        return pause
+
+    async def close(self) -> None:
+        """Forgets what waits for a moment."""
+        tasks = [task for _, task in self._later.values()]
+        self._later.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def clear(self) -> None:
+        """Forgets everything: whoever leads next lists anew."""
+        self._ready.clear()
+        self._running.clear()
+        self._again.clear()
+        self._failures.clear()
+
+    def _end(self, key: Key) -> None:
+        self._running.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+
+    def _add_later(self, key: Key, after: float) -> None:
+        due = self._clock() + after
+        known = self._later.get(key)
+        if known is not None and known[0] <= due:
+            return
+        self._forget_later(key)
+        self._later[key] = (due, asyncio.ensure_future(self._wake(key, after)))
+
+    def _forget_later(self, key: Key) -> None:
+        known = self._later.pop(key, None)
+        if known is not None:
+            known[1].cancel()
+
+    async def _wake(self, key: Key, after: float) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sleep(after)
+            self._later.pop(key, None)
+            self.add(key)

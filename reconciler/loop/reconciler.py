@@ -1,0 +1,237 @@
+"""The reconciler: elected, it listens, keeps a queue of what changed, and passes over one object after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kube.capability import Detector
+from kube.errors import ApiError
+from kube.events import Recorder
+from kube.lease import Election
+from kube.times import now as local_now
+from reconciler.loop.adapter import reconcile_adapter
+from reconciler.loop.cache import Cache
+from reconciler.loop.component import reconcile_component
+from reconciler.loop.graph import reconcile_graph
+from reconciler.loop.judge import Judge
+from reconciler.loop.keys import Key, key_of
+from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
+from reconciler.loop.marks import MANAGER
+from reconciler.loop.meters import Label, Meters
+from reconciler.loop.problems import StandDownError, joined, of_error
+from reconciler.loop.queue import Queue
+from reconciler.loop.route import routed
+from reconciler.loop.tally import objects_by_state
+from reconciler.loop.territory import Territory
+from reconciler.loop.work import Outcome, Work
+from reconciler.loop.write import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from datetime import datetime
+
+    from api.operator.settings import ReconcilerSettings
+    from kube.capability import Presence
+    from kube.lease import Timings
+    from kube.protocol import Cluster, Node
+
+LOG: Final = logging.getLogger("reconciler")
+WORKERS: Final = 4  # passes at a time: they wait for the API server most of their time
+TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
+DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
+_PASSES: Final = {GRAPH: reconcile_graph, COMPONENT: reconcile_component, ADAPTER: reconcile_adapter}
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """What tells the time; tests bring their own."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], datetime] = local_now
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    chance: Callable[[], float] = random.random
+
+
+class Reconciler:
+    """One process's part in keeping workloads as graphs say; it writes only while it leads, and only where the namespace is ours."""
+
+    def __init__(
+        self, cluster: Cluster, settings: ReconcilerSettings, identity: str, *, lease: Timings | None = None, clocks: Clocks | None = None
+    ) -> None:
+        """`identity` tells this process from all others, also from its own earlier lives."""
+        self._cluster, self._settings, self._clocks = cluster, settings, clocks or Clocks()
+        clock, now, sleep, chance = self._clocks.monotonic, self._clocks.wall, self._clocks.sleep, self._clocks.chance
+        self.meters = Meters()
+        self.election: Election | None = None
+        if settings.leader_lease:
+            self.election = Election(
+                cluster, settings.leader_lease, settings.leader_namespace, identity, timings=lease, clock=clock, now=now, sleep=sleep
+            )
+        self.recorder = Recorder(cluster, MANAGER, clock=clock, now=now)
+        self.detector = Detector(cluster, namespace=settings.scope.restricted, interval=DETECTION, clock=clock, sleep=sleep, chance=chance)
+        self.detector.subscribe(self._detected)
+        self._judge = Judge()
+        self.queue = Queue(clock=clock, sleep=sleep, chance=chance)
+        self.cache: Cache | None = None
+        self.territory = Territory(cluster, settings.scope, self._all, clock=clock, wall=now, sleep=sleep, chance=chance)
+        self.waiting = "it has not been elected"
+
+    async def run(self) -> None:
+        """Runs until it is cancelled, and then releases the Lease."""
+        if self.election is not None:
+            await self.election.run(self._lead)
+        else:
+            await self._lead()
+
+    async def reasons(self) -> list[str]:
+        """For probes: nobody sends requests here, hence it is ready when it runs."""
+        return []
+
+    async def details(self) -> list[str]:
+        """What it is doing, and what it can't read."""
+        if self.waiting:
+            return [f"waiting: {self.waiting}"]
+        lacking = self.cache.lacking() if self.cache is not None else {}
+        return [f"{len(self.queue)} objects wait", *(f"{kind} can't be read: {reason}" for kind, reason in lacking.items())]
+
+    async def metrics(self) -> bytes:
+        """For the metrics endpoint."""
+        leading = self.election is None or self.election.leading
+        gauges = {
+            "leading": ("1 when this reconciler holds the Lease", float(leading)),
+            "queue_depth": ("Objects that wait to be passed over", float(len(self.queue))),
+            "excluded_namespaces": ("Namespaces that another operator has claimed", float(len(self.territory.excluded))),
+            "unreadable_kinds": ("Kinds that can't be read", float(len(self.cache.lacking()) if self.cache is not None else 0)),
+        }
+        return self.meters.text(objects_by_state(self.cache) if leading and self.cache is not None else {}, gauges)
+
+    def may_write(self, namespace: str) -> bool:
+        """Whether a write there is ours to make."""
+        return (self.election is None or self.election.leading) and self.territory.governs(namespace)
+
+    async def _lead(self) -> None:
+        clocks = self._clocks
+        cache = self.cache = Cache(
+            self._cluster,
+            self._settings.scope.restricted,
+            self._changed,
+            clock=clocks.monotonic,
+            sleep=clocks.sleep,
+            chance=clocks.chance,
+        )
+        writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
+        work = Work(
+            self._cluster,
+            cache,
+            writer,
+            self.recorder,
+            self._settings,
+            self._judge,
+            self.may_write,
+            lambda: self.detector.known,
+            clocks.wall,
+        )
+        tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
+        cache.start()
+        try:
+            await self._ready(cache)
+            LOG.info("reconciling %d graphs", len(cache.all(GRAPH)))
+            tasks += [asyncio.ensure_future(self._work(work)) for _ in range(WORKERS)]
+            await asyncio.gather(*tasks)
+        finally:
+            self.waiting = "it does not lead"
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await cache.close()
+            await self.queue.close()
+            self.queue.clear()
+
+    async def _ready(self, cache: Cache) -> None:
+        """Waits until enough is known to decide anything; says what it waits for."""
+        while True:
+            if self.detector.stale_seconds() is None:
+                self.waiting = f"what the cluster serves is not known: {self.detector.reason or 'not asked yet'}"
+            elif not self.territory.known:
+                self.waiting = f"which namespaces other operators claim is not known: {self.territory.reason or 'not asked yet'}"
+            elif cache.waiting:
+                self.waiting = "; ".join(f"{kind} is not listed: {cache.why(kind) or 'not asked yet'}" for kind in sorted(cache.waiting))
+            else:
+                self.waiting = ""
+                return
+            await self._clocks.sleep(TICK)
+
+    async def _work(self, work: Work) -> None:
+        while True:
+            key = await self.queue.get()
+            began = self._clocks.monotonic()
+            result = "success"
+            try:
+                outcome = await self._pass(work, key)
+                result = self._settle(key, outcome)
+            except asyncio.CancelledError:
+                raise
+            except StandDownError:
+                self.meters.stood_down += 1
+                self.queue.done(key)
+            except ApiError as error:
+                result = self._again(key, Outcome((of_error(error, str(key)),)))
+            except Exception:
+                LOG.exception("a pass over %s failed in a way nobody foresaw", key)
+                self.meters.errors[Label(key.kind, key.namespace, "internal")] += 1
+                self.queue.failed(key)
+                result = "error"
+            self.meters.passed(Label(key.kind, key.namespace, result), self._clocks.monotonic() - began)
+
+    async def _pass(self, work: Work, key: Key) -> Outcome:
+        obj = work.cache.get(key)
+        if obj is None:
+            return Outcome()
+        if not self.may_write(key.namespace):
+            raise StandDownError(key.namespace)
+        return await _PASSES[key.kind](work, obj)
+
+    def _settle(self, key: Key, outcome: Outcome) -> str:
+        if not outcome.problems:
+            self.queue.done(key, outcome.after)
+            return "requeue" if outcome.after else "success"
+        if outcome.passing:
+            return self._again(key, outcome)
+        self._count(key, outcome)
+        self.queue.done(key, outcome.after)
+        return "error"
+
+    def _again(self, key: Key, outcome: Outcome) -> str:
+        self._count(key, outcome)
+        pause = self.queue.failed(key)
+        LOG.warning("%s: %s; again in %.1f s", key, joined([*outcome.problems]), pause)
+        return "error"
+
+    def _count(self, key: Key, outcome: Outcome) -> None:
+        for category in {problem.category for problem in outcome.problems}:
+            self.meters.errors[Label(key.kind, key.namespace, category)] += 1
+
+    def _changed(self, old: Node | None, new: Node | None) -> None:
+        cache = self.cache
+        if cache is not None:
+            for key in routed(old, new, cache):
+                self.queue.add(key)
+
+    def _detected(self, known: Mapping[str, Presence]) -> None:
+        """What the cluster can do has changed, hence what is rendered."""
+        if self.cache is None:
+            return
+        for name, resource in OPTIONAL.items():
+            if known[name].value == "usable":
+                self.cache.also(resource)
+        self._all()
+
+    def _all(self, namespace: str = "") -> None:
+        for kind in _PASSES:
+            for obj in self.cache.all(kind, namespace) if self.cache is not None else ():
+                self.queue.add(key_of(obj))

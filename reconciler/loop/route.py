@@ -1,0 +1,52 @@
+"""Which objects a change concerns. Status that we wrote ourselves concerns the owner alone: else every write would ask for another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.loop.keys import Key, controller, key_of
+from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
+from reconciler.render.names import GRAPH_NAME
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from reconciler.loop.cache import Cache
+
+_OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER})
+
+
+def routed(old: Node | None, new: Node | None, cache: Cache) -> list[Key]:
+    """The keys to pass over."""
+    seen = new or old
+    if seen is None:
+        return []
+    key = key_of(seen)
+    keys: list[Key] = []
+    if key.kind in _OWN and (old is None or new is None or _meant(old) != _meant(new)):
+        keys.append(key)
+    owner = controller(seen)
+    if owner is not None and owner.get("kind") in _OWN:
+        keys.append(Key(str(owner["kind"]), key.namespace, str(owner["name"])))
+    if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
+        keys.append(Key(GRAPH, key.namespace, str(graph)))
+    if key.kind == GRAPH and (old is None or new is None or old.get("spec") != new.get("spec")):
+        keys += [key_of(one) for one in cache.all(ADAPTER, key.namespace) if _scales(one, key.name)]
+    return keys
+
+
+def _meant(obj: Node) -> object:
+    """What somebody else than we may have changed."""
+    metadata = obj["metadata"]
+    return (
+        metadata.get("uid"),
+        metadata.get("generation"),
+        metadata.get("annotations"),
+        metadata.get("labels"),
+        metadata.get("finalizers"),
+        metadata.get("deletionTimestamp"),
+        obj.get("spec"),
+    )
+
+
+def _scales(adapter: Node, graph: str) -> bool:
+    return bool(((adapter.get("spec") or {}).get("dgdRef") or {}).get("name") == graph)

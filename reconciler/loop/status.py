@@ -1,0 +1,63 @@
+"""The shape of status: conditions that keep their times, and the smallest patch that makes a status so. What is in it is elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kube.times import seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from kube.protocol import Node
+
+
+class Condition(NamedTuple):
+    """One aspect, as it stands now."""
+
+    type: str
+    status: str  # True, False or Unknown
+    reason: str
+    message: str
+    generation: int | None = None  # of the object, where conditions say it
+
+
+def conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetime) -> list[Node]:
+    """All conditions: those of others stay, ours keep the time of their last change."""
+    known = {one.get("type"): one for one in before}
+    out = {str(one.get("type")): dict(one) for one in before}
+    for condition in now:
+        was = known.get(condition.type) or {}
+        same = was.get("status") == condition.status and was.get("lastTransitionTime")
+        made: Node = {
+            "type": condition.type,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": was["lastTransitionTime"] if same else seconds(moment),
+        }
+        if condition.generation is not None:
+            made["observedGeneration"] = condition.generation
+        out[condition.type] = made
+    return list(out.values())
+
+
+def found(status: Node, kind: str) -> Node:
+    """The condition of a type; empty when there is none."""
+    return next((one for one in status.get("conditions") or () if one.get("type") == kind), {})
+
+
+def difference(before: Any, now: Any) -> Any:
+    """The merge patch from one map to another; None when they are the same."""
+    patch: Node = {}
+    for name in {**before, **now}:
+        if name not in now:
+            patch[name] = None
+        elif isinstance(before.get(name), dict) and isinstance(now[name], dict):
+            inner = difference(before[name], now[name])
+            if inner is not None:
+                patch[name] = inner
+        elif name not in before or before[name] != now[name]:
+            patch[name] = now[name]
+    return patch or None

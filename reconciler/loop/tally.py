@@ -1,0 +1,33 @@
+"""How many objects are in which state, for metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from reconciler.loop.keys import key_of
+from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
+from reconciler.loop.meters import Label
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from reconciler.loop.cache import Cache
+
+
+def objects_by_state(cache: Cache) -> dict[Label, int]:
+    """Objects of our kinds by namespace and state."""
+    counts: Counter[Label] = Counter()
+    for kind in (GRAPH, COMPONENT, ADAPTER):
+        for obj in cache.all(kind):
+            counts[Label(kind, key_of(obj).namespace, _state(kind, obj))] += 1
+    return dict(counts)
+
+
+def _state(kind: str, obj: Node) -> str:
+    status = obj.get("status") or {}
+    if kind == GRAPH:
+        return str(status.get("state") or "initializing")
+    if kind == ADAPTER:
+        return "ready" if status.get("replicas") == (obj.get("spec") or {}).get("replicas") else "not_ready"
+    ready = any(one.get("type") == "Available" and one.get("status") == "True" for one in status.get("conditions") or ())
+    return "ready" if ready else "not_ready"

@@ -1,0 +1,93 @@
+"""Which namespaces are ours at this moment: all but those that other operators claim, or the one that we are restricted to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from typing import TYPE_CHECKING, Final
+
+from kube.claims import LEASE_NAME, Claims
+from kube.reflector import Reflector, State
+from kube.resources import LEASES
+from kube.times import now as local_now
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime
+
+    from api.operator.settings import ScopeSettings
+    from kube.protocol import Cluster, Node
+
+LOG: Final = logging.getLogger("reconciler.territory")
+TICK: Final = 1.0  # seconds between two looks at what changes without an event: a claim that runs out
+RELIST: Final = 300.0
+
+
+class Territory:
+    """Watches the Leases of other operators. As long as nobody could say, nothing is ours: when unsure, nothing is written."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        scope: ScopeSettings,
+        regained: Callable[[str], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], datetime] = local_now,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """`regained` is called with each namespace that has become ours again."""
+        self.excluded: frozenset[str] = frozenset()
+        self._scope, self._regained = scope, regained
+        self._clock, self._wall, self._sleep = clock, wall, sleep
+        self._claims = Claims(scope)
+        self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST, clock=clock, sleep=sleep, chance=chance)
+        self._leases.subscribe(self._heard)
+
+    @property
+    def known(self) -> bool:
+        """Whether the claims have been listed, where anybody's count."""
+        return bool(self._scope.restricted) or self._leases.synced.is_set()
+
+    @property
+    def reason(self) -> str:
+        """Why they have not been."""
+        return self._leases.reason
+
+    def governs(self, namespace: str) -> bool:
+        """Whether a namespace is ours."""
+        return self.known and self._claims.governs(namespace, self._clock())
+
+    async def run(self) -> None:
+        """Watches until it is cancelled; a restricted operator asks nobody about claims."""
+        if self._scope.restricted:
+            return
+        watch = asyncio.ensure_future(self._leases.run())
+        try:
+            while True:
+                heard = self._leases.state is State.SYNCED
+                (self._claims.regained if heard else self._claims.lost)(self._clock())
+                self._look()
+                await self._sleep(TICK)
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+
+    def _heard(self, old: Node | None, new: Node | None) -> None:
+        if new is not None:
+            self._claims.seen(new, self._clock(), self._wall())
+        elif old is not None:
+            self._claims.gone(old["metadata"].get("namespace", ""))
+        self._look()
+
+    def _look(self) -> None:
+        now = self._claims.excluded(self._clock())
+        before, self.excluded = self.excluded, now
+        for namespace in sorted(before - now):
+            LOG.info("namespace %s is ours again", namespace)
+            self._regained(namespace)
+        for namespace in sorted(now - before):
+            LOG.info("namespace %s is claimed by another operator, and left alone", namespace)

@@ -1,0 +1,113 @@
+"""What all passes share: writes with the permission of the moment, problems, status, Events. Each kind's pass is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from kube.errors import ApiError
+from reconciler.loop.keys import key_of
+from reconciler.loop.kinds import resource_of
+from reconciler.loop.marks import FINALIZER
+from reconciler.loop.problems import ContestedError, Problem, StandDownError, TakenError, of_error
+from reconciler.loop.status import difference
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from api.operator.settings import ReconcilerSettings
+    from kube.capability import Presence
+    from kube.events import Recorder
+    from kube.protocol import Cluster, Node
+    from reconciler.loop.cache import Cache
+    from reconciler.loop.judge import Judge
+    from reconciler.loop.write import Writer
+
+SLOWLY: float = 60.0  # seconds until what only a person can mend is tried again
+
+
+class Outcome(NamedTuple):
+    """How a pass ended."""
+
+    problems: tuple[Problem, ...] = ()
+    after: float = 0.0  # seconds after which to look again although nothing changed; 0 for not at all
+
+    @property
+    def passing(self) -> bool:
+        """Whether it is worth trying again soon."""
+        return any(problem.passing for problem in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Everything that a pass needs."""
+
+    cluster: Cluster
+    cache: Cache
+    writer: Writer
+    recorder: Recorder
+    settings: ReconcilerSettings
+    judge: Judge
+    may_write: Callable[[str], bool]
+    known: Callable[[], Mapping[str, Presence]]  # what the cluster can do
+    now: Callable[[], datetime]
+
+    async def put(self, child: Node, owner: Node | None, problems: list[Problem]) -> Node | None:
+        """Applies a child; what goes wrong becomes a problem, and the others are still applied."""
+        what = f"{child['kind']} {child['metadata']['name']}"
+        try:
+            return await self.writer.put(child, owner)
+        except ApiError as error:
+            problems.append(of_error(error, what))
+        except TakenError as error:
+            problems.append(Problem(str(error), "already_exists"))
+        except ContestedError as error:
+            problems.append(Problem(str(error), "conflict"))
+        return None
+
+    async def patch_status(self, obj: Node, status: Node) -> bool:
+        """Makes the status so; whether it was another before. Raises: ApiError, StandDownError."""
+        patch = difference(obj.get("status") or {}, status)
+        if patch is None:
+            return False
+        self.ask(obj)
+        key = key_of(obj)
+        made = await self.cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
+        self.cache.wrote(made)
+        return True
+
+    async def say(self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """An Event, once for each change."""
+        await self.recorder.record(obj, kind, reason, message)
+
+    async def prune(self, owner: Node, wanted: set[tuple[str, str]], kept: frozenset[str] = frozenset()) -> None:
+        """Deletes children of kinds that are rendered, but not these any more. Raises: ApiError, StandDownError."""
+        for child in self.cache.owned(owner):
+            name = child["metadata"]["name"]
+            if (child["kind"], name) in wanted or name in kept or child["metadata"].get("deletionTimestamp"):
+                continue
+            await self.writer.drop(child)
+            await self.say(owner, "Normal", f"Deleted{child['kind']}", f"{child['kind']} {name} is not asked for any more")
+
+    async def let_go(self, obj: Node) -> None:
+        """Takes the Go operator's finalizer from an object that is being deleted: nobody else would, and we need none."""
+        finalizers = obj["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers:
+            return
+        self.ask(obj)
+        key = key_of(obj)
+        at = f"/metadata/finalizers/{finalizers.index(FINALIZER)}"
+        steps = [{"op": "test", "path": at, "value": FINALIZER}, {"op": "remove", "path": at}]
+        await self.cluster.json_patch(resource_of(obj), key.name, steps, key.namespace)
+
+    async def told_repairs(self, owner: Node) -> None:
+        """Says which changes by others were undone."""
+        repairs, self.writer.repairs[:] = [*self.writer.repairs], []
+        for key, others in repairs:
+            await self.say(owner, "Warning", "DriftRepaired", f"{key.kind} {key.name} was changed by {others}, and is again as rendered")
+
+    def ask(self, obj: Node) -> None:
+        """Raises: StandDownError when nothing may be written for the object any more."""
+        if not self.may_write(key_of(obj).namespace):
+            raise StandDownError(key_of(obj).namespace)

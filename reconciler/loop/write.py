@@ -1,0 +1,155 @@
+"""Writing children: only what differs, only what is ours, and never again and again against somebody else."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, Final
+
+from api.kinds import GROUP
+from kube.errors import ConflictError, InvalidError
+from reconciler.loop.keys import Key, controller, is_controlled, key_of, uid_of
+from reconciler.loop.kinds import ADAPTER, ONCE, REMADE, resource_of
+from reconciler.loop.likeness import digest, fingerprint, says
+from reconciler.loop.marks import APPLIED_HASH, MANAGER, RECONCILED
+from reconciler.loop.problems import ContestedError, StandDownError, TakenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kube.protocol import Cluster, Node
+    from reconciler.loop.cache import Cache
+
+REPAIRS: Final = 3  # times that others' changes to one child are undone within the window; then it is said, and left
+WINDOW: Final = 600.0  # seconds of the same
+REMEMBERED: Final = 20_000  # children; forgetting one costs a call that changes nothing
+_OTHERS: Final = re.compile(r'conflicts? with "([^"]+)"')
+
+
+class Writer:
+    """All writes of children go through here; `may_write(namespace)` is asked before each."""
+
+    def __init__(
+        self, cluster: Cluster, cache: Cache, may_write: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Remembers nothing yet: what it doesn't remember it compares."""
+        self._cluster, self._cache, self._may_write, self._clock = cluster, cache, may_write, clock
+        self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (what was applied, what came of it)
+        self._repaired: dict[Key, deque[float]] = {}
+        self.repairs: list[tuple[Key, str]] = []  # what was undone, and whose it was, since somebody last looked
+
+    async def put(self, child: Node, owner: Node | None) -> Node:
+        """Makes the cluster hold a child of `owner`, None for those that belong to nobody; gives the object as it is now.
+
+        Raises: ApiError; TakenError when another's object has the name; ContestedError; StandDownError.
+        """
+        resource, key = resource_of(child), key_of(child)
+        wanted = marked(child)
+        live = self._cache.get(key) or (None if self._knows_all(key) else await self._cluster.get(resource, key.name, key.namespace))
+        if live is not None and not self._is_ours(key, live, owner):
+            return live
+        if live is not None and (key.kind in ONCE or live["metadata"].get("deletionTimestamp")):
+            return live
+        if live is not None and self._is_same(live, wanted):
+            return live
+        self._ask(key.namespace)
+        if key.kind in ONCE:
+            return self._took(wanted, await self._cluster.create(resource, wanted, key.namespace))
+        return self._took(wanted, await self._apply(key, wanted, live))
+
+    async def resize(self, obj: Node, replicas: int) -> None:
+        """Changes nothing but how many replicas a component of an older generation has. Raises: ApiError, StandDownError."""
+        key = key_of(obj)
+        self._ask(key.namespace)
+        patch = {"spec": {"replicas": replicas}}
+        self._cache.wrote(await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace))
+
+    async def drop(self, obj: Node) -> None:
+        """Deletes an object, if it is still that one. Raises: ApiError, StandDownError."""
+        key = key_of(obj)
+        self._ask(key.namespace)
+        try:
+            await self._cluster.delete(resource_of(obj), key.name, key.namespace, uid=uid_of(obj))
+        except ConflictError:
+            return  # another object has the name now, and it is not the one that had to go
+        self._cache.removed(key)
+
+    def _ask(self, namespace: str) -> None:
+        if not self._may_write(namespace):
+            raise StandDownError(namespace)
+
+    def _knows_all(self, key: Key) -> bool:
+        """Whether the cache would hold an object of any label, hence a missing one is not there: so it is with our own kinds."""
+        return key.kind.startswith("Dynamo") and self._cache.knows(key.kind)
+
+    def _is_ours(self, key: Key, live: Node, owner: Node | None) -> bool:
+        """Whether we may write it. An object that belongs to nobody is left as it is where ours would belong to nobody, too."""
+        if owner is None:
+            return APPLIED_HASH in (live["metadata"].get("annotations") or {}) and controller(live) is None
+        if is_controlled(live, owner):
+            return True
+        if key.kind in ONCE:
+            return False
+        found = controller(live)
+        whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
+        raise TakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
+
+    def _is_same(self, live: Node, wanted: Node) -> bool:
+        mark = wanted["metadata"]["annotations"][APPLIED_HASH]
+        if (live["metadata"].get("annotations") or {}).get(APPLIED_HASH) != mark:
+            return False
+        return self._applied.get(uid_of(live)) == (mark, fingerprint(live)) or says(live, wanted)
+
+    async def _apply(self, key: Key, wanted: Node, live: Node | None) -> Node:
+        resource = resource_of(wanted)
+        try:
+            return await self._cluster.apply(resource, wanted, manager=MANAGER)
+        except InvalidError:
+            if key.kind not in REMADE or live is None:
+                raise
+            await self._cluster.delete(resource, key.name, key.namespace, uid=uid_of(live))
+            return await self._cluster.apply(resource, wanted, manager=MANAGER)
+        except ConflictError as error:
+            others = sorted({name for name in _OTHERS.findall(error.message) if name != MANAGER})
+            if live is None or (key.kind == ADAPTER and not await self._is_newest(key, live)):
+                raise
+            if others and key.kind != ADAPTER:
+                self._contest(key, others, error.message)
+        self._ask(key.namespace)
+        return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
+
+    async def _is_newest(self, key: Key, live: Node) -> bool:
+        """Whether we have decided on what is there. An autoscaler's number must not be overwritten by an older one of ours."""
+        fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)
+        if fresh is not None and fresh["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
+            self._cache.wrote({**fresh, "apiVersion": live["apiVersion"], "kind": live["kind"]})
+            return False
+        return fresh is not None
+
+    def _contest(self, key: Key, others: list[str], message: str) -> None:
+        """Counts what others change of a child. Raises: ContestedError when that was too often."""
+        times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
+        if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
+            raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
+        times.append(self._clock())
+        self.repairs.append((key, ", ".join(others)))
+
+    def _took(self, wanted: Node, made: Node) -> Node:
+        self._applied[uid_of(made)] = (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made))
+        self._applied.move_to_end(uid_of(made))
+        while len(self._applied) > REMEMBERED:
+            self._applied.popitem(last=False)
+        made = {**made, "apiVersion": wanted["apiVersion"], "kind": wanted["kind"]}
+        self._cache.wrote(made)
+        return made
+
+
+def marked(child: Node) -> Node:
+    """The child as it is applied: with a digest of itself, and with our label unless its kind is watched as a whole."""
+    metadata = child["metadata"]
+    labels = dict(metadata.get("labels") or {})
+    if not str(child["apiVersion"]).startswith(f"{GROUP}/"):
+        labels[RECONCILED] = "true"
+    annotations = {**(metadata.get("annotations") or {}), APPLIED_HASH: digest(child)}
+    return {**child, "metadata": {**metadata, **({"labels": labels} if labels else {}), "annotations": annotations}}

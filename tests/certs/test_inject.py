@@ -1,0 +1,153 @@
+"""Patches touch our own entries alone, and nothing that moved; a bundle that doesn't stay is noticed."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+import pytest
+
+from api.crd import build as crd
+from certs.inject import Injector, OverwrittenError, operations
+from certs.reading import read_target
+from certs.state import Profile, TargetKind
+from kube.errors import ConflictError, ForbiddenError
+from kube.resources import CRDS, VALIDATING
+from tests.certs.site import OTHERS, configuration, entry
+from tests.certs.states import bundle
+from tests.kube.memory import MemoryCluster
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+
+PROFILE = Profile("dynamo-webhooks", "dynamo-system")
+NAME = "dynamo-webhooks-validating"
+GRAPHS = "dynamographdeployments.nvidia.com"
+TRUSTED = bundle("a")
+ENCODED = base64.b64encode(TRUSTED).decode()
+
+
+def _patch(kind: TargetKind, obj: Node) -> list[Node]:
+    target = read_target(kind, obj["metadata"]["name"], obj, PROFILE.service, PROFILE.namespace)
+    return operations(target, obj, TRUSTED, PROFILE)
+
+
+def test_only_entries_that_name_our_service_are_written_and_each_is_tested_first() -> None:
+    other = {"service": {"name": "dynamo-webhooks", "namespace": "elsewhere"}}
+    obj = configuration(VALIDATING, NAME, entry("url", dict(OTHERS)), entry("a"), entry("other", other), entry("b"))
+    obj["metadata"]["resourceVersion"] = "7"
+    assert _patch(TargetKind.VALIDATING, obj) == [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+        {"op": "test", "path": "/webhooks/1/name", "value": "a.kb.io"},
+        {"op": "add", "path": "/webhooks/1/clientConfig/caBundle", "value": ENCODED},
+        {"op": "test", "path": "/webhooks/3/name", "value": "b.kb.io"},
+        {"op": "add", "path": "/webhooks/3/clientConfig/caBundle", "value": ENCODED},
+    ]
+
+
+def test_a_stanza_of_ours_gets_its_bundle_and_keeps_the_rest() -> None:
+    obj = crd("DynamoGraphDeployment")
+    service = {"name": PROFILE.service, "namespace": PROFILE.namespace, "path": "/convert", "port": 8443}
+    webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1", "v2"]}
+    obj["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    obj["metadata"]["resourceVersion"] = "7"
+    assert _patch(TargetKind.CRD, obj) == [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
+        {"op": "add", "path": "/spec/conversion/webhook/clientConfig/caBundle", "value": ENCODED},
+    ]
+
+
+@pytest.mark.parametrize("stanza", [None, {"strategy": "None"}])
+def test_a_stanza_that_is_not_set_is_written_whole(stanza: Node | None) -> None:
+    obj = crd("DynamoGraphDeployment")
+    obj["spec"].pop("conversion", None)
+    if stanza:
+        obj["spec"]["conversion"] = stanza
+    [_, written] = _patch(TargetKind.CRD, obj)
+    assert written["path"] == "/spec/conversion"
+    assert written["value"] == {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {
+                "service": {"name": "dynamo-webhooks", "namespace": "dynamo-system", "path": "/convert", "port": 443},
+                "caBundle": ENCODED,
+            },
+            "conversionReviewVersions": ["v1"],
+        },
+    }
+
+
+@pytest.fixture
+async def cluster() -> MemoryCluster:
+    found = MemoryCluster("dynamo-webhooks-provisioner")
+    await found.create(VALIDATING, configuration(VALIDATING, NAME, entry("a")))
+    return found
+
+
+async def test_what_was_written_is_there(cluster: MemoryCluster) -> None:
+    injector = Injector(cluster, PROFILE)
+    await injector.write(await injector.read(TargetKind.VALIDATING, NAME), TRUSTED)
+    assert (await injector.read(TargetKind.VALIDATING, NAME)).bundles == (TRUSTED,)
+
+
+async def test_a_dry_run_leaves_it_as_it_is(cluster: MemoryCluster) -> None:
+    injector = Injector(cluster, PROFILE)
+    await injector.write(await injector.read(TargetKind.VALIDATING, NAME), TRUSTED, dry_run=True)
+    assert (await injector.read(TargetKind.VALIDATING, NAME)).bundles == (b"",)
+
+
+@pytest.mark.parametrize("moment", ["before", "between"])
+async def test_an_object_that_moved_is_a_conflict_and_is_not_written(cluster: MemoryCluster, moment: str) -> None:
+    injector = Injector(cluster, PROFILE)
+    target = await injector.read(TargetKind.VALIDATING, NAME)
+
+    def move() -> None:
+        record = cluster.storage.records[VALIDATING.group, VALIDATING.plural, "", NAME]
+        record.obj["metadata"]["resourceVersion"] = "9999"
+        record.obj["webhooks"][0]["name"] = "moved.kb.io"
+
+    if moment == "before":
+        move()
+    else:
+        cluster.fail(lambda verb, *_: move() if verb == "json_patch" else None)
+    with pytest.raises(ConflictError):
+        await injector.write(target, TRUSTED)
+    assert (await injector.read(TargetKind.VALIDATING, NAME)).bundles == (b"",)
+
+
+async def test_an_object_that_is_gone_is_a_conflict(cluster: MemoryCluster) -> None:
+    injector = Injector(cluster, PROFILE)
+    target = await injector.read(TargetKind.VALIDATING, NAME)
+    await cluster.delete(VALIDATING, NAME)
+    with pytest.raises(ConflictError):
+        await injector.write(target, TRUSTED)
+
+
+async def test_a_bundle_that_does_not_stay_is_noticed(cluster: MemoryCluster) -> None:
+    injector = Injector(cluster, PROFILE)
+    target = await injector.read(TargetKind.VALIDATING, NAME)
+    reads = 0
+
+    def undo(verb: str, *_: object) -> None:
+        nonlocal reads
+        reads += verb == "get"
+        if reads == 2:
+            cluster.storage.records[VALIDATING.group, VALIDATING.plural, "", NAME].obj["webhooks"][0]["clientConfig"].pop("caBundle", None)
+
+    cluster.fail(undo)
+    with pytest.raises(OverwrittenError, match="changed by somebody else"):
+        await injector.write(target, TRUSTED)
+
+
+async def test_a_refusal_is_passed_on(cluster: MemoryCluster) -> None:
+    injector = Injector(cluster, PROFILE)
+    cluster.denied.add(("patch", VALIDATING.plural))
+    with pytest.raises(ForbiddenError):
+        await injector.write(await injector.read(TargetKind.VALIDATING, NAME), TRUSTED)
+
+
+async def test_an_absent_object_is_a_fact(cluster: MemoryCluster) -> None:
+    found = await Injector(cluster, PROFILE).read(TargetKind.CRD, GRAPHS)
+    assert found.stance == "absent"
+    await cluster.create(CRDS, crd("DynamoGraphDeployment"))
+    assert (await Injector(cluster, PROFILE).read(TargetKind.CRD, GRAPHS)).stance != "absent"

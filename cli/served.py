@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
@@ -13,9 +15,9 @@ from cli.exits import UsageError
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
-    from pathlib import Path
 
     from webhooks.courier import Post
+    from webhooks.level import LevelSource
     from webhooks.process import Plan
 
 ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - the documented default of --listen
@@ -107,7 +109,17 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
             "context": "",
         }
     post = post_for(args, settings) if orders is not None else None
-    return Plan(Settings(facts_from(stated), settings.profile), directory, limits, settings.drain_lag, orders, settings.logs, post)
+    judge = Settings(facts_from(stated), settings.profile)
+    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, post, _level(args))
+
+
+def _level(args: argparse.Namespace) -> LevelSource | None:
+    """Where the log level stands while the server runs: in the configuration file, if there is one."""
+    from webhooks.level import LevelSource
+
+    if args.config is None:
+        return None
+    return LevelSource(Path(args.config), (sys.executable, "-m", "cli.main", "config", "--config", str(args.config), "-o", "json"))
 
 
 def post_for(args: argparse.Namespace, settings: ServerSettings) -> Post | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -12,6 +13,10 @@ from webhooks.logs import Stamp
 if TYPE_CHECKING:
     from webhooks.envelope import Verdict
     from webhooks.routes import Route
+
+
+# version, trace, span and flags; anything else in that header is a client's free text
+_TRACE: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Access:
@@ -23,8 +28,8 @@ class Access:
         """Has made none yet."""
         self._stamp = Stamp()
 
-    def line(self, route: Route | None, verdict: Verdict, seconds: float) -> bytes:
-        """The line of one answer, with its newline."""
+    def line(self, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
+        """The line of one answer, with its newline; `traceparent` is the request's header, told where it is what W3C says it must be."""
         line: dict[str, Any] = {
             "ts": self._stamp.text(time.time()),
             "level": "error" if verdict.outcome == "fault" else "info",
@@ -42,6 +47,8 @@ class Access:
             "rules": verdict.rules,
             "duration_ms": int(seconds * 1e6) / 1000,
         }
+        if traceparent and _TRACE.fullmatch(traceparent):
+            line["traceparent"] = traceparent
         if verdict.skipped:
             line["skipped"] = verdict.skipped
         if verdict.patched:

@@ -169,6 +169,11 @@ def install(lines: Lines, wanted: Logs | None = None) -> logging.Handler:
     return handler
 
 
+def set_level(level: str) -> None:
+    """Logs from another level on: `debug`, `info`, `warning` or `error`. Access lines are of level info, faults are told in any."""
+    logging.getLogger().setLevel(level.upper())
+
+
 def remove(handler: logging.Handler) -> None:
     """Undoes `install`, for a process that goes on after its server."""
     logging.getLogger().removeHandler(handler)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any, Protocol, cast
+from urllib.parse import parse_qsl
 
 from aiohttp.web import BaseRequest, Response, Server, StreamResponse
 
+from api.wording import shortened
+
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
 
     from certs.context import ReloadingContext
 
@@ -22,8 +24,8 @@ _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with T
 class State(Protocol):
     """What a serving process, or a supervisor of several, tells of itself."""
 
-    async def reasons(self) -> list[str]:
-        """Why requests must not be sent here; empty when ready."""
+    async def checks(self) -> dict[str, list[str]]:
+        """By the name of each check why requests must not be sent here; all lists are empty when ready."""
         ...
 
     async def metrics(self) -> bytes:
@@ -48,11 +50,12 @@ class Probes:
 
         async def handle(request: BaseRequest) -> StreamResponse:
             path, _, query = request.raw_path.partition("?")
+            asked = parse_qsl(query, keep_blank_values=True)
             if path not in paths:
                 return Response(status=404, text=f"not found; served here: {', '.join(sorted(paths))}\n")
             if request.method not in ("GET", "HEAD"):
                 return Response(status=405, text="must be read with GET\n", headers={"Allow": "GET, HEAD"})
-            return await self._answer(path, verbose="verbose" in re.split("[&=]", query))
+            return await self._answer(path, dict.fromkeys(key for key, _ in asked), {value for key, value in asked if key == "exclude"})
 
         server = Server(handle, access_log=cast("Any", None), keepalive_timeout=60, lingering_time=0, max_line_size=4096, max_headers=64)
         self._servers.append(server)
@@ -70,16 +73,28 @@ class Probes:
         for server in self._servers:
             await server.shutdown(0.1)
 
-    async def _answer(self, path: str, *, verbose: bool) -> StreamResponse:
+    async def _answer(self, path: str, asked: Collection[str], exclude: set[str]) -> StreamResponse:
         if path == "/healthz":
             return Response(text="ok\n")
         if path == "/metrics":
             body = await self._state.metrics()
             return Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
-        reasons = await self._state.reasons()
-        details = await self._details() if verbose and self._details is not None else []
-        lines = [*(f"not ready: {reason}" for reason in reasons), *details, *([] if reasons else ["ok"])]
-        return Response(status=503 if reasons else 200, text="".join(f"{line}\n" for line in lines))
+        return await self._readiness(verbose="verbose" in asked, exclude=exclude)
+
+    async def _readiness(self, *, verbose: bool, exclude: set[str]) -> StreamResponse:
+        """`verbose` lists all checks, and what is wrong though requests can be served; excluded checks count as passed."""
+        checks = await self._state.checks()
+        wrong = [f"not ready: {reason}" for name, reasons in checks.items() if name not in exclude for reason in reasons]
+        lines = [*wrong] if wrong else ["ok"]
+        if verbose:
+            listed = [
+                f"[+]{name} excluded" if name in exclude else f"[-]{name} failed" if reasons else f"[+]{name} ok"
+                for name, reasons in checks.items()
+            ]
+            strange = sorted(exclude - checks.keys())
+            warned = [f"warn: no check is called {shortened(name, 60)}" for name in strange[:5]]
+            lines = [*listed, *warned, *(await self._details() if self._details is not None else []), *lines]
+        return Response(status=503 if wrong else 200, text="".join(f"{line}\n" for line in lines))
 
 
 async def _follow(context: ReloadingContext) -> None:

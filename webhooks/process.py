@@ -84,18 +84,19 @@ class Alone:
         """Speaks of one server, and of its view of the cluster if it has one."""
         self._server, self._feed, self._courier, self._handshake = server, feed, courier, handshake
 
-    async def reasons(self) -> list[str]:
-        """Why the server is not ready."""
-        found = [*self._server.reasons(), *(self._feed.reasons() if self._feed is not None else ())]
-        return found or await self._handshake.reasons(self._server.bundle)
+    async def checks(self) -> dict[str, list[str]]:
+        """Why the server is not ready; a handshake is tried when nothing else is wrong."""
+        found = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
+        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(self._server.bundle)}
 
     async def details(self) -> list[str]:
         """What is served."""
-        return details(self._server.report()["certificate"], self._server.report()["trouble"], self._courier)
+        report = self._server.report()
+        return [*details(report["certificate"], report["trouble"], self._courier), *degraded(self._feed)]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
-        gauges = {**self._server.gauges(), **(self._feed.gauges() if self._feed is not None else {})}
+        gauges = {**self._server.gauges(), **ready_gauge(await self.checks()), **(self._feed.gauges() if self._feed is not None else {})}
         return metrics.export(self._server.snapshot(), gauges, self._server.report()["certificate"])
 
 
@@ -179,6 +180,16 @@ def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None], courier: Courie
     return Feed({**orders, "certificates": plan.post and plan.post.orders()}, taken, delivered=delivered) if orders is not None else None
 
 
+def degraded(feed: Feed | None) -> list[str]:
+    """Lines about the cluster: what is not known as it is now, though requests are served by what was known."""
+    return [f"degraded: {each}" for each in feed.degraded()] if feed is not None else []
+
+
+def ready_gauge(checks: Mapping[str, list[str]]) -> dict[str, tuple[str, float]]:
+    """Readiness as a metric."""
+    return {"ready": ("Whether requests may be sent here", float(not any(checks.values())))}
+
+
 def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None] | None:
     """Begins to watch for another log level, if there is a file where it stands."""
     if plan.level is None:
@@ -195,6 +206,6 @@ def details(certificate: Mapping[str, str], trouble: str, courier: Courier | Non
 
 async def _announce(server: Webhooks, state: Alone, ready: Callable[[], None]) -> None:
     await server.listening.wait()
-    while await state.reasons():  # noqa: ASYNC110 - readiness is asked for, nobody announces it
+    while any((await state.checks()).values()):  # noqa: ASYNC110 - readiness is asked for, nobody announces it
         await asyncio.sleep(LOOK_SECONDS)
     ready()

@@ -211,7 +211,7 @@ class Webhooks:
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
         if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(self._access.line(route, found.verdict, seconds))
+            self._lines.add(self._access.line(route, found.verdict, seconds, request.headers.get("traceparent", "")))
         return self._reply(request, found)
 
     async def _convert(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:

@@ -28,6 +28,7 @@ _LOG: Final = logging.getLogger("webhooks.workers")
 ASK: Final = b"ask\n"
 DRAIN: Final = b"drain\n"
 FACTS: Final = b"facts "  # and then the facts
+LEVEL: Final = b"level "  # and then the log level
 PAIR: Final = b"pair "  # and then a courier's line
 
 
@@ -78,6 +79,9 @@ async def _report(server: Webhooks, plan: Plan, handed: Handed | None, channel: 
                 continue
             if asked.startswith(FACTS):
                 server.use(plan.settings._replace(facts=facts_from(orjson.loads(asked.removeprefix(FACTS)))))
+                continue
+            if asked.startswith(LEVEL):
+                logs.set_level(asked.removeprefix(LEVEL).decode().strip())
                 continue
             if asked.startswith(PAIR):
                 if handed is not None:

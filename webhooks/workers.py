@@ -113,29 +113,30 @@ class Supervisor:
             feeding.cancel()
         await probes.close()
 
-    async def reasons(self) -> list[str]:
-        """Why not all workers are ready."""
+    async def checks(self) -> dict[str, list[str]]:
+        """Why not all workers are ready; a handshake is tried when nothing else is wrong."""
         await self._ask_all()
         told = ["draining"] if self._ending else []
-        told += self._feed.reasons() if self._feed is not None else []
         for place in range(len(self._sockets)):
             worker = self._workers.get(place)
             told += [f"worker {place}: {reason}" for reason in (worker.reasons if worker is not None else ["it is being replaced"])]
-        return told or await self._handshake.reasons(self._courier.bundle() if self._courier is not None else b"")
+        found = {"server": told, "facts": self._feed.reasons() if self._feed is not None else []}
+        bundle = self._courier.bundle() if self._courier is not None else b""
+        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(bundle)}
 
     async def details(self) -> list[str]:
-        """What the workers serve; asked after `reasons`."""
+        """What the workers serve; asked after `checks`."""
         told: list[str] = []
         for place, worker in sorted(self._workers.items()):
             told += [f"worker {place}: {line}" for line in process.details(worker.certificate, worker.trouble, None)]
-        return [*told, *process.details({}, "", self._courier)]
+        return [*told, *process.details({}, "", self._courier), *process.degraded(self._feed)]
 
     async def metrics(self) -> bytes:
         """The sum of all workers' metrics, those of ended ones included."""
-        await self._ask_all()
+        checks = await self.checks()
         total = Meter()
         total.add(self._gone.snapshot())
-        gauges: dict[str, tuple[str, float]] = {"workers": ("Serving processes", float(len(self._workers)))}
+        gauges: dict[str, tuple[str, float]] = {**process.ready_gauge(checks), "workers": ("Serving processes", float(len(self._workers)))}
         for worker in self._workers.values():
             if worker.meter is not None:
                 total.add(worker.meter)
@@ -251,7 +252,7 @@ class Supervisor:
             worker.reasons = ["it does not answer"]
 
     async def _announce(self, ready: Callable[[], None]) -> None:
-        while await self.reasons():  # noqa: ASYNC110 - readiness is asked for, nobody announces it
+        while any((await self.checks()).values()):  # noqa: ASYNC110 - readiness is asked for, nobody announces it
             await asyncio.sleep(LOOK_SECONDS)
         ready()
 

@@ -88,6 +88,17 @@ class Command:
             if not self._read(end):
                 raise AssertionError(f"nothing about {word!r} in {self.lines}")
 
+    def told(self, word: str, seconds: float = 0.2) -> bool:
+        """Whether a line holds a word by now, or in a moment."""
+        end = time.monotonic() + seconds
+        while not any(word in line for line in self.lines):
+            try:
+                if not self._read(end):
+                    return False
+            except AssertionError:
+                return False
+        return True
+
     def wait(self) -> int:
         """Waits for its end; all its lines are there then."""
         end = time.monotonic() + DEADLINE

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
 STOP: Final = b"stop\n"
+LEVEL: Final = b"level "  # and then the log level
 MANAGER: Final = "dynamo-webhooks-server"
 
 
@@ -113,6 +114,8 @@ async def _main() -> None:
                 if line == STOP:
                     stopped.set()
                     break
+                if line.startswith(LEVEL):
+                    logs.set_level(line.removeprefix(LEVEL).decode().strip())
         watching.cancel()
 
     listening = asyncio.create_task(told())

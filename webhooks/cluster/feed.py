@@ -30,6 +30,8 @@ STOP_SECONDS: Final = 5.0  # for it to end in good order, which includes giving 
 HUNG_SECONDS: Final = 60.0  # without a report; there is one at least every few seconds
 LINE_BYTES: Final = 16 * 1024 * 1024  # thousands of ClusterTopologies
 STOP: Final = b"stop\n"
+LEVEL: Final = b"level "  # and then the log level
+STALE_SECONDS: Final = 60.0  # a source that is older is told of: a watch that is well is never older than its last event or a second
 COMMAND: Final = (sys.executable, "-m", "webhooks.cluster")
 _ROOT: Final = str(Path(__file__).resolve().parents[2])
 SOURCES: Final = {
@@ -66,6 +68,7 @@ class Feed:
         self._channel: socket.socket | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._stopping = False
+        self._level = b""
 
     def reasons(self) -> list[str]:
         """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
@@ -84,6 +87,18 @@ class Feed:
         )
         found["cluster_watch_restarts"] = ("How often the process that watches the cluster had to be started again", float(self._restarts))
         return found
+
+    def degraded(self) -> list[str]:
+        """What may be out of date, for people; the last known facts are used meanwhile."""
+        now = self._clock()
+        ages = {text: self._age(name, now) for name, text in SOURCES.items()}
+        return [f"{text}: {age:.0f}" for text, age in ages.items() if age > STALE_SECONDS]
+
+    def log_level(self, level: str) -> None:
+        """Tells the process from which level to log; one that is started again is told too."""
+        self._level = LEVEL + level.encode() + b"\n"
+        if self._channel is not None and self._writer is not None:
+            self._writer.write(self._level)
 
     def descriptor(self) -> list[int]:
         """The file descriptor of the channel, for a fork to close."""
@@ -131,7 +146,7 @@ class Feed:
         self._channel = ours
         reader, self._writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         try:
-            self._writer.write(self._orders)
+            self._writer.write(self._orders + self._level)
             while line := await self._line(reader):
                 self._hear(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

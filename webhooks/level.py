@@ -1,0 +1,100 @@
+"""The log level of a running server: it follows `logging.level` of the configuration file. Everything else in it waits for a restart.
+
+A mounted ConfigMap is the one thing that an admin can change without a restart, so that no signal and no port is needed. The file is judged
+as at the start, by a process of its own: the models would stay in memory for ever here. A wrong file changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LOG: Final = logging.getLogger("webhooks.level")
+KEY: Final = "logging.level"
+_ROOT: Final = str(Path(__file__).resolve().parents[1])
+
+
+class LevelSource(NamedTuple):
+    """Where the level stands."""
+
+    file: Path
+    command: tuple[str, ...]  # prints the effective configuration as JSON: `config -o json`
+
+
+class LevelFile:
+    """Looks at the file; `taken` gets the level that it asks for now, each time the file is another one."""
+
+    def __init__(self, source: LevelSource, taken: Callable[[str], None]) -> None:
+        """What the file holds now is taken to be in effect."""
+        self._source, self._taken = source, taken
+        self._seen = self._content()
+
+    async def run(self, pause: float) -> None:
+        """Looks again after each pause, until it is cancelled."""
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await self.look()
+            except Exception:  # noqa: BLE001 - logs must not end with a file system's mood
+                _LOG.exception("the configuration file could not be looked at")
+
+    async def look(self) -> None:
+        """Asks for the level when the file has changed; says what came of it."""
+        content = self._content()
+        if content in (b"", self._seen):
+            return
+        self._seen = content
+        level = await self._ask()
+        if level:
+            self._taken(level)
+            _LOG.warning("the configuration file has changed: the log level is %s; other changes take effect after a restart", level)
+        else:
+            _LOG.error("the configuration file has changed and can't be used; `dynamo-webhooks config --config FILE` says why")
+
+    def _content(self) -> bytes:
+        try:
+            return self._source.file.read_bytes()
+        except OSError:
+            return b""  # it is being replaced
+
+    async def _ask(self) -> str:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        path = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH", ""))))
+        with theirs:
+            # a channel and not the loop's own subprocesses: those may need threads, and a supervisor forks
+            process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command; starting takes no longer than a fork
+                self._source.command,
+                stdin=subprocess.DEVNULL,
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        reader, writer = await asyncio.open_connection(sock=ours, limit=2**24)
+        try:
+            said = await reader.read()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            writer.close()
+            code = process.wait()  # its end is what closed the channel
+        return _level(said) if code == 0 else ""
+
+
+def _level(printed: bytes) -> str:
+    """The level in what `config -o json` prints; empty when it isn't there."""
+    try:
+        return next(str(each["value"]) for each in orjson.loads(printed)["values"] if each["key"] == KEY)
+    except (ValueError, TypeError, KeyError, StopIteration):
+        return ""

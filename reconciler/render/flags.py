@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
-_NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]")
+# the second line is ours: words that the Go operator leaves bare, and a shell then ends the command at
+_NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]" r"|[&|;()<>]")
 _ESCAPED: Final = re.compile(r'([\\"$`])')
 
 
@@ -43,11 +44,19 @@ def joined(words: Sequence[object]) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word as a shell reads it back, in double quotes where it needs any."""
-    if not _NEEDS_QUOTES.search(word):
+    """A word as a shell reads it back, in double quotes where it needs any.
+
+    An apostrophe stays as it is there; the Go operator's line has one too many, which no shell can read.
+    """
+    if word and not _NEEDS_QUOTES.search(word):
         return word
-    escaped = _ESCAPED.sub(r"\\\1", word).replace("'", "'\"'\"'")
+    escaped = _ESCAPED.sub(r"\\\1", word)
     return f'"{escaped}"'
+
+
+def enclosed(line: str) -> str:
+    """A shell line as one word of another one, in single quotes."""
+    return "'" + line.replace("'", "'\"'\"'") + "'"
 
 
 def flag_value(container: Fields, flag: str) -> int:

@@ -9,7 +9,7 @@ from reconciler.render.deployment import pod_metadata
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import main_of
 from reconciler.render.multinode.gpus import USUAL
-from reconciler.render.multinode.role import lws_roles
+from reconciler.render.multinode.role import check_nodes, lws_roles
 from reconciler.render.names import MAIN, SELECTOR
 from reconciler.render.objects import child
 from reconciler.render.pod.assemble import pod_spec
@@ -59,6 +59,7 @@ def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
 
 
 def _check(workload: Workload) -> None:
+    check_nodes(workload.nodes, ("spec",))
     main = main_of(workload.spec)
     path = ("spec", "podTemplate", "spec", "containers")
     if not main.get("command") and not main.get("args"):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reconciler.render.flags import add_flags, flag_value, has_flag, is_python, joined, quoted
+from reconciler.render.flags import add_flags, enclosed, flag_value, has_flag, is_python, joined, quoted
 from reconciler.render.framework import detected
 
 Fields = dict[str, Any]
@@ -54,7 +58,9 @@ def test_flags_stand_behind_the_call(container: Fields, shell: bool, want: list[
     [
         ("plain-1.2/3:4=5,6", "plain-1.2/3:4=5,6"),
         ("a b", '"a b"'),
-        ("it's", '"it\'"\'"\'s"'),
+        ("it's", '"it\'s"'),
+        ("a&b", '"a&b"'),
+        ("", '""'),
         ('say "x"', '"say \\"x\\""'),
         ("$HOME", '"\\$HOME"'),
         ("a\\b", '"a\\\\b"'),
@@ -65,6 +71,41 @@ def test_flags_stand_behind_the_call(container: Fields, shell: bool, want: list[
 def test_words_are_quoted_where_a_shell_would_change_them(word: str, want: str) -> None:
     assert quoted(word) == want
     assert joined([word, "x"]) == f"{want} x"
+
+
+WORDS = (
+    "a b",
+    "it's",
+    'say "x"',
+    "$HOME",
+    "$(id)",
+    "a\\b",
+    "`x`",
+    "{1,2}",
+    "a&b",
+    "a|b;c",
+    "(d)",
+    "<e>",
+    "",
+    "tab\there",
+    "a\nb",
+    "!x",
+    "[f]",
+)
+
+
+@pytest.mark.parametrize("line", [joined(WORDS), f"sh -c {enclosed(f'show {joined(WORDS)}')}"])
+def test_a_shell_reads_the_same_words_again(line: str, tmp_path: Path) -> None:
+    """Also a line within a line, as one that MPI starts."""
+    program = tmp_path / "show"
+    program.write_text("#!/bin/sh\nfor word; do printf '%s\\036' \"$word\"; done\n")
+    program.chmod(0o755)
+    shell = shutil.which("sh")
+    assert shell
+    line = line if line.startswith("sh -c") else f"show {line}"
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([shell, "-c", line], env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split("\036")[:-1] == list(WORDS)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ SETTINGS = (
         mesh=Mesh(provider="istio"),
         pull_secrets={"": ("a",)},
     ),
+    Settings(operator_version="1.2.0", lws=True),
+    Settings(operator_version="1.2.0", grove=True, kai=True),
 )
 OBSERVED = Observed(worker_hash="0123abcd", restart_at={"a": "r1"}, rolling=True, replicas={"a": 2}, frameworks={"a": "vllm"})
 
@@ -55,7 +57,7 @@ def test_generated_objects_render(kind: str, version: str) -> None:
     for number in range(OBJECTS):
         obj = _object(number, kind, version)
         before = copy.deepcopy(obj)
-        settings = SETTINGS[number % 2]
+        settings = SETTINGS[number % len(SETTINGS)]
         told = _told(obj, settings)
         assert obj == before, f"{kind} {version} {number} is changed"
         assert _told(obj, settings) == told, f"{kind} {version} {number} renders differently the second time"
@@ -72,7 +74,7 @@ def test_generated_objects_render(kind: str, version: str) -> None:
 @pytest.mark.parametrize(("kind", "version"), PAIRS)
 def test_no_child_is_named_twice(kind: str, version: str) -> None:
     for number in range(OBJECTS):
-        children = render(_object(number, kind, version), SETTINGS[0]).children
+        children = render(_object(number, kind, version), SETTINGS[number % len(SETTINGS)]).children
         names = [(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]) for one in children]
         assert len(names) == len(set(names))
 
@@ -83,7 +85,7 @@ def test_objects_that_no_server_lets_through_are_problems(kind: str, version: st
     for number in range(OBJECTS):
         draw = Dice("wild", kind, version, number)
         obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True))
-        refused += bool(render(obj, SETTINGS[0]).problems)
+        refused += bool(render(obj, SETTINGS[number % len(SETTINGS)]).problems)
     assert refused > 0
 
 

@@ -9,6 +9,7 @@ from reconciler.render.grove import inter_pod, names
 from reconciler.render.grove.cliques import cliques
 from reconciler.render.grove.member import grove_member
 from reconciler.render.merge import texts
+from reconciler.render.multinode.role import check_nodes
 from reconciler.render.names import GRAPH_NAME, low
 from reconciler.render.objects import child
 
@@ -29,6 +30,8 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str]) ->
     """
     if not graph.members:
         return []
+    for one in graph.members:
+        check_nodes(one.nodes, one.path)
     # nobody looks for an account in the namespace on this way
     ours = settings._replace(service_account="")
     made = [clique for one in graph.members for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours)]

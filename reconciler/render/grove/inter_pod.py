@@ -25,9 +25,9 @@ _SHARED: Final = "/run/gms/shared"
 _SOCKETS_A_GPU: Final = 2
 _SERVE: Final = f"""\
 rm -f {_SHARED}/gms_*.sock
+trap 'trap "" TERM INT; kill 0' TERM INT
 python3 -m gpu_memory_service.cli.server &
 server=$!
-trap 'trap "" TERM INT; kill 0' TERM INT
 wait "$server"
 status=$?
 # a signal ends that wait early; the server's own answer is still to come

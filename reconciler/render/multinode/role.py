@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from reconciler.render.errors import RenderError
 from reconciler.render.names import low
 
+if TYPE_CHECKING:
+    from api.paths import Path
+
+MOST_NODES: Final = 1024  # ours; a LeaderWorkerSet's or PodCliqueSet's object could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
 _LWS_RANK = "$(LWS_WORKER_INDEX)"
 _GROVE_RANK = "$((GROVE_PCLQ_POD_INDEX + 1))"  # the workers of a clique count from 0, and the leader is in another clique
@@ -24,6 +29,15 @@ class Role(NamedTuple):
     rank: str  # of this node
     needs_shell: bool  # whether the rank has to be computed
     waits_for_names: bool  # whether a leader must wait until the others' names resolve
+
+
+def check_nodes(nodes: int, path: Path) -> None:
+    """Refuses replicas that no cluster has: their nodes are named one by one, and the object would have no end.
+
+    Raises: RenderError with the path of the component.
+    """
+    if nodes > MOST_NODES:
+        raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MOST_NODES} for children to be made, got {nodes}")
 
 
 class Pair(NamedTuple):

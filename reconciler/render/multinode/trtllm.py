@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.flags import is_python, joined
+from reconciler.render.flags import enclosed, is_python, joined
 from reconciler.render.merge import items
 from reconciler.render.multinode.gpus import gpus_per_node
 
@@ -77,7 +77,7 @@ def _leader(main: Fields, role: Role) -> list[str]:
         'mpirun $([ "$(id -u)" = "0" ] && echo --allow-run-as-root) --oversubscribe'
         f" -n {role.nodes * gpus_per_node(main)} -H {','.join((role.host, *role.others))} --mca pml ob1"
         f' --mca plm_rsh_args "-p {_PORT} -o StrictHostKeyChecking=no -i $HOME/.ssh/id_rsa" {told}'
-        f" bash -c 'trtllm-llmapi-launch {_original(main)}'"
+        f" bash -c {enclosed(f'trtllm-llmapi-launch {_original(main)}')}"
     )
     return [*([_named(role)] if role.waits_for_names else []), run]
 
@@ -92,9 +92,9 @@ def _original(main: Fields) -> str:
 def _named(role: Role) -> str:
     """Waits until the names of all workers resolve: mpirun gives up at the first that doesn't."""
     return (
-        f"deadline=$(( $(date +%s) + 300 )); for host in {' '.join(role.others)}; do "
+        f"{{ deadline=$(( $(date +%s) + 300 )); for host in {' '.join(role.others)}; do "
         'until getent hosts "$host" > /dev/null; do '
-        'if [ "$(date +%s)" -ge "$deadline" ]; then echo "no address of $host after 300 s" >&2; exit 1; fi; sleep 2; done; done'
+        'if [ "$(date +%s)" -ge "$deadline" ]; then echo "no address of $host after 300 s" >&2; exit 1; fi; sleep 2; done; done; }'
     )
 
 

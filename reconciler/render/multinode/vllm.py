@@ -98,8 +98,8 @@ def _join(role: Role) -> str:
 def _tried(attempt: str, times: int, pause: int, failure: str) -> str:
     """A shell line that tries until it succeeds, and fails after so many times."""
     return (
-        f"tries=0; until {attempt}; do tries=$((tries + 1)); "
-        f'if [ "$tries" -ge {times} ]; then echo "{failure}" >&2; exit 1; fi; sleep {pause}; done'
+        f"{{ tries=0; until {attempt}; do tries=$((tries + 1)); "
+        f'if [ "$tries" -ge {times} ]; then echo "{failure}" >&2; exit 1; fi; sleep {pause}; done; }}'
     )
 
 

@@ -1,0 +1,156 @@
+"""Graphs on Grove: names, labels, what belongs to the graph, and what keeps a set from being made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.render.graph import read_graph
+from reconciler.render.grove.names import set_name
+from tests.reconciler.rendering import children, component, graph, rendered, vllm
+
+Fields = dict[str, Any]
+WIDE: Fields = {"multinode": {"nodeCount": 2}}
+SHARED: Fields = {"gpuMemoryService": {"mode": "InterPod"}}
+
+
+def _set(obj: Fields, **settings: Any) -> Fields:
+    found: Fields = children(obj, grove=True, **settings)["PodCliqueSet g"]["spec"]["template"]
+    return found
+
+
+def _clique(obj: Fields, name: str, **settings: Any) -> Fields:
+    found: Fields = next(one for one in _set(obj, **settings)["cliques"] if one["name"] == name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "expected"),
+    [
+        ("g", component("frontend"), "g"),
+        ("a-very-long-graph-deployment-name-0123456", component("frontend"), "a-very-long-graph-deployment-nam-2d77"),
+        ("a-very-long-graph-deployment", component("decode-worker", **WIDE), "a-very-lon-2ae7"),
+        ("twelve-chars", component("x" * 30, **WIDE), "twe-"),
+    ],
+)
+def test_long_names_of_graphs_are_cut_so_that_pods_can_be_named(name: str, member: Fields, expected: str) -> None:
+    found = set_name(read_graph(graph(member, name=name)))
+    assert found.startswith(expected)
+    assert len(found) == (len(expected) if expected != "twe-" else 8)
+
+
+def test_a_graph_on_grove_has_no_objects_of_components() -> None:
+    done = rendered(graph(component("fe", "frontend"), vllm()), grove=True)
+    kinds = {one["kind"] for one in done.children}
+    assert not kinds & {"DynamoComponentDeployment", "Deployment", "LeaderWorkerSet"}
+    owners = {one["metadata"]["ownerReferences"][0]["kind"] for one in done.children if one["kind"] in ("PodCliqueSet", "Service")}
+    assert owners == {"DynamoGraphDeployment"}
+
+
+@pytest.mark.parametrize("said", ["false", "False", "FALSE"])
+def test_a_graph_can_stay_off_grove(said: str) -> None:
+    done = rendered(graph(vllm(), annotations={"nvidia.com/enable-grove": said}), grove=True)
+    assert "Deployment" in {one["kind"] for one in done.children}
+
+
+def test_labels_of_the_graph_lose_against_those_of_a_service_and_its_template() -> None:
+    service = {"labels": {"a": "service", "b": "service"}, "extraPodMetadata": {"labels": {"b": "template"}}, "componentType": "frontend"}
+    obj = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g", "namespace": "demo"},
+        "spec": {"labels": {"a": "graph", "b": "graph", "c": "graph", "nvidia.com/selector": "mine"}, "services": {"fe": service}},
+    }
+    labels = _clique(obj, "fe")["labels"]
+    assert [labels[key] for key in "abc"] == ["service", "template", "graph"]
+    assert labels["nvidia.com/selector"] == "g-fe"
+    service_labels = children(obj, grove=True)["Service g-fe"]["metadata"]["labels"]
+    assert [service_labels[key] for key in "abc"] == ["service", "template", "graph"]
+
+
+def test_pods_that_discover_by_etcd_get_no_account() -> None:
+    obj = graph(component("fe", "frontend"), annotations={"nvidia.com/dynamo-discovery-backend": "etcd"})
+    clique = _clique(obj, "fe", service_account="labelled")
+    assert "serviceAccountName" not in clique["spec"]["podSpec"]
+    assert clique["annotations"]["nvidia.com/dynamo-discovery-backend"] == "etcd"
+    assert "nvidia.com/dynamo-discovery-enabled" not in clique["labels"]
+
+
+def test_the_backend_is_told_even_where_nobody_said_it() -> None:
+    assert _clique(graph(component("fe", "frontend")), "fe")["annotations"]["nvidia.com/dynamo-discovery-backend"] == "kubernetes"
+
+
+def test_replicas_are_those_of_the_component() -> None:
+    made = _set(graph(vllm("a", replicas=0), vllm("b"), vllm("c", replicas=4, **WIDE), vllm("d", multinode={"nodeCount": 4})))
+    assert [(one["name"], one["spec"]["replicas"], one["spec"]["minAvailable"]) for one in made["cliques"]] == [
+        ("a", 0, 1),
+        ("b", 1, 1),
+        ("c-ldr", 1, 1),
+        ("c-wkr", 1, 1),
+        ("d-ldr", 1, 1),
+        ("d-wkr", 3, 3),
+    ]
+    assert [(one["name"], one["replicas"]) for one in made["podCliqueScalingGroups"]] == [("c", 4), ("d", 1)]
+
+
+def test_a_constraint_stands_on_the_group_where_there_is_one() -> None:
+    said: Fields = {"topologyConstraint": {"packDomain": "rack"}}
+    graph_said: Fields = {"topologyConstraint": {"clusterTopologyName": "t", "packDomain": "zone"}}
+    made = _set(graph(vllm("a", **said), vllm("b", **said, **WIDE), **graph_said))
+    assert made["topologyConstraint"] == {"packDomain": "zone"}
+    assert [one.get("topologyConstraint") for one in made["cliques"]] == [{"packDomain": "rack"}, None, None]
+    assert made["podCliqueScalingGroups"][0]["topologyConstraint"] == {"packDomain": "rack"}
+
+
+def test_engines_stand_by_as_often_as_is_said() -> None:
+    worker = vllm("w", experimental={**SHARED, "failover": {"mode": "InterPod", "numShadows": 1}})
+    obj = graph(worker)
+    engine = _clique(obj, "w")
+    assert (engine["spec"]["replicas"], engine["spec"]["minAvailable"], engine["spec"]["startsAfter"]) == (2, 1, ["w-gms-0"])
+    assert engine["labels"]["nvidia.com/dynamo-failover-engine-group-member"] == "true"
+    server = _clique(obj, "w-gms-0")
+    assert "nvidia.com/dynamo-failover-engine-group-member" not in server["labels"]
+    assert [one["spec"]["podSpec"]["restartPolicy"] for one in (server, engine)] == ["Always", "Never"]
+
+
+def test_a_load_format_of_the_users_own_stays() -> None:
+    args = _clique(graph(vllm("w", args=("--load-format", "x"), experimental=SHARED)), "w")["spec"]["podSpec"]["containers"][0]["args"]
+    assert args == ["--model", "m", "--load-format", "x"]
+
+
+def test_gpus_are_counted_for_sharing() -> None:
+    done = rendered(graph(vllm("w", gpus="500m", experimental=SHARED)), grove=True)
+    assert any("must ask for whole GPUs" in str(one) for one in done.problems)
+    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+
+
+def test_a_component_that_is_no_pod_keeps_the_set_from_being_made_but_not_its_services() -> None:
+    done = rendered(graph(component("fe", "frontend"), component("w", frontendSidecar="nobody")), grove=True)
+    assert [str(one) for one in done.problems] == [
+        "spec.components[1].frontendSidecar: must be the name of a container of the pod template, got 'nobody'"
+    ]
+    kinds = [one["kind"] for one in done.children]
+    assert "PodCliqueSet" not in kinds
+    assert kinds.count("Service") == 2
+
+
+def test_more_nodes_than_any_cluster_has_are_a_problem() -> None:
+    cases: tuple[Fields, ...] = ({}, SHARED)
+    for experimental in cases:
+        done = rendered(graph(vllm("w", multinode={"nodeCount": 2**31 - 1}, experimental=experimental)), grove=True)
+        assert [str(one) for one in done.problems] == [
+            "spec.components[0].multinode.nodeCount: must be at most 1024 for children to be made, got 2147483647"
+        ]
+
+
+def test_pods_go_to_the_scheduler_that_the_user_chose() -> None:
+    obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), component("c", pod={"schedulerName": "kai-scheduler"}))
+    cliques = {one["name"]: one for one in _set(obj, kai=True)["cliques"]}
+    assert {name: one["spec"]["podSpec"]["schedulerName"] for name, one in cliques.items()} == {
+        "a": "kai-scheduler",
+        "b": "mine",
+        "c": "kai-scheduler",
+    }
+    assert {name: one["labels"].get("kai.scheduler/queue") for name, one in cliques.items()} == {"a": "dynamo", "b": None, "c": "dynamo"}
+    assert "schedulerName" not in _clique(obj, "a")["spec"]["podSpec"]

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import served
 from webhooks import logs
+from webhooks.access import Access
+from webhooks.envelope import Verdict
 from webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
 
 if TYPE_CHECKING:
@@ -133,3 +137,20 @@ def test_installing_twice_writes_once(file: tuple[Path, int]) -> None:
         assert first not in logging.getLogger().handlers
     finally:
         logs.remove(second)
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.mark.parametrize(("header", "told"), [(TRACE, TRACE), ("", None), (TRACE + "x", None), (TRACE.upper(), None), ("word\nword", None)])
+def test_a_trace_is_told_where_it_is_one(header: str, told: str | None) -> None:
+    """Anything else in that header is a client's free text."""
+    line = orjson.loads(Access().line(None, Verdict("allowed", 200), 0.0, header))
+    assert line.get("traceparent") == told
+
+
+async def test_the_trace_of_a_request_is_in_its_line(tmp_path: Path) -> None:
+    async with served(tmp_path) as running:
+        await (await running.connect()).post(GRAPHS, review(graph()), "application/json", f"traceparent: {TRACE}")
+        [line] = [line for line in running.log() if line["logger"] == "access"]
+        assert line["traceparent"] == TRACE

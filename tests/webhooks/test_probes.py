@@ -1,0 +1,102 @@
+"""The side listeners: what readiness says, to whom, and that a probe's query is never more than a choice among our own checks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import pytest
+
+from tests.webhooks.serving import DEADLINE
+from webhooks.probes import METRICS, PROBES, Probes
+from webhooks.sockets import Address, bind
+
+
+class State(NamedTuple):
+    """What the listener is told."""
+
+    found: dict[str, list[str]]
+
+    async def checks(self) -> dict[str, list[str]]:
+        return self.found
+
+    async def metrics(self) -> bytes:
+        return b"metrics\n"
+
+    async def details(self) -> list[str]:
+        return ["certificate: serial 5", "degraded: something"]
+
+
+@asynccontextmanager
+async def listening(state: State) -> AsyncIterator[int]:
+    """The port of a listener that serves everything."""
+    address, [sock] = bind(Address("127.0.0.1", 0))
+    probes = Probes(state, state.details)
+    await probes.listen(asyncio.get_running_loop(), sock, PROBES | METRICS)
+    try:
+        yield address.port
+    finally:
+        await probes.close()
+        sock.close()
+
+
+async def get(state: State, path: str, method: str = "GET") -> tuple[int, list[str]]:
+    """Status and lines of an answer."""
+    async with listening(state) as port, asyncio.timeout(DEADLINE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+    return int(head.split()[1]), body.decode().splitlines()
+
+
+READY = State({"server": [], "facts": [], "handshake": []})
+WRONG = State({"server": ["draining", "not listening"], "facts": ["not known yet"], "handshake": []})
+
+
+async def test_readiness_is_one_word_or_the_reasons() -> None:
+    assert await get(READY, "/readyz") == (200, ["ok"])
+    assert await get(WRONG, "/readyz") == (503, ["not ready: draining", "not ready: not listening", "not ready: not known yet"])
+
+
+@pytest.mark.parametrize("query", ["verbose", "verbose=1", "verbose=", "a=b&verbose"])
+async def test_who_asks_verbosely_sees_every_check_and_what_is_degraded(query: str) -> None:
+    """Degraded is not unready."""
+    listed = ["[+]server ok", "[+]facts ok", "[+]handshake ok", "certificate: serial 5", "degraded: something", "ok"]
+    assert await get(READY, f"/readyz?{query}") == (200, listed)
+
+
+async def test_failed_checks_are_named() -> None:
+    status, lines = await get(WRONG, "/readyz?verbose")
+    assert status == 503
+    assert lines[:3] == ["[-]server failed", "[-]facts failed", "[+]handshake ok"]
+    assert lines[-1] == "not ready: not known yet"
+
+
+async def test_checks_can_be_excluded() -> None:
+    assert await get(WRONG, "/readyz?exclude=server") == (503, ["not ready: not known yet"])
+    assert await get(WRONG, "/readyz?exclude=server&exclude=facts") == (200, ["ok"])
+    status, lines = await get(WRONG, "/readyz?verbose&exclude=server&exclude=facts&exclude=nothing")
+    assert status == 200
+    assert lines[:4] == ["[+]server excluded", "[+]facts excluded", "[+]handshake ok", "warn: no check is called nothing"]
+
+
+async def test_an_unknown_check_is_passed_over() -> None:
+    assert await get(WRONG, "/readyz?exclude=nothing") == await get(WRONG, "/readyz")
+    status, lines = await get(READY, "/readyz?verbose&" + "&".join(f"exclude={number:0100}" for number in range(30)))
+    assert status == 200
+    assert len(lines) < 15
+    assert max(len(line) for line in lines) < 100
+
+
+async def test_health_needs_nothing() -> None:
+    """Liveness doesn't depend on readiness, on a cluster, or on what is asked with it."""
+    assert await get(WRONG, "/healthz?verbose&exclude=x") == (200, ["ok"])
+
+
+async def test_other_paths_and_methods() -> None:
+    assert (await get(READY, "/metrics"))[1] == ["metrics"]
+    assert (await get(READY, "/"))[0] == 404
+    assert (await get(READY, "/readyz", "POST"))[0] == 405

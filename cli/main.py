@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "serve": "run the webhook server",
     "provision": "make and renew certificates, and keep every configuration object trusting them",
     "certs": "look at certificates and trust, issue a certificate, ask for a new authority, write bundles",
+    "reconcile": "make running workloads of graphs, and keep them as the graphs say",
     "check": "check files as the API server and the webhooks would, and list every finding",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",

@@ -1,0 +1,48 @@
+"""`reconcile`: makes running workloads of graphs. Flags and configuration are read here; the work is the room `reconciler`'s."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Final
+
+from cli import listening
+from cli.apart import load_settings
+from cli.exits import OK, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from api.operator.settings import ReconcilerSettings
+    from kube.lease import Timings
+
+HELP: Final = "make running workloads of graphs, and keep them as the graphs say"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    listening.configure(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reconciles until SIGTERM or SIGINT. Raises: UsageError for a configuration that can't be used."""
+    return serve(args)
+
+
+def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
+    """Reconciles until it is told to stop; tests have a shorter Lease than anybody else."""
+    from cli.reconcile import process
+
+    settings = settings_of(args)
+    sockets = listening.listeners(args, settings, "reconciler")
+    with listening.logged(settings):
+        asyncio.run(process.serve(settings, args.kubeconfig, *sockets, lease))
+    return OK
+
+
+def settings_of(args: argparse.Namespace) -> ReconcilerSettings:
+    """The settings in effect. Raises: UsageError when it isn't known where the Lease is kept, or the configuration is wrong."""
+    settings = load_settings("reconciler", args.config, os.environ)
+    if settings.leader_lease and not settings.leader_namespace:
+        raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
+    return settings

@@ -65,7 +65,7 @@ stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m cli.crd_files --check
 	$(BIN)/python -m cli.pages --check
 
-assets: $(READY) ## etcd, kube-apiserver, kube-controller-manager and kubectl from Go modules, cached outside the tree
+assets: $(READY) ## etcd, kube-apiserver, kube-controller-manager, kubectl and helm from Go modules, cached outside the tree
 	$(BIN)/python -m tests.cluster.assets.build
 
 lock: $(READY) ## newest versions into requirements.lock

@@ -6,12 +6,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from certs import names
-from certs.authority import make_authority
+from certs.authority import Pair, issue_leaf, make_authority
 from certs.certificate import read_certificates
 from certs.conditions import read_conditions
-from certs.state import Phase
+from certs.state import Mode, Phase
 from kube.errors import UnavailableError
 from kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
 from tests.certs.site import CALLED, NAMESPACE, OTHERS, Site, configuration, current, encoded, entry, piece
@@ -320,3 +321,92 @@ async def test_new_pods_are_asked_when_they_appear(stable: Site) -> None:
     await stable.admin.create(ENDPOINT_SLICES, piece("10.0.0.9", port=9444))
     await stable.advance(1)
     assert stable.asked > before
+
+
+async def _left_by_the_go_operator(site: Site) -> Pair:
+    """A serving Secret as the Go operator leaves it: RSA, PKCS#1, with the authority's key."""
+    authority = make_authority(site.storage.now, key_kind="rsa-2048")
+    key = load_pem_private_key(authority.key, password=None)
+    old = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    leaf = issue_leaf(authority, ("operator-webhook.dynamo-system.svc", *site.about.profile.names), site.storage.now)
+    data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate, "ca.key": old}
+    metadata = {"name": CALLED.serving, "namespace": NAMESPACE}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
+    await site.admin.create(SECRETS, secret | {"data": {name: encoded(value) for name, value in data.items()}})
+    return Pair(leaf.certificate, old)
+
+
+async def test_an_authority_of_the_go_operator_is_adopted_and_then_replaced(site: Site) -> None:
+    leaf, _ = await _left_by_the_go_operator(site)
+    await site.install("10.0.0.1")
+    site.start()
+    await site.advance(2)
+    assert set(site.secret(CALLED.serving)["data"]) == {"tls.crt", "tls.key", "ca.crt"}
+    assert site.leaf() == read_certificates(leaf)[0]
+    await site.until(Phase.ROLL)
+    await site.until(Phase.STABLE)
+    assert current(site).key_kind == "ecdsa-p256"
+    assert current(site).issued(site.leaf())
+
+
+@pytest.mark.parametrize("forced", [False, True])
+async def test_nothing_is_adopted_while_the_go_operator_runs_unless_forced(site: Site, *, forced: bool) -> None:
+    await _left_by_the_go_operator(site)
+    await site.install("10.0.0.1")
+    await site.admin.create(ENDPOINT_SLICES, piece("10.0.0.7", service="operator-webhook"))
+    site.with_(force_adoption=forced).start()
+    await site.advance(30)
+    assert ("ca.key" in site.secret(CALLED.serving)["data"]) is not forced
+    assert (site.stored(SECRETS, CALLED.authority) is not None) is forced
+
+
+async def test_where_somebody_else_signs_trust_is_published_before_a_new_leaf_may_be_used(site: Site) -> None:
+    site.with_(mode=Mode.PROVIDED)
+    first, second = (make_authority(site.storage.now, generation=number) for number in (1, 2))
+    await site.install("10.0.0.1")
+    metadata = {"name": CALLED.serving, "namespace": NAMESPACE}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
+
+    def given(authority: Pair) -> dict[str, str]:
+        leaf = issue_leaf(authority, site.about.profile.names, site.storage.now)
+        return {"tls.crt": encoded(leaf.certificate), "tls.key": encoded(leaf.key), "ca.crt": encoded(authority.certificate)}
+
+    await site.admin.create(SECRETS, secret | {"data": given(first)})
+    site.start()
+    await site.advance(300)
+    assert all(set(found) == {first.certificate} for found in site.bundles().values())
+    site.frozen["10.0.0.1"] = site.leaf()
+    await site.admin.merge_patch(SECRETS, CALLED.serving, {"data": given(second)}, NAMESPACE)
+    await site.advance(5, 1)
+    new, old = read_certificates(second.certificate)[0], read_certificates(first.certificate)[0]
+    assert all({old, new} <= set(read_certificates(one)) for found in site.bundles().values() for one in found)
+    assert new.fingerprint not in site.usable()
+    await site.advance(200)
+    assert new.fingerprint in site.usable()
+    site.frozen.clear()
+    writes = {(verb, plural) for verb, plural, _ in site.cluster.writes if plural == "secrets"}
+    assert writes == set()
+
+
+async def test_where_somebody_else_does_everything_nothing_is_written(site: Site) -> None:
+    site.with_(mode=Mode.EXTERNAL_INJECTION)
+    await site.install("10.0.0.1")
+    site.cluster.denied |= {("get", "configmaps"), ("patch", "customresourcedefinitions")}
+    provisioner = site.provisioner()
+    site.start(provisioner)
+    await site.advance(60)
+    assert {plural for _, plural, _ in site.cluster.writes} <= {"leases", "events"}
+    assert "TrustMismatch" in site.events()
+    assert "dynamo_webhooks_trust_mismatch" in (await provisioner.metrics()).decode()
+
+
+async def test_no_log_line_holds_a_key(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    await site.install("10.0.0.1")
+    site.start()
+    await site.until(Phase.STABLE)
+    assert "WriteServing" in caplog.text
+    assert "PRIVATE KEY" not in caplog.text
+    for name in (CALLED.serving, CALLED.authority):
+        for key, value in site.secret(name)["data"].items():
+            assert not key.endswith(".key") or value[60:100] not in caplog.text

@@ -7,6 +7,7 @@ No schemas, no admission and no controllers; what is stored is what was sent. It
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -109,7 +110,8 @@ class MemoryCluster:
         while True:
             if seen < storage.oldest:
                 raise GoneError(410, "Expired", f"too old resource version: {seen} ({storage.oldest + 1})")
-            changes, seen = [each for each in storage.history if each.version > seen], max(seen, storage.version)
+            begin = bisect_right(storage.history, seen, key=lambda each: each.version)
+            changes, seen = storage.history[begin:], max(seen, storage.version)
             for change in changes:
                 if _within(change.key, resource, namespace) and (kind := _kind(change, fields, labels)):
                     yield Event(kind, _seen(change.obj, resource))

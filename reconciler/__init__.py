@@ -1,1 +1,1 @@
-"""Child resources from a graph: the pure render, and the loop that applies it; empty until the reconciler lands."""
+"""Child resources from a graph: the pure render, and the loop that applies it."""

@@ -9,8 +9,8 @@ from typing import Final
 from cli.check.record import OWN_RULES
 from cli.configuration_page import configuration_page
 from cli.convert.fields import fields_page
-from cli.metrics_page import metrics_page
 from cli.defaults_page import defaults_page
+from cli.metrics_page import metrics_page
 from conversion.quirks import HEALED, NUMBERS
 from conversion.quirks import KEPT as CONVERSION_KEPT
 from policies.catalogue import declared, rules

@@ -17,17 +17,25 @@ if TYPE_CHECKING:
 
 _Labels = TypeVar("_Labels", bound=tuple[str, ...])
 PREFIX: Final = "dynamo_webhooks_"
-_HELP: Final = {
-    "ca_not_after_seconds": "End of an authority, as Unix time",
-    "leaf_not_after_seconds": "End of the serving certificate, as Unix time",
-    "rotation_phase": "1 for the phase that the certificates are in",
-    "trust_in_sync": "1 when a configuration object shows the bundle that it must",
-    "trust_mismatch": "1 when a configuration object is there and shows another bundle than it must",
-    "endpoint_leaf_in_sync": "1 when an endpoint presents the newest certificate",
-    "clock_skew_seconds": "Our clock minus the API server's",
-    "expected_objects_missing": "1 when a configuration object that must trust us is not there",
-    "roll_stuck": "1 when a rotation has waited too long for objects or endpoints",
-    "probe_unavailable": "1 when no endpoint can be asked for its certificate",
+# by name without the prefix: labels and help
+GAUGES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    "provisioner_leading": ((), "1 when this provisioner holds the Lease; only then are the other gauges there"),
+    "ca_not_after_seconds": (("generation",), "End of an authority, as Unix time"),
+    "leaf_not_after_seconds": ((), "End of the serving certificate, as Unix time"),
+    "rotation_phase": (("phase",), "1 for the phase that the certificates are in"),
+    "trust_in_sync": (("kind", "name"), "1 when a configuration object shows the bundle that it must"),
+    "trust_mismatch": (("kind", "name"), "1 when a configuration object is there and shows another bundle than it must"),
+    "endpoint_leaf_in_sync": (("address",), "1 when an endpoint presents the newest certificate"),
+    "clock_skew_seconds": ((), "Our clock minus the API server's"),
+    "expected_objects_missing": (("kind", "name"), "1 when a configuration object that must trust us is not there"),
+    "roll_stuck": ((), "1 when a rotation has waited too long for objects or endpoints"),
+    "probe_unavailable": ((), "1 when no endpoint can be asked for its certificate"),
+}
+COUNTERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    "secret_conflicts": ((), "Writes that met somebody else's write"),
+    "bundle_writes": (("kind", "name", "reason"), "Bundles written"),
+    "leaf_issued": (("reason",), "Serving certificates issued"),
+    "rotations": (("reason", "result"), "Rotations of the authority"),
 }
 
 
@@ -58,21 +66,22 @@ class _Export(Collector):
 
     def collect(self) -> Iterator[Metric]:
         meters = self._meters
-        yield GaugeMetricFamily(f"{PREFIX}provisioner_leading", "1 when this provisioner holds the Lease", value=float(meters.leading))
+        yield GaugeMetricFamily(f"{PREFIX}provisioner_leading", GAUGES["provisioner_leading"][1], value=float(meters.leading))
         families: dict[str, GaugeMetricFamily] = {}
         for gauge in meters.gauges if meters.leading else ():
-            labels = [name for name, _ in gauge.labels]
-            family = families.setdefault(gauge.name, GaugeMetricFamily(PREFIX + gauge.name, _HELP[gauge.name], labels=labels))
-            family.add_metric([value for _, value in gauge.labels], gauge.value)
+            labels, text = GAUGES[gauge.name]
+            family = families.setdefault(gauge.name, GaugeMetricFamily(PREFIX + gauge.name, text, labels=labels))
+            values = dict(gauge.labels)
+            family.add_metric([values[label] for label in labels], gauge.value)
         yield from families.values()
-        yield CounterMetricFamily(f"{PREFIX}secret_conflicts", "Writes that met somebody else's write", value=meters.conflicts)
-        yield _counted("bundle_writes", "Bundles written", ("kind", "name", "reason"), meters.bundles)
-        leaves = {(reason,): count for reason, count in meters.leaves.items()}
-        yield _counted("leaf_issued", "Serving certificates issued", ("reason",), leaves)
-        yield _counted("rotations", "Rotations of the authority", ("reason", "result"), meters.rotations)
+        yield _counted("secret_conflicts", {(): meters.conflicts})
+        yield _counted("bundle_writes", meters.bundles)
+        yield _counted("leaf_issued", {(reason,): count for reason, count in meters.leaves.items()})
+        yield _counted("rotations", meters.rotations)
 
 
-def _counted(name: str, text: str, labels: tuple[str, ...], counts: Mapping[_Labels, int]) -> Metric:
+def _counted(name: str, counts: Mapping[_Labels, int]) -> Metric:
+    labels, text = COUNTERS[name]
     family = CounterMetricFamily(PREFIX + name, text, labels=labels)
     for values, count in counts.items():
         family.add_metric(list(values), count)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from certs.context import ReloadingContext
+    from webhooks.gate import Gate
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
@@ -44,9 +45,14 @@ class Probes:
         self._watches: list[asyncio.Task[None]] = []
 
     async def listen(
-        self, loop: asyncio.AbstractEventLoop, sock: socket.socket, paths: frozenset[str], context: ReloadingContext | None = None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        paths: frozenset[str],
+        context: ReloadingContext | None = None,
+        gate: Gate | None = None,
     ) -> None:
-        """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh."""
+        """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh; `gate` guards metrics."""
 
         async def handle(request: BaseRequest) -> StreamResponse:
             path, _, query = request.raw_path.partition("?")
@@ -55,6 +61,10 @@ class Probes:
                 return Response(status=404, text=f"not found; served here: {', '.join(sorted(paths))}\n")
             if request.method not in ("GET", "HEAD"):
                 return Response(status=405, text="must be read with GET\n", headers={"Allow": "GET, HEAD"})
+            refusal = await gate.refusal(request.headers.get("Authorization", "")) if gate is not None and path in METRICS else None
+            if refusal is not None:
+                headers = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
+                return Response(status=refusal.status, text=refusal.text + "\n", headers=headers)
             return await self._answer(path, dict.fromkeys(key for key, _ in asked), {value for key, value in asked if key == "exclude"})
 
         server = Server(handle, access_log=cast("Any", None), keepalive_timeout=60, lingering_time=0, max_line_size=4096, max_headers=64)

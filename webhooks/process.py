@@ -16,6 +16,7 @@ from policies.facts import facts_from
 from webhooks import logs, metrics
 from webhooks.cluster.feed import Feed
 from webhooks.courier import Courier, Post
+from webhooks.gate import Gate
 from webhooks.handshake import Handshake
 from webhooks.level import LevelFile, LevelSource
 from webhooks.logs import Lines
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from webhooks.admission import Settings
     from webhooks.limits import Limits
+    from webhooks.meters import Meter
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 SAME_SECONDS: Final = 0.2
@@ -67,14 +69,15 @@ class Plain(NamedTuple):
     metrics: socket.socket
     directory: Path | None = None  # of the pair with which metrics are served; None: plain HTTP
 
-    async def serve(self, probes: Probes, courier: Courier | None) -> None:
-        """Starts to listen on both; a courier's pair is used before the directory's."""
+    async def serve(self, probes: Probes, courier: Courier | None, gate: Gate | None) -> None:
+        """Starts to listen on both; a courier's pair is used before the directory's. Over TLS, `gate` asks who reads metrics."""
         loop = asyncio.get_running_loop()
         if self.probes is self.metrics:
             await probes.listen(loop, self.probes, PROBES | METRICS)
         else:
             await probes.listen(loop, self.probes, PROBES)
-            await probes.listen(loop, self.metrics, METRICS, ReloadingContext(courier or self.directory) if self.directory else None)
+            context = ReloadingContext(courier or self.directory) if self.directory else None
+            await probes.listen(loop, self.metrics, METRICS, context, gate if context is not None else None)
 
 
 class Alone:
@@ -118,7 +121,7 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.look_soon)
     state = Alone(server, feed, courier, Handshake(sockets[0], plan.server_name))
     probes = Probes(state, state.details)
-    await plain.serve(probes, courier)
+    await plain.serve(probes, courier, gate_of(feed, server.meter))
     lines.start(loop)
     await server.start(sockets)
     settle()
@@ -195,6 +198,11 @@ def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None]
     if plan.level is None:
         return None
     return asyncio.get_running_loop().create_task(LevelFile(plan.level, taken).run(plan.limits.poll_seconds))
+
+
+def gate_of(feed: Feed | None, meter: Meter) -> Gate | None:
+    """Who may read metrics, where a cluster can be asked."""
+    return Gate(feed.ask, lambda: meter.count("metrics_access_denied")) if feed is not None else None
 
 
 def details(certificate: Mapping[str, str], trouble: str, courier: Courier | None) -> list[str]:

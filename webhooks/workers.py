@@ -94,7 +94,7 @@ class Supervisor:
         for place in range(len(self._sockets)):
             await self._start(place)
         probes = Probes(self, self.details)
-        await self._plain.serve(probes, self._courier)
+        await self._plain.serve(probes, self._courier, process.gate_of(self._feed, self._gone))
         announce = loop.create_task(self._announce(ready))
         hung = loop.create_task(self._watch_hung())
         delivering = loop.create_task(self._keep_delivering())

@@ -18,7 +18,9 @@ class Metrics(Section):
     bind_address: Text = Field(default="0.0.0.0", description="address of the metrics listener; empty for all IPv4 and IPv6 addresses")  # noqa: S104 - the reference's default
     port: Port = Field(default=8080, description="port of the metrics listener; 0 means the default")
     secure: Switch = Field(
-        default=True, description="serve metrics over TLS with the webhook certificate; false: plain HTTP. Neither asks for a token"
+        default=True,
+        description="serve metrics over TLS with the webhook certificate; the server then asks for the token of who may `get` /metrics, "
+        "where it watches a cluster. false: plain HTTP, to all",
     )
 
 

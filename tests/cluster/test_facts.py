@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.cluster.admission import COMMAND, Admission
+from tests.cluster.harness import ADMIN, TOKENS, USER
 from tests.cluster.objects import ORIGIN, graph, make, path_of
 from tests.cluster.processes import Process, running, wait_until
 
@@ -67,13 +68,19 @@ class Operator:
     metrics: tuple[str, int]
 
     def sample(self, name: str) -> float | None:
-        """One metric, read over TLS as the configuration's default wants it."""
-        context = ssl.create_default_context(cadata=self.admission.ca.decode())
-        with contextlib.closing(http.client.HTTPSConnection(*self.metrics, context=context, timeout=30)) as connection:
-            connection.request("GET", "/metrics")
-            text = connection.getresponse().read().decode()
+        """One metric, read by somebody who may."""
+        _, text = self.scrape(TOKENS[ADMIN][0])
         found = re.search(rf"^dynamo_webhooks_{name} (\S+)$", text, re.MULTILINE)
         return float(found[1]) if found else None
+
+    def scrape(self, token: str) -> tuple[int, str]:
+        """Status and text, over TLS as the configuration's default wants it."""
+        context = ssl.create_default_context(cadata=self.admission.ca.decode())
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        with contextlib.closing(http.client.HTTPSConnection(*self.metrics, context=context, timeout=30)) as connection:
+            connection.request("GET", "/metrics", headers=headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
 
 
 @contextlib.contextmanager
@@ -241,3 +248,11 @@ def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: Contr
         lambda: wide.sample("cluster_watch_restarts") == before + 1, "its end being noticed", wide.admission.process, patience=PATIENCE
     )
     assert refused(alpha, namespace)
+
+
+def test_metrics_are_for_those_whom_the_api_server_lets(wide: Operator) -> None:
+    """An admin; no user whom no role lets, nobody without a token, or with one that nobody knows."""
+    assert wide.scrape(TOKENS[ADMIN][0])[0] == 200
+    assert wide.scrape(TOKENS[USER][0])[0] == 403
+    assert wide.scrape("")[0] == 401
+    assert wide.scrape("a-token-of-nobody")[0] == 403

@@ -18,6 +18,7 @@ from kube.errors import ApiError
 from kube.scope import LeaseTakenError, NamespaceLease
 from webhooks import logs
 from webhooks.cluster.carrier import Carrier
+from webhooks.cluster.reviews import Desk
 from webhooks.cluster.watcher import Watcher
 from webhooks.logs import Lines
 
@@ -30,6 +31,7 @@ _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
 STOP: Final = b"stop\n"
 LEVEL: Final = b"level "  # and then the log level
+ACCESS: Final = b"access "  # and then a question for the desk
 MANAGER: Final = "dynamo-webhooks-server"
 
 
@@ -78,11 +80,8 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
             await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _watch(orders: dict[str, Any], writer: asyncio.StreamWriter, stopped: asyncio.Event) -> None:
-    def report(found: dict[str, Any]) -> None:
-        writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
-
-    cluster = await _cluster(orders, report)
+async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], desk: Desk, stopped: asyncio.Event) -> None:
+    cluster = desk.cluster = await _cluster(orders, report)
     scope = ScopeSettings(**orders["scope"])
     holder = Holder(cluster, scope) if scope.restricted else None
     watcher = Watcher(cluster, scope, orders["told"], report, lambda: holder.reason if holder is not None else "")
@@ -106,7 +105,12 @@ async def _main() -> None:
     stopped = asyncio.Event()
     orders = orjson.loads(await reader.readline())
     logs.install(Lines(shared=True), Logs(**orders["logs"]))
-    watching = asyncio.create_task(_watch(orders, writer, stopped))
+
+    def report(found: dict[str, Any]) -> None:
+        writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
+
+    desk = Desk(report)
+    watching = asyncio.create_task(_watch(orders, report, desk, stopped))
 
     async def told() -> None:
         with contextlib.suppress(OSError):
@@ -114,6 +118,8 @@ async def _main() -> None:
                 if line == STOP:
                     stopped.set()
                     break
+                if line.startswith(ACCESS):
+                    desk.take(line.removeprefix(ACCESS))
                 if line.startswith(LEVEL):
                     logs.set_level(line.removeprefix(LEVEL).decode().strip())
         watching.cancel()

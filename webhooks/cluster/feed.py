@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import socket
@@ -31,6 +32,8 @@ HUNG_SECONDS: Final = 60.0  # without a report; there is one at least every few 
 LINE_BYTES: Final = 16 * 1024 * 1024  # thousands of ClusterTopologies
 STOP: Final = b"stop\n"
 LEVEL: Final = b"level "  # and then the log level
+ACCESS: Final = b"access "  # and then a question about a token
+ASK_SECONDS: Final = 5.0  # for the answer
 STALE_SECONDS: Final = 60.0  # a source that is older is told of: a watch that is well is never older than its last event or a second
 COMMAND: Final = (sys.executable, "-m", "webhooks.cluster")
 _ROOT: Final = str(Path(__file__).resolve().parents[2])
@@ -69,6 +72,8 @@ class Feed:
         self._writer: asyncio.StreamWriter | None = None
         self._stopping = False
         self._level = b""
+        self._questions = itertools.count()
+        self._asked: dict[int, asyncio.Future[bool | None]] = {}
 
     def reasons(self) -> list[str]:
         """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
@@ -99,6 +104,22 @@ class Feed:
         self._level = LEVEL + level.encode() + b"\n"
         if self._channel is not None and self._writer is not None:
             self._writer.write(self._level)
+
+    async def ask(self, token: str) -> bool | None:
+        """Whether the bearer of a token may read metrics; None when nobody can tell now."""
+        if self._channel is None or self._writer is None:
+            return None
+        number = next(self._questions)
+        answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        self._writer.write(ACCESS + orjson.dumps({"id": number, "token": token}, option=orjson.OPT_APPEND_NEWLINE))
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                return await answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._asked[number]
 
     def descriptor(self) -> list[int]:
         """The file descriptor of the channel, for a fork to close."""
@@ -155,6 +176,8 @@ class Feed:
         finally:
             self._writer.close()
             self._channel = None
+            for number in self._asked:
+                self._answer(number, None)
             if not self._stopping:
                 self._process.kill()
                 self._process.wait()
@@ -167,6 +190,9 @@ class Feed:
     def _hear(self, line: bytes) -> None:
         """Takes one report: all facts, how stale each source is, and why we must not work, if so."""
         report = orjson.loads(line)
+        if "access" in report:
+            self._answer(report["access"]["id"], report["access"]["allowed"])
+            return
         if "delivery" in report:
             self._delivered(report["delivery"])
             return
@@ -179,6 +205,11 @@ class Feed:
         if facts != self._facts:
             self._facts = facts
             self._taken(report["facts"])
+
+    def _answer(self, number: int, allowed: bool | None) -> None:
+        asked = self._asked.get(number)
+        if asked is not None and not asked.done():
+            asked.set_result(allowed)
 
     def _age(self, name: str, now: float) -> float:
         stale = self._stale.get(name)

@@ -1,0 +1,85 @@
+"""The page of metrics (docs/metrics.md), made of what the processes declare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from certs import meters as provisioner
+from webhooks.cluster.feed import STALE_SECONDS
+from webhooks.declared import COUNTER, DECLARED, GAUGE, Declared
+from webhooks.gate import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
+from webhooks.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEAD: Final = """\
+<!-- written by `make docs` (cli/pages.py) from webhooks/declared.py and certs/meters.py; edit those, not this file -->
+
+# Metrics, probes and logs
+
+Each process serves `/metrics` on port 8080 (`server.metrics`), and `/healthz` and `/readyz` on port 8081. `manifests/monitoring` holds
+alert rules and a Grafana dashboard as a Kustomize component; `overlays/service-monitor` lets the Prometheus operator scrape all three.
+
+- A server of several worker processes prints their sums, those of replaced ones included: a counter never goes back while the pod
+  lives.
+- No label takes its value from a request: kinds, versions, paths, operations, rules and bounds are our own names, what is none of them
+  is `other` or empty. A namespace is never a label; who refused what to whom is in the log.
+- `dynamo_operator_webhook_*` bear the Go operator's names, labels and buckets, and count as it does: validation alone, requests that
+  could be decoded, excluded namespaces as allowed. `reason` is the rule that refused ([rules.md](rules.md)), where the Go operator says
+  `internal`.
+- `controller_runtime_*` are those of the framework that its dashboards read, for every path; the latency has plain buckets.
+
+## Who may read metrics
+
+`server.metrics.secure: false` (what the manifests set): plain HTTP, for a pod network that a NetworkPolicy guards.
+
+`server.metrics.secure: true` (the default without our manifests): TLS with the webhook certificate. When a cluster is watched, a bearer
+token is asked for: the API server says whose it is (TokenReview), and whether that user may `get` the non-resource URL `/metrics`
+(SubjectAccessReview). An answer is kept, a yes for {allow:g} s, a no for {deny:g} s. While the API server can't be asked, who was
+allowed within the last {stale:g} minutes still is; others get 503. Neither liveness nor readiness depends on it. The server then needs
+`manifests/monitoring/protected`, and Prometheus a token. Without a cluster no token is asked for.
+
+## Probes
+
+`/healthz` says that the process answers, and needs nothing else. `/readyz` names what keeps requests away; `?verbose` lists the checks
+(`server`, `facts`, `handshake`), the certificate that is served, and lines that begin with `degraded:` for what is wrong though
+requests are served: facts older than {facts:g} s, a Secret that isn't seen, a pair that was refused or waits for its issuer to be
+trusted. `?exclude=NAME` leaves a check out.
+
+## Logs
+
+One JSON line a request (level info) and a line for what else happens; never a value of an object. `traceparent` is told where the
+request has one. The level follows `logging.level` of the configuration file while the server runs: change the ConfigMap, and within the
+kubelet's minute and {poll:g} s more it is in effect, in all processes. Other keys wait for a restart, which one line says. The server
+writes no Kubernetes Events.
+"""
+
+
+def metrics_page() -> str:
+    """All metrics of server and provisioner, and how they are read."""
+    head = _HEAD.format(
+        allow=ALLOW_SECONDS, deny=DENY_SECONDS, stale=STALE_ALLOW_SECONDS / 60, facts=STALE_SECONDS, poll=Limits().poll_seconds
+    )
+    lines = [head, "## Of the server", "", *_table(iter(DECLARED.values()))]
+    lines += ["", "## Of the provisioner", "", *_table(provisioner_metrics())]
+    lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint; there are as many as there are servers."]
+    return "\n".join(lines) + "\n"
+
+
+def provisioner_metrics() -> Iterator[Declared]:
+    """What the provisioner declares, in the server's terms."""
+    for kind, table in ((GAUGE, provisioner.GAUGES), (COUNTER, provisioner.COUNTERS)):
+        for name, (labels, text) in table.items():
+            yield Declared(provisioner.PREFIX + name, kind, text, labels)
+
+
+def _table(metrics: Iterator[Declared]) -> Iterator[str]:
+    yield "| name | type | labels | what it says |"
+    yield "| --- | --- | --- | --- |"
+    for each in metrics:
+        name = each.samples[0] if each.type == COUNTER else each.name
+        text = each.text
+        if each.buckets:
+            text += f"; buckets {' '.join(f'{bound:g}' if bound < 100_000 else f'{bound:.0f}' for bound in each.buckets)}"
+        yield f"| `{name}` | {each.type} | {' '.join(f'`{label}`' for label in each.labels)} | {text} |"

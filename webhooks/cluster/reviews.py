@@ -1,0 +1,79 @@
+"""Asks the API server whose a token is, and whether that user may read metrics. No answer is kept here (gate.py), and no token ever."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from kube.errors import ApiError, ForbiddenError
+from kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kube.protocol import Cluster
+    from kube.resources import Resource
+
+_LOG: Final = logging.getLogger("webhooks.cluster")
+PATIENCE: Final = 4.0  # seconds for both questions; whoever asked gives up a second later
+AT_ONCE: Final = 4  # questions at one time; further ones wait
+PATH: Final = "/metrics"
+
+
+async def may_read(cluster: Cluster, token: str) -> bool:
+    """Whether the bearer is somebody who may `get` the path. Raises ApiError when that can't be told."""
+    found = (await _review(cluster, TOKEN_REVIEWS, {"token": token})).get("status") or {}
+    if found.get("authenticated") is not True:
+        return False
+    user = found.get("user") or {}
+    who = {
+        "user": user.get("username", ""),
+        "uid": user.get("uid", ""),
+        "groups": user.get("groups") or [],
+        "extra": user.get("extra") or {},
+    }
+    asked = {**who, "nonResourceAttributes": {"path": PATH, "verb": "get"}}
+    return ((await _review(cluster, ACCESS_REVIEWS, asked)).get("status") or {}).get("allowed") is True
+
+
+async def _review(cluster: Cluster, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
+    obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}, "spec": spec}
+    return await cluster.create(resource, obj)
+
+
+class Desk:
+    """Answers the serving process; what it can't answer is None."""
+
+    def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """Nobody can be asked before `cluster` is set."""
+        self.cluster: Cluster | None = None
+        self._report = report
+        self._free = asyncio.Semaphore(AT_ONCE)
+        self._said = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, question: bytes) -> None:
+        """Takes `{"id": ..., "token": ...}` and reports `{"access": {"id": ..., "allowed": ...}}` when that is known."""
+        task = asyncio.get_running_loop().create_task(self.answer(orjson.loads(question)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def answer(self, asked: dict[str, Any]) -> None:
+        """The same, at its end."""
+        allowed: bool | None = None
+        try:
+            async with asyncio.timeout(PATIENCE), self._free:
+                if self.cluster is not None:
+                    allowed = await may_read(self.cluster, asked["token"])
+        except ForbiddenError:
+            if not self._said:
+                self._said = True
+                _LOG.error(
+                    "metrics are read by nobody: our own service account must be allowed to create tokenreviews and subjectaccessreviews"
+                )
+        except (ApiError, TimeoutError):
+            pass  # asked again at the next scrape; that the API server is away is told elsewhere
+        self._report({"access": {"id": asked["id"], "allowed": allowed}})

@@ -1,0 +1,76 @@
+"""Who may read metrics over TLS: the bearer of a token whom the API server lets `get` /metrics. Asking is cluster/reviews.py's business.
+
+What was answered is kept for a while, so that not each scrape depends on the API server, and Prometheus still sees what an outage of it
+does; nothing but metrics depends on it at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+ALLOW_SECONDS: Final = 60.0  # as long as the Go operator keeps whose a token is
+DENY_SECONDS: Final = 30.0  # as long as it keeps a no
+STALE_ALLOW_SECONDS: Final = 900.0  # for which a yes counts while nobody can be asked
+KEPT: Final = 256  # answers; a client that tries many tokens costs no more memory
+
+
+class Refusal(NamedTuple):
+    """An HTTP status and what people are told."""
+
+    status: int
+    text: str
+
+
+UNKNOWN: Final = Refusal(401, "a bearer token is needed")
+DENIED: Final = Refusal(403, "this token's user may not get /metrics, or nobody knows the token")
+UNDECIDED: Final = Refusal(503, "whether this token's user may get /metrics can't be asked now")
+
+
+class Gate:
+    """Decides by the header `Authorization`; it keeps digests of tokens, never a token."""
+
+    def __init__(
+        self, ask: Callable[[str], Awaitable[bool | None]], refused: Callable[[], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`ask` answers for a token, None when it can't be told now; `refused` is called for everyone who is turned away."""
+        self._ask, self._refused, self._clock = ask, refused, clock
+        self._known: dict[bytes, tuple[bool, float]] = {}  # the newest last
+
+    async def refusal(self, header: str) -> Refusal | None:
+        """Why the bearer may not read; None when it may."""
+        found = await self._judge(header)
+        if found is not None:
+            self._refused()
+        return found
+
+    async def _judge(self, header: str) -> Refusal | None:
+        scheme, _, token = header.strip().partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            return UNKNOWN
+        digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        allowed, age = self._remembered(digest)
+        if allowed is None or age >= (ALLOW_SECONDS if allowed else DENY_SECONDS):
+            answer = await self._ask(token)
+            if answer is None:
+                return None if allowed and age < STALE_ALLOW_SECONDS else UNDECIDED
+            allowed = answer
+            self._remember(digest, allowed)
+        return None if allowed else DENIED
+
+    def _remembered(self, digest: bytes) -> tuple[bool | None, float]:
+        allowed, when = self._known.get(digest, (None, 0.0))
+        return allowed, self._clock() - when
+
+    def _remember(self, digest: bytes, allowed: bool) -> None:
+        self._known.pop(digest, None)
+        self._known[digest] = (allowed, self._clock())
+        if len(self._known) > KEPT:
+            # a no goes first: many tries must not push out those who may
+            victim = next((each for each, (yes, _) in self._known.items() if not yes), next(iter(self._known)))
+            del self._known[victim]

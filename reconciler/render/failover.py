@@ -65,7 +65,10 @@ def _engine(main: Fields, number: int, nodes: int) -> Fields:
         handler = (out.get(kind) or {}).get("httpGet")
         if handler:
             handler["port"] = named
-    out["env"] = [one for one in items(out.get("env")) if one.get("name") not in _DROPPED] + _env(number, nodes)
+    told = _env(number, nodes)
+    # one that the user has would lose anyway, and twice the same name can't be applied
+    gone = _DROPPED | {one["name"] for one in told}
+    out["env"] = [one for one in items(out.get("env")) if one.get("name") not in gone] + told
     if number:
         _move_master_port(out)
     return out

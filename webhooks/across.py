@@ -70,7 +70,7 @@ class Across:
         """The author's object with edits of the judged one applied."""
         return convert(self.kind, apply(judged, edits), self.author).object
 
-    def patch(self, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
+    def patch(self, written: Fields, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
         """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other.
 
         What conversion keeps in annotations is patched only where the effect would not come about without it.
@@ -81,8 +81,8 @@ class Across:
         for enough in (_completed(before, lean), lean):
             said = convert(self.kind, enough, self.read).object
             if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
-                return difference(before, enough)
-        return difference(before, after)
+                return difference(_headed(before, written), enough)
+        return difference(_headed(before, written), after)
 
     def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
         """`after` with the reserved annotations that `before` has."""
@@ -96,6 +96,11 @@ class Across:
             **after,
             "metadata": {**metadata, **({"annotations": annotations} if annotations or "annotations" in after["metadata"] else {})},
         }
+
+
+def _headed(before: Fields, written: Fields) -> Fields:
+    """`before` without metadata where none was written: conversion always makes some, and a patch can't add to what isn't there."""
+    return before if written.get("metadata") is not None else {name: value for name, value in before.items() if name != "metadata"}
 
 
 def _completed(before: Any, after: Any) -> Any:

@@ -88,7 +88,9 @@ def _judge(route: Route, call: Call, settings: Settings) -> Answer:
             return wrong
     if operation == DELETE:
         return allowed(call, [], verdict_of(call, "allowed", 200))
-    review = Review(route.text, operation, call.object, call.old, user=call.user, facts=settings.facts, profile=settings.profile)
+    # whatever else a caller sends: only an update has an object before it, and only then was that decoded
+    old = call.old if operation == UPDATE else None
+    review = Review(route.text, operation, call.object, old, user=call.user, facts=settings.facts, profile=settings.profile)
     if (not mutating or settings.profile == CURRENT) and review.metadata.get("namespace") in settings.excluded:
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="excluded"))
     if route.converts:
@@ -151,7 +153,7 @@ def _across(route: Route, call: Call, review: Review, *, mutating: bool) -> Answ
     judged = Review(kind, review.operation, obj, stored, user=review.user, facts=review.facts, profile=review.profile)
     if mutating:
         found = edits(judged)
-        return _patched(call, found, across.patch(obj, found) if found else [])
+        return _patched(call, found, across.patch(review.object, obj, found) if found else [])
     return _told(route, call, review, across.findings(evaluate(judged), obj, review.object))
 
 

@@ -167,6 +167,16 @@ def test_operations(operation: Any, obj: Any, old: Any, validate: int, mutate: i
         assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
 
 
+@pytest.mark.parametrize("old", ["text", [[]], False, 7, {"spec": "text", "metadata": []}])
+@pytest.mark.parametrize("path", [route.path for route in ROUTES.values() if route.purpose is not Purpose.CONVERT])
+def test_only_an_update_has_an_object_before_it(path: str, old: Any) -> None:
+    """What stands there in a create is nobody's concern, and is not decoded."""
+    obj = {"metadata": {"name": "a"}}
+    without = ask(review(obj), path)
+    assert without.verdict.outcome != "fault"
+    assert ask(review(obj, "CREATE", old), path) == without
+
+
 @pytest.mark.parametrize("field", ["apiVersion", "kind"])
 @pytest.mark.parametrize("where", ["object", "oldObject"])
 def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> None:

@@ -140,6 +140,15 @@ def test_what_stands_beside_a_default_stays_as_it_is() -> None:
     assert (image["op"], image["path"]) == ("replace", "/spec/profilingConfig/profilerImage")
 
 
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+@pytest.mark.parametrize("metadata", [{}, {"metadata": None}])
+def test_an_object_without_metadata_is_given_some(version: str, metadata: dict[str, Any]) -> None:
+    """A patch can only be applied where its parents are: conversion makes metadata, the author wrote none."""
+    [operation] = patch({"apiVersion": f"nvidia.com/{version}", "kind": GRAPH, **metadata}, GRAPH, version)
+    assert (operation["op"], operation["path"]) == ("add", "/metadata")
+    assert operation["value"]["annotations"]
+
+
 def test_defaults_that_are_there_patch_nothing() -> None:
     obj = beta_graph({"name": "a", "replicas": 2})
     obj["metadata"]["annotations"] = {"nvidia.com/dynamo-operator-origin-version": "1.1.0"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kube.protocol import Cluster, Node
     from kube.resources import Resource
 
-    Changed = Callable[[Node | None, Node | None], None]
+    Changed = Callable[[Node | None, Node | None, bool], None]
 
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)
@@ -39,7 +39,10 @@ class Cache:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """An empty `namespace` is all of them; `changed(old, new)` hears of every change."""
+        """An empty `namespace` is all of them. `changed(old, new, ours)` hears of every change.
+
+        `ours` says that it is exactly what our last write of the object gave back.
+        """
         self._cluster, self._namespace, self._changed = cluster, namespace, changed
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
@@ -132,10 +135,11 @@ class Cache:
             return
         key = key_of(seen)
         mine = self._written.get(key)
+        ours = mine is not None and new is not None and _version(new) == _version(mine[1])
         if mine is not None and (new is None or _version(new) >= _version(mine[1])):
             del self._written[key]
         self._index(key, new, old)
-        self._changed(old, new)
+        self._changed(old, new, ours)
 
     def _index(self, key: Key, new: Node | None, old: Node | None = None) -> None:
         before, now = _owner(old), _owner(new)

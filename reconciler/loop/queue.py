@@ -48,6 +48,11 @@ class Queue:
         """Whether nothing waits and nothing is being worked on, whatever may come later."""
         return not self._ready and not self._running
 
+    def next_due(self) -> float | None:
+        """Seconds until something comes by itself; None when nothing will."""
+        due = min((due for due, _ in self._later.values()), default=None)
+        return None if due is None else max(0.0, due - self._clock())
+
     def add(self, key: Key, after: float = 0.0) -> None:
         """Work on `key` now, or after so many seconds unless it is asked for earlier."""
         if after > 0:

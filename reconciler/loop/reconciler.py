@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("reconciler")
 WORKERS: Final = 4  # passes at a time: they wait for the API server most of their time
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
+GATHER: Final = 0.1  # seconds for which changes of an object's children are gathered before it is passed over once for all
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
 _PASSES: Final = {GRAPH: reconcile_graph, COMPONENT: reconcile_component, ADAPTER: reconcile_adapter}
 
@@ -216,11 +217,12 @@ class Reconciler:
         for category in {problem.category for problem in outcome.problems}:
             self.meters.errors[Label(key.kind, key.namespace, category)] += 1
 
-    def _changed(self, old: Node | None, new: Node | None) -> None:
+    def _changed(self, old: Node | None, new: Node | None, ours: bool) -> None:
         cache = self.cache
         if cache is not None:
-            for key in routed(old, new, cache):
-                self.queue.add(key)
+            changed = new or old
+            for key in routed(old, new, cache, ours=ours):
+                self.queue.add(key, 0.0 if changed is not None and key_of(changed) == key else GATHER)
 
     def _detected(self, known: Mapping[str, Presence]) -> None:
         """What the cluster can do has changed, hence what is rendered."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER})
 
 
-def routed(old: Node | None, new: Node | None, cache: Cache) -> list[Key]:
-    """The keys to pass over."""
+def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = False) -> list[Key]:
+    """The keys to pass over. An owner's pass knows what it has just written (`ours`); status is another pass's."""
     seen = new or old
     if seen is None:
         return []
@@ -25,7 +25,8 @@ def routed(old: Node | None, new: Node | None, cache: Cache) -> list[Key]:
     if key.kind in _OWN and (old is None or new is None or _meant(old) != _meant(new)):
         keys.append(key)
     owner = controller(seen)
-    if owner is not None and owner.get("kind") in _OWN:
+    known = ours and (old or {}).get("status") == (new or {}).get("status")
+    if owner is not None and owner.get("kind") in _OWN and not known:
         keys.append(Key(str(owner["kind"]), key.namespace, str(owner["name"])))
     if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
         keys.append(Key(GRAPH, key.namespace, str(graph)))

@@ -94,10 +94,10 @@ class Site:
             await self._run()
             await self.pods()
             await self.collect()
-            if self.storage.version == before and self._idle():
+            if self._soon():
+                await self.timing.advance(0.25)
+            elif self.storage.version == before and self._idle():
                 return
-            if self.reconciler is not None and self.reconciler.waiting:
-                await self.timing.advance(0.5)
         raise AssertionError("the cluster never comes to rest")
 
     async def later(self, seconds: float) -> None:
@@ -188,13 +188,20 @@ class Site:
             kept[plural, name] = _plain(record.obj)
         return kept
 
+    def _soon(self) -> bool:
+        """Whether something happens as soon as a moment passes."""
+        if self.reconciler is None or self._task is None:
+            return False
+        due = self.reconciler.queue.next_due()
+        return bool(self.reconciler.waiting) or (due is not None and due < 0.2)
+
     def _idle(self) -> bool:
         return self.reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)
 
     async def _run(self) -> None:
         for _ in range(ROUNDS):
             await settle()
-            if self._idle() or self._task is None or self._task.done():
+            if self._idle() or self._task is None or self._task.done() or (self.reconciler and self.reconciler.waiting):
                 return
 
 

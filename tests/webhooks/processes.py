@@ -28,15 +28,19 @@ class Command:
         facts: dict[str, Any] | None = None,
         own: bool = True,
         cluster: tuple[str, ...] = ("--no-cluster",),
+        named: bool = True,
     ) -> None:
-        """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair."""
+        """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair.
+
+        Unless they are `named`, no flag says where certificates are: the configuration does.
+        """
         self.directory = directory / "certs"
         listen = [word for flag in ("--listen", "--probe-listen", "--metrics-listen") for word in (flag, "127.0.0.1:0")]
         given = []
         if facts is not None:
             (directory / "facts.yaml").write_text(json.dumps(facts))
             given = ["--facts", str(directory / "facts.yaml")]
-        certificates = [*(["--self-signed"] if own else []), "--cert-dir", str(self.directory)]
+        certificates = [*(["--self-signed"] if own else []), *(["--cert-dir", str(self.directory)] if named else [])]
         words = [sys.executable, "-m", "cli.main", "serve", *listen, *cluster, *certificates, *given, *flags]
         self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)
         self.lines: list[str] = []

@@ -1,0 +1,347 @@
+"""`doctor` on a real installation: healthy, then damaged in many ways, each of which it must name together with what repairs it.
+
+While something is damaged the provisioner is stopped by a signal, or it would repair faster than anybody can look.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import copy
+import json
+import os
+import signal
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from certs.authority import issue_leaf, make_authority
+from cli.main import main
+from tests.cluster.harness import ADMIN, TOKENS, USER
+from tests.cluster.objects import graph, path_of
+from tests.cluster.processes import wait_until
+from tests.cluster.provisioning import AUTHORITY, CONFIGURATIONS, CRDS, NAMESPACE, SECRETS, SERVICE, SERVING, Installed, installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+Node = dict[str, Any]
+LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{SERVING}-provisioner"
+SLICE: Final = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/{SERVICE}-server-1"
+MODELS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamomodels.nvidia.com"
+GRAPHS: Final = CRDS["dynamographdeployment"]
+SETTLE: Final = 90.0  # seconds for the API server to see what was written
+
+
+class Answer(NamedTuple):
+    """What the command said."""
+
+    code: int
+    findings: list[dict[str, str]]
+
+    def of(self, check: str, level: str = "error") -> list[dict[str, str]]:
+        """The findings of one check."""
+        return [each for each in self.findings if (each["check"], each["level"]) == (check, level)]
+
+
+class Doctor:
+    """The command, at one installation."""
+
+    def __init__(self, site: Installed, capsys: pytest.CaptureFixture[str]) -> None:
+        self.site, self._capsys = site, capsys
+
+    def __call__(self, *flags: str, user: str = ADMIN) -> Answer:
+        self._capsys.readouterr()
+        code = main(["doctor", "--kubeconfig", str(self.site.plane.kubeconfig), "--context", user, "-o", "json", *flags])
+        ran = self._capsys.readouterr()
+        assert "Traceback" not in ran.err
+        assert "PRIVATE" not in ran.out + ran.err
+        return Answer(code, json.loads(ran.out)["findings"] if ran.out else [])
+
+    def until(self, condition: Callable[[Answer], bool]) -> Answer:
+        """Asks until the API server has noticed what was changed."""
+        last: list[Answer] = []
+
+        def found() -> bool:
+            last[:] = [self()]
+            return condition(last[0])
+
+        try:
+            wait_until(found, "the doctor noticing it", patience=SETTLE)
+        except Exception as error:
+            raise AssertionError(f"not found in {last}") from error
+        return last[0]
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    with installed(assets, tmp_path_factory.mktemp("doctor")) as found:
+        found.serve("server-1")
+        found.provision()
+        found.wait_until_stable()
+        yield found
+
+
+@pytest.fixture
+def doctor(site: Installed, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    found = Doctor(site, capsys)
+    site.wait_until_stable()
+    found.until(lambda answer: answer.code == 0)
+    return found
+
+
+def test_a_healthy_installation_has_nothing_wrong(doctor: Doctor, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = doctor()
+    assert (answer.code, answer.findings) == (0, [])
+    assert main(["doctor", "--kubeconfig", str(doctor.site.plane.kubeconfig), "--namespace", NAMESPACE]) == 0
+    assert capsys.readouterr().out == "all is well\n"
+
+
+def _without_server_fields(obj: Node) -> Node:
+    kept = {key: obj["metadata"][key] for key in ("name", "namespace", "labels", "annotations") if key in obj["metadata"]}
+    return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": kept}
+
+
+@contextlib.contextmanager
+def damaged(site: Installed, path: str, change: Callable[[Node], Node | None]) -> Iterator[None]:
+    """Replaces an object by a damaged one (or deletes it) while the provisioner sleeps, and puts it back afterwards."""
+    [provisioner] = site.provisioners.values()
+    os.kill(provisioner.pid, signal.SIGSTOP)
+    try:
+        whole = site.get(path)
+        assert whole is not None
+        _put(site, path, change(copy.deepcopy(whole)))
+        try:
+            yield
+        finally:
+            _put(site, path, _without_server_fields(whole))
+    finally:
+        os.kill(provisioner.pid, signal.SIGCONT)
+
+
+def _put(site: Installed, path: str, wanted: Node | None) -> None:
+    there = site.get(path)
+    if wanted is None:
+        site.delete(path)
+        wait_until(lambda: site.get(path) is None, f"{path} being gone")
+        return
+    if there is None:
+        reply = site.plane.request("POST", path.rpartition("/")[0], _without_server_fields(wanted))
+    else:
+        wanted = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": there["metadata"]["resourceVersion"]}}
+        reply = site.plane.request("PUT", path, wanted)
+    assert reply.status in (200, 201), reply.body
+
+
+def _gone(_: Node) -> None:
+    return None
+
+
+def _with(*keys: str | int, value: Any) -> Callable[[Node], Node]:
+    """Sets one member; None removes it."""
+
+    def change(obj: Node) -> Node:
+        place: Any = obj
+        for key in keys[:-1]:
+            place = place[key]
+        if value is None:
+            del place[keys[-1]]
+        else:
+            place[keys[-1]] = value
+        return obj
+
+    return change
+
+
+def _foreign() -> str:
+    return base64.b64encode(make_authority(datetime.now(UTC)).certificate).decode()
+
+
+def _secret(name: str, age: timedelta) -> Callable[[Node], Node]:
+    """A Secret with a pair of somebody else."""
+
+    def change(obj: Node) -> Node:
+        authority = make_authority(datetime.now(UTC) - age)
+        leaf = issue_leaf(authority, [name], datetime.now(UTC) - age)
+        parts = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate}
+        return {**obj, "data": {key: base64.b64encode(part).decode() for key, part in parts.items()}}
+
+    return change
+
+
+NAME: Final = f"{SERVICE}.{NAMESPACE}.svc"
+STANZA: Final = ("spec", "conversion", "webhook", "clientConfig")
+DAMAGES: Final[dict[str, tuple[str, Callable[[Node], Node | None], str, str, str, str]]] = {
+    # path, damage, check, level, words of the finding, words of the repair
+    "no conversion": (
+        GRAPHS,
+        _with("spec", "conversion", value={"strategy": "None"}),
+        "conversion",
+        "error",
+        "must call the Service",
+        "certs inject",
+    ),
+    "conversion by somebody else": (
+        GRAPHS,
+        _with(*STANZA, "service", "name", value="somebody"),
+        "conversion",
+        "error",
+        "calls somebody else",
+        "",
+    ),
+    "a path that is not ours": (
+        GRAPHS,
+        _with(*STANZA, "service", "path", value="/other"),
+        "conversion",
+        "error",
+        "leads to /other",
+        "kubectl patch",
+    ),
+    "a foreign bundle in a CRD": (GRAPHS, _with(*STANZA, "caBundle", value=_foreign()), "trust", "error", "holds others", "certs inject"),
+    "a bundle emptied": (
+        CONFIGURATIONS["mutating"],
+        _with("webhooks", 0, "clientConfig", "caBundle", value=None),
+        "trust",
+        "error",
+        "no certificate",
+        "certs inject",
+    ),
+    "no validating configuration": (
+        CONFIGURATIONS["validating"],
+        _gone,
+        "configurations",
+        "error",
+        "nothing is judged",
+        "kubectl apply",
+    ),
+    "an entry lost": (
+        CONFIGURATIONS["validating"],
+        _with("webhooks", 0, value=None),
+        "configurations",
+        "error",
+        "no entry leads to /validate",
+        "kubectl apply",
+    ),
+    "an entry that ignores failures": (
+        CONFIGURATIONS["validating"],
+        _with("webhooks", 0, "failurePolicy", value="Ignore"),
+        "configurations",
+        "warning",
+        "failurePolicy",
+        "kubectl patch",
+    ),
+    "an entry without updates": (
+        CONFIGURATIONS["validating"],
+        _with("webhooks", 0, "rules", 0, "operations", value=["CREATE"]),
+        "configurations",
+        "error",
+        "UPDATE",
+        "kubectl apply",
+    ),
+    "no serving Secret": (f"{SECRETS}/{SERVING}", _gone, "certificate", "error", "is not there", "certs issue"),
+    "a certificate for another name": (
+        f"{SECRETS}/{SERVING}",
+        _secret("other.svc", timedelta(0)),
+        "certificate",
+        "error",
+        f"must name {NAME}",
+        "certs issue",
+    ),
+    "an expired certificate": (
+        f"{SECRETS}/{SERVING}",
+        _secret(NAME, timedelta(days=400)),
+        "certificate",
+        "error",
+        "has expired",
+        "certs issue",
+    ),
+    "a certificate near its end": (
+        f"{SECRETS}/{SERVING}",
+        _secret(NAME, timedelta(days=300)),
+        "expiry",
+        "warning",
+        "renewed",
+        "certs issue",
+    ),
+    "no authority": (f"{SECRETS}/{AUTHORITY}", _gone, "authority", "error", "is not there", "rollout restart"),
+    "nobody behind the Service": (SLICE, _gone, "endpoints", "error", "nobody is behind it", "describe pods"),
+    "nobody ready": (
+        SLICE,
+        _with("endpoints", 0, "conditions", "ready", value=False),
+        "endpoints",
+        "error",
+        "nobody behind it is ready",
+        "describe pods",
+    ),
+    "a dead provisioner": (
+        LEASE,
+        _with("spec", "renewTime", value="2026-01-01T00:00:00.000000Z"),
+        "provisioner",
+        "error",
+        "has not renewed",
+        "rollout restart",
+    ),
+    "a kind missing": (MODELS, _gone, "kinds", "error", "is not there", "dynamo-webhooks crds"),
+}
+
+
+@pytest.mark.parametrize(("path", "change", "check", "level", "words", "repair"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damage_is_found_and_its_repair_named(
+    doctor: Doctor, path: str, change: Callable[[Node], Node | None], check: str, level: str, words: str, repair: str
+) -> None:
+    with damaged(doctor.site, path, change):
+        answer = doctor.until(lambda answer: any(words in each["text"] for each in answer.of(check, level)))
+        [found] = [each for each in answer.of(check, level) if words in each["text"]][:1]
+        assert repair in found["repair"]
+        assert answer.code == (1 if level == "error" else 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "words", "repair"),
+    [
+        (CONFIGURATIONS["mutating"], _gone, "created without defaults", "kubectl apply"),
+        (CONFIGURATIONS["validating"], _gone, "a wrong one was accepted", "kubectl apply"),
+        (GRAPHS, _with(*STANZA, "caBundle", value=_foreign()), "a bundle doesn't hold the issuer", "certs inject"),
+    ],
+)
+def test_real_requests_say_what_is_wrong(doctor: Doctor, path: str, change: Callable[[Node], Node | None], words: str, repair: str) -> None:
+    with damaged(doctor.site, path, change):
+        answer = doctor.until(lambda answer: any(words in each["text"] for each in answer.of("request")))
+        assert any(repair in each["repair"] for each in answer.of("request"))
+
+
+def test_what_may_not_be_read_is_a_warning_and_not_a_fault(doctor: Doctor) -> None:
+    answer = doctor(user=USER)
+    told = {each["object"] for each in answer.of("permission", "warning")}
+    assert {"certificates", "service", "lease"} <= told
+    assert answer.of("endpoints") == answer.of("provisioner") == answer.of("kinds") == []
+
+
+def test_before_removal_everything_that_would_lead_nowhere_is_named(doctor: Doctor) -> None:
+    site = doctor.site
+    obj = graph("default", name="left")
+    obj["spec"]["services"]["w"]["componentType"] = "worker"
+    reply = site.plane.request("POST", path_of(obj), obj)
+    assert reply.status == 201, reply.body
+    answer = doctor("--uninstall-check")
+    assert answer.code == 1
+    [left] = answer.of("objects")
+    assert "default/left" in left["text"]
+    assert left["repair"] == "kubectl delete dynamographdeployments --all --all-namespaces"
+    assert len(answer.of("configurations")) == 2
+    assert len(answer.of("conversion")) == len(CRDS)
+    assert all("kubectl patch crd" in each["repair"] for each in answer.of("conversion"))
+    site.delete(path_of(obj, named=True))
+    assert doctor("--uninstall-check").of("objects") == []
+
+
+def test_a_cluster_that_is_not_there_is_exit_code_6(site: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = json.loads(site.plane.kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    assert main(["doctor", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 6
+    assert "can't be looked at" in capsys.readouterr().err
+    assert main(["doctor", "--kubeconfig", str(tmp_path / "nowhere")]) == 2
+    assert TOKENS[ADMIN][0] not in capsys.readouterr().err

@@ -1,0 +1,63 @@
+"""`serve --config` in a pod whose API server is away: it lives, says why it isn't ready, and serves what is mounted."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import trustme
+
+from tests.webhooks.processes import Command
+from tests.webhooks.serving import write_pair
+from tests.webhooks.test_facts_serving import stored
+from tests.webhooks.test_processes import eventually
+
+NAME = "dynamo-webhooks.dynamo-system.svc"
+
+
+def readyz(command: Command) -> str:
+    """What the probe says; nothing while nobody listens."""
+    try:
+        return command.get("probes", "/readyz")[1]
+    except ConnectionRefusedError:
+        return ""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_without_an_api_server_the_mounted_pair_is_served_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    """T18, with one process and with several; a worker that replaces a crashed one serves what the others do."""
+    monkeypatch.setenv("POD_NAMESPACE", "dynamo-system")
+    authority = trustme.CA()
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    config = stored(tmp_path, server={"webhook": {"certDir": str(mounted)}, "metrics": {"secure": False}})
+    nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
+    with Command(tmp_path, "--config", config, "--workers", workers, cluster=nowhere, own=False, named=False) as command:
+        eventually(lambda: "no certificate: api: a kubeconfig must be a file" in readyz(command))
+        assert command.get("probes", "/healthz")[0] == 200
+        (mounted / "ca.crt").write_bytes(authority.cert_pem.bytes())
+        write_pair(mounted, authority.issue_cert("another.svc"))
+        eventually(lambda: f"tls.crt must name {NAME}" in command.get("probes", "/readyz")[1])
+        write_pair(mounted, authority.issue_cert(NAME))
+        command.ready()
+        eventually(lambda: command.get("probes", "/readyz")[0] == 200)
+        said = command.get("probes", "/readyz?verbose")[1]
+        assert said.count("source file") == int(workers)
+        assert "degraded: the serving Secret is not seen: a kubeconfig must be a file" in said
+        assert "is not known to be usable" in command.log("serving a certificate although")["msg"]
+        assert command.metric("dynamo_webhooks_certificate_info{") == 1
+        serial = said.partition("serial ")[2].partition(",")[0]
+        if workers == "2":
+            commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in command.children()}
+            os.kill(next(pid for pid, words in commands.items() if b"webhooks.cluster" not in words), signal.SIGKILL)
+            command.log("is replaced")
+            eventually(lambda: command.get("probes", "/readyz?verbose")[1].count(f"serial {serial}") == 2)
+        write_pair(mounted, authority.issue_cert(NAME))
+        eventually(lambda: serial not in command.get("probes", "/readyz?verbose")[1])
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+        assert not any("PRIVATE" in line for line in command.lines)

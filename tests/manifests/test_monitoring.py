@@ -1,0 +1,228 @@
+"""Alert rules and the dashboard: well-formed, and about metrics, labels and label values that our processes have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import pytest
+import yaml
+
+from certs.timings import SKEW_WARN
+from cli.metrics_page import provisioner_metrics
+from tests.manifests.environment import ROOT
+from webhooks.declared import DECLARED, HISTOGRAM, Declared
+from webhooks.limits import Bound, Limits
+from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
+
+Node: TypeAlias = dict[str, Any]
+HOME: Final = ROOT / "manifests" / "monitoring"
+SCRAPED: Final = {"namespace", "pod"}  # labels that Prometheus adds to everything it scrapes from pods
+FUNCTIONS: Final = {"abs", "absent", "count", "histogram_quantile", "increase", "max", "min", "rate", "sum", "time", "topk"}
+WORDS: Final = {"by", "or"}
+VALUES: Final = {"bound": {each.value for each in Bound}, "outcome": {CONVERTED, FAULT, REFUSED, SAME}, "webhook": {"/convert"}}
+
+
+@cache
+def known() -> dict[str, tuple[Declared, ...]]:
+    """By the name of a sample the metrics that have it: server and provisioner share one."""
+    found: dict[str, tuple[Declared, ...]] = {}
+    for each in (*DECLARED.values(), *provisioner_metrics()):
+        for sample in each.samples:
+            found[sample] = (*found.get(sample, ()), each)
+    return found
+
+
+def rules() -> list[Node]:
+    document = yaml.safe_load((HOME / "rules.yaml").read_text())
+    assert (document["apiVersion"], document["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+    return [rule for group in document["spec"]["groups"] for rule in group["rules"]]
+
+
+def dashboard() -> Node:
+    found: Node = json.loads((HOME / "dashboard.json").read_text())
+    return found
+
+
+def targets() -> Iterator[tuple[str, Node]]:
+    for panel in dashboard()["panels"]:
+        for target in panel.get("targets", ()):
+            yield f"{panel['title']}-{target['refId']}", target
+
+
+RULES: Final = {rule["alert"]: rule for rule in rules()}
+TARGETS: Final = dict(targets())
+QUERIES: Final = {name: rule["expr"] for name, rule in RULES.items()} | {name: target["expr"] for name, target in TARGETS.items()}
+
+
+def bare(query: str) -> str:
+    """A query without the contents of its quotes; fails when one is open."""
+    assert query.count('"') % 2 == 0
+    return re.sub(r'"[^"]*"', '""', query)
+
+
+def names(query: str) -> set[str]:
+    """Metrics of a query: words that are neither functions nor keywords, nor labels in braces or behind `by`."""
+    rest = re.sub(r"\{[^}]*\}|\bby \([^)]*\)|\[[^]]*\]", " ", bare(query))
+    return set(re.findall(r"[a-z_]{2,}", re.sub(r"\b[a-z_]+(?=\()", " ", rest))) - WORDS - FUNCTIONS
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
+def test_queries_are_balanced_and_use_known_functions(query: str) -> None:
+    opened: list[str] = []
+    for sign in bare(query):
+        if sign in "([{":
+            opened.append(sign)
+        elif sign in ")]}":
+            assert opened
+            assert opened.pop() + sign in ("()", "[]", "{}")
+    assert opened == []
+    assert set(re.findall(r"\b([a-z_]+)\(", bare(query))) <= FUNCTIONS
+    assert not re.search(r"[,(]\s*[,)]", bare(query).replace("time()", "")), "an empty argument or selector"
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
+def test_every_metric_and_label_is_one_of_ours(query: str) -> None:
+    found = names(query)
+    assert found
+    assert found <= known().keys()
+    for name, selector in re.findall(r"([a-z_]+)\{([^}]*)\}", query):
+        for each in known()[name]:
+            for label, value in re.findall(r'([a-z_]+)\s*(?:=~|!=|!~|=)\s*"([^"]*)"', selector):
+                assert label in {*each.labels, *SCRAPED}
+                assert label in SCRAPED or set(value.split("|")) <= VALUES[label]
+    grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
+    for name in found:
+        allowed = {label for each in known()[name] for label in each.labels} | SCRAPED
+        assert grouped <= allowed | ({"le"} if name.endswith("_bucket") else set())
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=list(QUERIES))
+def test_counters_are_read_as_rates_and_gauges_are_not(query: str) -> None:
+    flat = re.sub(r"\{[^}]*\}", "", bare(query))
+    rated = set(re.findall(r"\b(?:rate|increase)\(\s*([a-z_]+)\[", flat))
+    for name in names(query):
+        assert (name in rated) == name.endswith(("_total", "_bucket"))
+    assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in names(query))
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_alerts_say_what_they_mean(rule: Node) -> None:
+    assert rule["alert"].startswith("DynamoWebhooks")
+    assert rule["labels"]["severity"] in ("info", "warning", "critical")
+    assert re.fullmatch(r"\d+[mh]", rule.get("for", "0m"))
+    assert rule["annotations"].keys() == {"summary", "description"}
+    kept = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", rule["expr"]) for label in labels.split(",")}
+    for label in re.findall(r"\$labels\.([a-z_]+)", rule["annotations"]["description"]):
+        assert label in (kept or SCRAPED), f"{label} is not there when the alert is sent"
+
+
+def test_alerts_have_names_of_their_own() -> None:
+    assert len(RULES) == len(rules())
+
+
+def test_what_an_admin_must_hear_of_is_heard() -> None:
+    """The causes of outages that spec and issue name, by the metric that shows them."""
+    used = {name for rule in RULES.values() for name in names(rule["expr"])}
+    assert used >= {
+        f"dynamo_webhooks_{name}"
+        for name in (
+            "leaf_not_after_seconds",
+            "ca_not_after_seconds",
+            "roll_stuck",
+            "trust_in_sync",
+            "ready",
+            "converted_objects_total",
+            "conversion_duration_seconds_bucket",
+            "scope_watch_stale_seconds",
+            "api_groups_stale_seconds",
+            "bounds_met_total",
+        )
+    }
+    assert "dynamo_operator_webhook_denials_total" in used
+
+
+def number(alert: str) -> float:
+    """The bound behind the last comparison of an alert."""
+    return float(re.split(r"[<>]=?|==", RULES[alert]["expr"])[-1])
+
+
+def test_bounds_fit_what_they_are_about() -> None:
+    given_up = Limits().conversion_seconds
+    assert number("DynamoWebhooksConversionSlow") < number("DynamoWebhooksConversionTooSlow") < given_up
+    buckets = DECLARED["dynamo_webhooks_conversion_duration_seconds"].buckets
+    assert {number("DynamoWebhooksConversionSlow"), number("DynamoWebhooksConversionTooSlow"), given_up} <= {*buckets}, "else it's a guess"
+    assert number("DynamoWebhooksAdmissionSlow") in DECLARED["controller_runtime_webhook_latency_seconds"].buckets
+    assert number("DynamoWebhooksClockSkew") == SKEW_WARN.total_seconds()
+
+
+def test_panels_lie_beside_each_other() -> None:
+    taken: dict[tuple[int, int], str] = {}
+    for panel in dashboard()["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                assert (x, y) not in taken, f"{panel['title']} lies on {taken.get((x, y))}"
+                taken[x, y] = panel["title"]
+    ids = [panel["id"] for panel in dashboard()["panels"]]
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_dashboard_names_no_data_source_and_shows_the_chosen_namespace() -> None:
+    variables = {each["name"] for each in dashboard()["templating"]["list"]}
+    assert variables == {"datasource", "namespace"}
+    for target in TARGETS.values():
+        assert target["datasource"]["uid"] == "${datasource}"
+        assert set(re.findall(r"\$\{?([a-z]+)", target["expr"])) <= variables
+        for name in names(target["expr"]):
+            assert re.search(rf'{name}\{{[^}}]*namespace=~"\$namespace"', target["expr"])
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
+def test_legends_name_labels_that_are_kept(target: Node) -> None:
+    kept = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", target["expr"]) for label in labels.split(",")}
+    assert set(re.findall(r"\{\{([a-z_]+)\}\}", target["legendFormat"])) <= kept
+
+
+def test_every_metric_is_shown() -> None:
+    """A metric that nobody looks at is one too many; how often connections were accepted is the exception, for rates by hand."""
+    shown = {name for query in QUERIES.values() for name in names(query)}
+    metrics = {each.name: each for samples in known().values() for each in samples}
+    unseen = {name for name, each in metrics.items() if not shown & set(each.samples)}
+    assert unseen == {
+        "dynamo_webhooks_connections",
+        "dynamo_webhooks_connections_refused",  # in bounds_met too
+        "dynamo_webhooks_workers",
+        "dynamo_webhooks_trust_mismatch",  # the opposite of trust_in_sync, for objects that are there
+        "dynamo_webhooks_secret_conflicts",
+    }
+
+
+def test_the_component_holds_what_lies_there() -> None:
+    component = yaml.safe_load((HOME / "kustomization.yaml").read_text())
+    assert component["kind"] == "Component"
+    assert component["resources"] == ["rules.yaml"]
+    [generated] = component["configMapGenerator"]
+    assert generated["files"] == ["dynamo-webhooks.json=dashboard.json"]
+    protected = yaml.safe_load((HOME / "protected" / "kustomization.yaml").read_text())
+    assert protected["resources"] == ["roles.yaml"]
+
+
+def test_protected_metrics_need_two_reviews_and_readers_one_path() -> None:
+    documents = list(yaml.safe_load_all((HOME / "protected" / "roles.yaml").read_text()))
+    roles = {each["metadata"]["name"]: each["rules"] for each in documents if each["kind"] == "ClusterRole"}
+    assert roles["dynamo-webhooks-server-reviews"] == [
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]
+    assert roles["dynamo-webhooks-metrics-reader"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+
+
+def test_histograms_have_buckets_in_order() -> None:
+    for each in DECLARED.values():
+        assert bool(each.buckets) == (each.type == HISTOGRAM)
+        assert list(each.buckets) == sorted(set(each.buckets))

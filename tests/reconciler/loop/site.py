@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from api.operator.projection import reconciler as projected
 from cli.configuration import load_configuration
-from kube.resources import CORE_EVENTS, DEPLOYMENTS, Resource
+from kube.errors import UnavailableError
+from kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
 from reconciler.loop.kinds import ADAPTERS, COMPONENTS, GRAPHS
 from reconciler.loop.marks import MANAGER
 from reconciler.loop.reconciler import Clocks, Reconciler
@@ -64,16 +65,17 @@ class Site:
         self.reconciler: Reconciler | None = None
         self.held: dict[str, int] = {}  # Deployment -> how many of its pods may become ready
         self._task: asyncio.Task[None] | None = None
-        self._born = 0
+        self.lives = 0
+        self._killed = False
 
     # processes
 
     def start(self) -> Reconciler:
         """Starts a reconciler, another one each time."""
-        self._born += 1
+        self.lives += 1
         timing = self.timing
         clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)
-        self.reconciler = Reconciler(self.cluster, self.settings, f"pod-{self._born}", clocks=clocks)
+        self.reconciler = Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks)
         self._task = asyncio.ensure_future(self.reconciler.run())
         return self.reconciler
 
@@ -85,6 +87,25 @@ class Site:
                 await self._task
             self._task = None
 
+    def kill_at(self, number: int) -> None:
+        """Kills the process when it is about to make its so-manieth write; another one begins as soon as that is noticed."""
+
+        def fault(verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
+            writes = verb in {"create", "replace", "json_patch", "merge_patch", "apply", "delete"} and resource is not None
+            if writes and len(self.cluster.writes) == number and self._task is not None and self.lives == 1:
+                self._task.cancel()
+                self._killed = True
+            return UnavailableError(0, "", "killed") if self._killed else None
+
+        self.cluster.fail(fault)
+
+    async def _revive(self) -> None:
+        if self._killed:
+            await self.stop()
+            self._killed = False
+            await self.user.delete(LEASES, self.settings.leader_lease, self.settings.leader_namespace)  # as if it had run out
+            self.start()
+
     # what happens by itself in a cluster
 
     async def rest(self) -> None:
@@ -92,6 +113,7 @@ class Site:
         for _ in range(ROUNDS):
             before = self.storage.version
             await self._run()
+            await self._revive()
             await self.pods()
             await self.collect()
             if self._soon():
@@ -144,9 +166,9 @@ class Site:
         assert found is not None
         return found
 
-    async def edit(self, name: str, index: int, **fields: Any) -> None:
+    async def edit(self, graph_name: str, index: int, **fields: Any) -> None:
         """Changes a component of a graph as a user does."""
-        obj = await self.graph(name)
+        obj = await self.graph(graph_name)
         obj["spec"]["components"][index] |= fields
         await self.user.replace(GRAPHS, obj)
 
@@ -179,13 +201,13 @@ class Site:
         """All scaling adapters."""
         return await self.all(ADAPTERS)
 
-    def shape(self) -> dict[tuple[str, str], Node]:
+    def shape(self) -> dict[str, Any]:
         """Everything that is stored, without what differs between two runs of the same."""
         kept = {}
         for (_, plural, _, name), record in self.storage.records.items():
             if plural in ("events", "leases"):
                 continue
-            kept[plural, name] = _plain(record.obj)
+            kept[f"{plural}/{name}"] = _plain(record.obj)
         return kept
 
     def _soon(self) -> bool:

@@ -1,0 +1,120 @@
+"""Generations of workers: one comes up before the other goes, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kube.resources import DEPLOYMENTS
+from reconciler.loop.kinds import GRAPHS
+from tests.reconciler.loop.site import Site, disagg, running
+from tests.reconciler.rendering import vllm
+
+ROUNDS = 60  # of letting one pod become ready at a time
+
+
+async def _available(site: Site, component: str) -> int:
+    """Pods of a component that serve now, of both generations."""
+    found = await site.all(DEPLOYMENTS)
+    return sum(one["status"]["availableReplicas"] for name, one in found.items() if name.startswith(f"g-{component}-") and "status" in one)
+
+
+async def _change(site: Site, argument: str, replicas: int = 4) -> None:
+    obj = await site.graph()
+    obj["spec"]["components"][1:] = [vllm(name, name, args=(argument,), replicas=replicas) for name in ("decode", "prefill")]
+    await site.user.replace(GRAPHS, obj)
+
+
+async def test_the_new_generation_is_there_before_the_old_goes_and_capacity_is_never_lost() -> None:
+    async with running() as site:
+        await site.make(disagg(replicas=4))
+        await site.rest()
+        old = set(await site.workers())
+        await _change(site, "--new")
+        # pods of the new generation become ready one by one
+        ready: dict[str, int] = {}
+        seen = set()
+        for _ in range(ROUNDS):
+            site.held.update({name: ready.setdefault(name, 0) for name in await site.workers() if name not in old})
+            await site.rest()
+            for component in ("decode", "prefill"):
+                assert await _available(site, component) >= 3  # of four, a quarter may be missing
+            status = (await site.graph())["status"]
+            seen.add((status["state"], status.get("rollingUpdate", {}).get("phase")))
+            if not old & set(await site.workers()):
+                break
+            for name in ready:
+                ready[name] += 1
+        assert ("pending", "InProgress") in seen
+        assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
+        assert (await site.graph())["status"]["rollingUpdate"]["updatedComponents"] == ["decode", "prefill"]
+        assert (await site.condition())["status"] == "True"
+        assert sorted((await site.workers()).values()) == [4, 4]
+        assert {"RollingUpdateStarted", "RollingUpdateCompleted"} <= set(await site.reasons())
+
+
+async def test_a_generation_that_never_becomes_ready_leaves_the_old_one_serving() -> None:
+    async with running() as site:
+        await site.make(disagg(replicas=4))
+        await site.rest()
+        old = set(await site.workers())
+        await _change(site, "--broken")
+        for _ in range(10):
+            site.held.update(dict.fromkeys(set(await site.workers()) - old, 0))
+            await site.rest()
+        assert await _available(site, "decode") == 3
+        await _change(site, "--model")  # and back to what it was would need no new pods at all
+        obj = await site.graph()
+        obj["spec"]["components"] = disagg(replicas=4)["spec"]["components"]
+        await site.user.replace(GRAPHS, obj)
+        for _ in range(10):
+            await site.rest()
+        assert set(await site.workers()) == old
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_what_is_no_part_of_a_workers_pods_rolls_nothing() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        old = set(await site.workers())
+        await site.edit("g", 1, replicas=3)
+        obj = await site.graph()
+        obj["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["image"] = "img:2"
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert set(await site.workers()) == old
+        assert sorted((await site.workers()).values()) == [2, 3]
+        assert "rollingUpdate" not in (await site.graph())["status"]
+
+
+async def _scenario(site: Site) -> None:
+    """Everything that happens to one graph: made, rolled, scaled."""
+    await site.make(disagg())
+    await site.rest()
+    await _change(site, "--new", replicas=2)
+    await site.rest()
+    await site.edit("g", 0, replicas=2)
+    await site.rest()
+
+
+async def _undisturbed() -> tuple[dict[str, Any], int]:
+    async with running() as site:
+        await _scenario(site)
+        return site.shape(), len(site.cluster.writes)
+
+
+async def _killed_at(number: int) -> dict[str, Any]:
+    """The same, but the process is killed when it is about to make its so-manieth write, and another begins."""
+    async with running() as site:
+        site.kill_at(number)
+        await _scenario(site)
+        assert site.lives == 2
+        return site.shape()
+
+
+async def test_killed_at_any_write_it_ends_in_the_same_state() -> None:
+    wanted, writes = await _undisturbed()
+    assert writes > 40
+    for number in sorted(random.Random(8).sample(range(2, writes - 1), 20)):  # noqa: S311 - where it is killed, the same each time
+        assert await _killed_at(number) == wanted, f"killed at write {number}"

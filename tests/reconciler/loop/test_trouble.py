@@ -1,0 +1,270 @@
+"""What goes wrong around the loop: others' hands on our children, others' objects, permissions, kinds, the API server, bad objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kube.errors import NotFoundError, UnavailableError
+from kube.resources import DEPLOYMENTS, LEASES, ROLES, SERVICES
+from reconciler.loop.kinds import COMPONENTS, GRAPHS
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
+from tests.reconciler.rendering import component, graph, vllm
+
+if TYPE_CHECKING:
+    from kube.resources import Resource
+
+SCOPE = "dynamo-operator-namespace-scope"
+
+
+async def _scale(site: Site, replicas: int) -> None:
+    """A user's hand on a Deployment of ours."""
+    await site.user.merge_patch(DEPLOYMENTS, "g-frontend", {"spec": {"replicas": replicas}}, NAMESPACE)
+
+
+async def _replicas(site: Site) -> int:
+    return int((await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"])
+
+
+async def test_a_child_that_was_deleted_is_made_again() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
+        await site.user.delete(DEPLOYMENTS, "g-frontend", NAMESPACE)
+        await site.rest()
+        assert "g-frontend" in await site.all(SERVICES)
+        assert "g-frontend" in await site.all(DEPLOYMENTS)
+
+
+async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        for _ in range(3):
+            await _scale(site, 5)
+            await site.rest()
+            assert await _replicas(site) == 1
+        assert (
+            "g-frontend",
+            "DriftRepaired",
+            "Deployment g-frontend was changed by kubectl, and is again as rendered",
+        ) in await site.events()
+        await _scale(site, 5)
+        await site.rest()
+        assert await _replicas(site) == 5
+        writes = len(site.cluster.writes)
+        await site.later(200)
+        assert len([one for one in site.cluster.writes[writes:] if one[1] == "deployments"]) < 6  # looked at, not fought over
+        conditions = (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]
+        assert "is changed again and again by kubectl" in conditions[0]["message"]
+        assert (await site.graph())["status"]["state"] == "pending"
+        assert "is changed again and again by kubectl" in (await site.condition())["message"]
+        await site.later(700)
+        assert await _replicas(site) == 1
+
+
+async def test_what_others_add_to_a_child_stays() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        patch: Any = {"metadata": {"annotations": {"example.com/theirs": "yes"}}}
+        await site.user.merge_patch(DEPLOYMENTS, "g-frontend", patch, NAMESPACE)
+        await site.edit("g", 0, replicas=3)
+        await site.rest()
+        found = (await site.all(DEPLOYMENTS))["g-frontend"]
+        assert found["spec"]["replicas"] == 3
+        assert found["metadata"]["annotations"]["example.com/theirs"] == "yes"
+
+
+async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named() -> None:
+    async with running() as site:
+        theirs: Any = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "g-frontend"}, "spec": {"selector": {"a": "b"}}}
+        await site.user.create(SERVICES, theirs, NAMESPACE)
+        await site.make(disagg())
+        await site.rest()
+        assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
+        assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
+        assert len(await site.all(DEPLOYMENTS)) == 3  # all else is there
+        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
+        await site.later(61)
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_an_object_of_an_earlier_graph_of_the_same_name_is_not_taken_for_ours() -> None:
+    async with running() as site:
+        owner = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "earlier", "controller": True}
+        role: Any = {"apiVersion": ROLES.api_version, "kind": "Role", "rules": []}
+        role["metadata"] = {"name": "g-k8s-service-discovery-role", "ownerReferences": [owner]}
+        await site.user.create(ROLES, role, NAMESPACE)
+        await site.make(disagg())
+        for _ in range(40):
+            await site.timing.advance(0.25)
+        assert "belongs to DynamoGraphDeployment g" in (await site.condition())["message"]
+        await site.rest()  # collected by the cluster meanwhile
+        await site.later(61)
+        assert (await site.condition())["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("verb", "plural", "where"), [("create", "roles", "graph"), ("patch", "deployments", "component"), ("patch", "services", "component")]
+)
+async def test_a_missing_permission_is_named_and_its_grant_is_noticed(verb: str, plural: str, where: str) -> None:
+    async with running() as site:
+        site.cluster.denied.add((verb, plural))
+        await site.make(disagg())
+        await site.rest()
+        message = (await site.condition())["message"]
+        assert "lacks a permission" in message
+        assert f"cannot {verb} {plural}" in message
+        assert (await site.graph())["status"]["state"] == ("failed" if where == "graph" else "pending")
+        site.cluster.denied.clear()
+        await site.later(61)
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_a_kind_that_is_not_served_is_named_and_the_rest_is_made() -> None:
+    async with running() as site:
+
+        def absent(_verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
+            gone = resource is not None and resource.plural == "services"
+            return NotFoundError(404, "NotFound", "the server could not find the requested resource") if gone else None
+
+        site.cluster.fail(absent)
+        await site.make(disagg())
+        await site.rest()
+        assert "the cluster does not serve this kind" in (await site.condition())["message"]
+        assert len(await site.all(DEPLOYMENTS)) == 3
+
+
+async def test_an_object_that_admission_would_refuse_is_told_why_and_others_run() -> None:
+    async with running() as site:
+        bad = graph(vllm("w", "worker", replicas=-1), vllm("w", "worker"), name="bad")
+        await site.make(bad)
+        await site.make(disagg())
+        await site.rest()
+        found = await site.condition("bad")
+        assert (found["status"], found["reason"]) == ("False", "refused_by_validation")
+        assert "spec.components" in found["message"] or "spec.services" in found["message"]
+        assert (await site.graph("bad"))["status"]["state"] == "failed"
+        assert any(name == "bad" and reason == "ValidationFailed" for name, reason, _ in await site.events())
+        assert (await site.condition())["status"] == "True"
+        assert not any(name.startswith("bad") for name in await site.all(COMPONENTS))
+
+
+async def test_an_object_of_the_wrong_type_is_told_why_and_others_run() -> None:
+    async with running() as site:
+        bad = disagg("bad")
+        bad["spec"]["components"][0]["podTemplate"] = "none"
+        await site.make(bad)
+        await site.make(disagg())
+        await site.rest()
+        assert "podTemplate" in (await site.condition("bad"))["message"]
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_what_can_not_be_rendered_prunes_nothing() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        before = set(await site.all(DEPLOYMENTS))
+        main = {"image": "img:1", "command": ["python3", "-m", "dynamo.vllm"]}
+        worse = component("decode", "decode", main, replicas=2, compilationCache={"pvcName": "c"})
+        obj = await site.graph()
+        obj["spec"]["components"] = [worse, component("prefill", "prefill", {**main, "command": ["python3", "-m", "dynamo.sglang"]})]
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert (await site.graph())["status"]["state"] == "failed"
+        assert before <= set(await site.all(DEPLOYMENTS))
+
+
+async def test_an_api_server_that_was_away_is_caught_up_with() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        back = site.cluster.fail(lambda *_: UnavailableError(503, "", "away"))
+        await site.cluster.break_watches()
+        await site.edit("g", 0, replicas=3)
+        await site.make(disagg("h"))
+        for _ in range(100):
+            await site.timing.advance(0.5)
+        assert "h-frontend" not in await site.all(COMPONENTS)
+        back()
+        await site.later(60)
+        assert (await site.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
+        assert (await site.graph("h"))["status"]["state"] == "successful"
+
+
+async def test_a_forgotten_history_is_listed_anew() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        await site.edit("g", 0, replicas=3)
+        await site.cluster.forget()
+        await site.later(10)
+        assert await _replicas(site) == 3
+
+
+def _claim(holder: str = "namespace-restricted-operator-1.2.0") -> Any:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 30, "renewTime": "2030-01-01T00:00:00.000000Z"}
+    return {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": {"name": SCOPE}, "spec": spec}
+
+
+async def test_a_namespace_that_another_operator_claims_is_left_alone_until_it_leaves() -> None:
+    async with running() as site:
+        await site.user.create(LEASES, _claim(), NAMESPACE)
+        await site.rest()
+        await site.make(disagg())
+        await site.rest()
+        assert await site.all(COMPONENTS) == {}
+        assert "status" not in await site.graph()
+        await site.user.delete(LEASES, SCOPE, NAMESPACE)
+        await site.rest()
+        assert len(await site.all(DEPLOYMENTS)) == 3
+
+
+async def test_a_claim_that_nobody_renews_runs_out_and_its_graphs_are_taken_up() -> None:
+    async with running() as site:
+        await site.user.create(LEASES, _claim(), NAMESPACE)
+        await site.make(disagg())
+        await site.rest()
+        await site.later(30)
+        assert await site.all(COMPONENTS) == {}
+        await site.later(20)
+        assert len(await site.all(DEPLOYMENTS)) == 3
+
+
+async def test_a_claim_that_comes_in_the_middle_ends_our_writes_there() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        await site.user.create(LEASES, _claim(), NAMESPACE)
+        await site.rest()
+        writes = len(site.cluster.writes)
+        await site.edit("g", 0, replicas=3)
+        await site.user.delete(SERVICES, "g-frontend", NAMESPACE)
+        await site.rest()
+        assert {plural for _, plural, _ in site.cluster.writes[writes:]} <= {"leases"}
+
+
+async def test_a_restricted_reconciler_sees_to_its_own_namespace_alone() -> None:
+    async with running(settings("namespace: {restricted: demo}\n")) as site:
+        elsewhere = disagg("far")
+        elsewhere["metadata"]["namespace"] = "elsewhere"
+        await site.user.create(GRAPHS, elsewhere, "elsewhere")
+        await site.make(disagg())
+        await site.rest()
+        assert {name for name in await site.all(COMPONENTS) if name.startswith("far")} == set()
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_nothing_is_done_until_the_claims_of_others_can_be_read() -> None:
+    async with running() as site:
+        site.cluster.denied |= {("list", "leases")}
+        await site.make(disagg())
+        for _ in range(20):
+            await site.timing.advance(1.0)
+        assert await site.all(COMPONENTS) == {}
+        assert site.reconciler is not None
+        assert (await site.reconciler.details())[0].startswith("waiting: which namespaces other operators claim is not known")

@@ -35,8 +35,8 @@ def secrets(sight: Sight) -> Iterator[Finding]:
         repair = ""  # whoever provides it must
     if state.serving is None:
         yield error("certificate", what, "is not there: servers that start now have nothing to serve", repair)
-        return
-    yield from _serving(sight, state.serving, what, repair)
+    else:
+        yield from _serving(sight, state.serving, what, repair)
     if state.mode is Mode.MANAGED:
         yield from _authority(sight, state)
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help serve demo test unit golden laws cluster bench lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test unit golden laws hostile cluster bench lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ golden: $(READY) ## the recorded answers of the Go operator, which lie beside th
 
 laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from a fresh seed that is printed
 	LAWS_OBJECTS=$(or $(LAWS_OBJECTS),10000) $(PYTEST) tests/laws
+
+hostile: $(READY) ## two hundred thousand damaged reviews, from a fresh seed that is printed; every twentieth again through a server
+	HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) $(PYTEST) tests/hostile
 
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m cluster

@@ -1,0 +1,12 @@
+"""Hostile input: reviews and documents damaged at random, by the hundred thousand, and what must hold for the answer to each of them.
+
+`make hostile` tries 200,000; an ordinary run of the tests tries fewer (settings.py). What is tried:
+
+- reviews.py makes well-formed reviews: those recorded of the Go operator where they lie beside the checkout, and generated ones.
+- mutants.py damages them as JSON (members gone, doubled, null, of another type, deep, huge, odd) and damage.py as bytes.
+- judging.py says what must hold for an answer: a review with the right uid, or a 4xx; never a fault of ours.
+- guided.py keeps inputs of the decoders that reach code which none before them reached, and damages those further; fuzz.py gives the
+  same targets to atheris (libFuzzer), where somebody has installed it.
+
+One fixed example of each kind of damage stands in tests/webhooks; here is what nobody thought of.
+"""

@@ -1,0 +1,90 @@
+"""Well-formed reviews, which mutants.py damages: recorded ones where they lie beside the checkout, and ones around generated objects."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import BY_NAME, GROUP
+from tests.golden.corpus import FOLDER
+from tests.laws.strategies import make_object
+from webhooks.routes import CONVERT, ROUTES, Purpose, Route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.laws.dice import Draw
+
+UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"
+_RECORDED: Final = FOLDER / "golden.ndjson.gz"
+_EACH: Final = 9  # every ninth recorded case: about 1,700
+_ADMITTED: Final = tuple(route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT)
+_CONVERTED: Final = tuple(
+    (route.kind, route.version) for route in _ADMITTED if route.purpose is Purpose.VALIDATE and len(BY_NAME[route.kind].versions) > 1
+)
+_OPERATIONS: Final = ("CREATE", "UPDATE", "CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+class Asked(NamedTuple):
+    """A review and the path that it is sent to."""
+
+    route: Route
+    review: dict[str, Any]
+
+
+def admission(route: Route, obj: Any, operation: str = "CREATE", old: Any = None, **more: Any) -> Asked:
+    """The review of one operation, as an API server sends it."""
+    kind = {"group": GROUP, "version": route.version, "kind": route.kind}
+    request: dict[str, Any] = {
+        "uid": UID,
+        "kind": kind,
+        "name": "x",
+        "namespace": "default",
+        "operation": operation,
+        "userInfo": {"username": "jane"},
+    }
+    request |= {"object": obj, "oldObject": old, "dryRun": False, **more}
+    return Asked(route, {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+
+
+def conversion(objects: list[Any], desired: str) -> Asked:
+    """The review of a list, as an API server sends it."""
+    request = {"uid": UID, "desiredAPIVersion": desired, "objects": objects}
+    return Asked(CONVERT, {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request})
+
+
+def recorded() -> list[Asked]:
+    """A share of the reviews that were recorded of the Go operator; none where they don't lie beside the checkout."""
+    return list(_recorded()) if _RECORDED.exists() else []
+
+
+def _recorded() -> Iterator[Asked]:
+    with gzip.open(_RECORDED, "rt") as lines:
+        for index, line in enumerate(lines):
+            if index % _EACH:
+                continue
+            case = json.loads(line)
+            if case["kind"] == "convert":
+                yield conversion([case["object"]], case["desired"])
+            elif case["path"] in ROUTES:
+                review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {**case["request"], "uid": UID}}
+                yield Asked(ROUTES[case["path"]], review)
+
+
+def generated(draw: Draw) -> Asked:
+    """A review around objects that fit their types, with odd values and damaged reserved annotations among them."""
+    if draw(5) < 2:
+        kind, version = _CONVERTED[draw(len(_CONVERTED))]
+        other = "v1beta1" if version == "v1alpha1" else "v1alpha1"
+        objects = [make_object(draw, kind, version, odd=True, hostile=True) for _ in range(1 + draw(3) * draw(2))]
+        return conversion(objects, f"{GROUP}/{other}")
+    route = _ADMITTED[draw(len(_ADMITTED))]
+    operation = _OPERATIONS[draw(len(_OPERATIONS))]
+    obj, old = (_object(draw, route) for _ in range(2))
+    return admission(route, None if operation == "DELETE" else obj, operation, None if operation == "CREATE" else old)
+
+
+def _object(draw: Draw, route: Route) -> Any:
+    converting = (route.kind, route.version) in _CONVERTED
+    return make_object(draw, route.kind, route.version, odd=True, hostile=converting and draw(3) == 0)

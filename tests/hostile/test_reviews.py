@@ -1,0 +1,100 @@
+"""Damaged reviews by the ten thousand in this process: each is answered, none is a fault, and nothing of them stays."""
+
+from __future__ import annotations
+
+import logging
+import random
+import tracemalloc
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from policies.facts import Facts
+from policies.review import V1_2
+from tests.hostile.growth import resident, unbounded
+from tests.hostile.judging import SHOWN, judged
+from tests.hostile.mutants import Mutant, Surgeon
+from tests.hostile.reviews import Asked, generated, recorded
+from tests.hostile.settings import REVIEWS, SEED
+from tests.laws.dice import Dice
+from tests.webhooks.test_admission import SETTINGS
+from webhooks.admission import Settings, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+# what a server may know: everything, the same by the rules of 1.2, and nothing at all
+KNOWN: Final = (SETTINGS, SETTINGS._replace(profile=V1_2), Settings(Facts()))
+FRESH: Final = 400  # well-formed reviews, after which new ones are generated
+MOST_GROWTH: Final = 24.0  # MB from the end of the first tenth to the end of the last: fragmentation, however many reviews
+MOST_FILLED: Final = 50  # entries of a cache without bound: some hold one for each rule, kind and profile that was met
+TRACED: Final = 1_500
+
+
+@cache
+def _recorded() -> list[Asked]:
+    return recorded()
+
+
+def mutants(seed: str, count: int) -> Iterator[tuple[Asked, Mutant]]:
+    """So many damaged reviews, half of them recorded ones where there are such."""
+    dice, chooser = Dice(seed), random.Random(seed)  # noqa: S311 - nothing here is a secret
+    surgeon = Surgeon(chooser)
+    fresh: list[Asked] = []
+    for index in range(count):
+        if index % (5 * FRESH) == 0:
+            fresh = [generated(dice) for _ in range(FRESH)]
+        known = _recorded() if chooser.random() < 0.5 else []
+        asked = chooser.choice(known or fresh)
+        yield asked, surgeon.mutant(asked)
+
+
+def _try(found: dict[str, str], seed: str, count: int) -> int:
+    """Tries so many; complaints by route and words, each with the body that it was first heard about. Returns how many were whole."""
+    whole = 0
+    for index, (asked, mutant) in enumerate(mutants(seed, count)):
+        whole += mutant.whole
+        wrong = judged(asked.route, mutant, KNOWN[index % len(KNOWN)])
+        if wrong:
+            found.setdefault(f"{asked.route.path}: {wrong[:60]}", f"{wrong}\n{mutant.body[:SHOWN]!r}")
+    return whole
+
+
+def test_every_review_is_answered_and_nothing_stays(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)  # faults are logged as errors; damaged annotations as warnings, by the thousand
+    found: dict[str, str] = {}
+    tenth = REVIEWS // 10
+    whole = _try(found, f"{SEED}/0", tenth)
+    before, caches = resident(), unbounded()
+    for part in range(1, 10):
+        whole += _try(found, f"{SEED}/{part}", tenth)
+    grown, after = resident() - before, unbounded()
+    assert not found, f"{len(found)} complaints with HOSTILE_SEED={SEED}:\n" + "\n".join(list(found.values())[:10])
+    assert not caplog.records, f"errors were logged with HOSTILE_SEED={SEED}"
+    assert whole > REVIEWS // 3, "damage that spoils every envelope tries nothing behind it"
+    assert grown < MOST_GROWTH, f"{grown:.1f} MB more after {9 * tenth} reviews with HOSTILE_SEED={SEED}"
+    filled = {name: size - caches.get(name, 0) for name, size in after.items() if size - caches.get(name, 0) > MOST_FILLED}
+    assert not filled, "a cache without bound grows with what strangers send"
+
+
+def test_an_answered_review_leaves_no_object(caplog: pytest.LogCaptureFixture) -> None:
+    """The same reviews a second time, when all caches know them, leave not a hundredth of themselves."""
+    caplog.set_level(logging.ERROR)
+    kept = [(asked.route, mutant.body) for asked, mutant in mutants(f"{SEED}/traced", TRACED)]
+
+    def answered() -> None:
+        for route, body in kept:
+            answer(route, body, SETTINGS)
+
+    answered()
+    tracemalloc.start()
+    try:
+        resident()
+        before = tracemalloc.get_traced_memory()[0]
+        answered()
+        resident()
+        left = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert left < sum(len(body) for _, body in kept) / 100, f"{left} bytes stay of {TRACED} reviews with HOSTILE_SEED={SEED}"

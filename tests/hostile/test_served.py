@@ -1,0 +1,65 @@
+"""Damaged reviews over TLS to a server process, on connections that are kept: none is lost, and nothing of them stays in the process."""
+
+from __future__ import annotations
+
+import http.client
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from tests.hostile.growth import resident
+from tests.hostile.judging import SHOWN, complaint
+from tests.hostile.settings import SEED, SERVED
+from tests.hostile.test_reviews import mutants
+from tests.policies.examples import base
+from tests.webhooks.processes import Command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONNECTIONS: Final = 6
+MOST_GROWTH: Final = 32.0  # MB from the end of the first tenth: some bodies are of megabytes
+TYPES: Final = ("application/json", "application/json", "application/json; charset=utf-8", "Application/JSON")
+
+
+def _sent(connection: http.client.HTTPSConnection, seed: str, count: int) -> list[str]:
+    """Sends so many one after the other over one connection; the complaints."""
+    chooser, found = random.Random(seed), []  # noqa: S311 - nothing here is a secret
+    connection.connect()
+    socket = connection.sock
+    for asked, mutant in mutants(seed, count):
+        kind = {"Content-Type": chooser.choice(TYPES)}
+        connection.request("POST", f"{asked.route.path}?timeout=10s", mutant.body, kind)
+        answer = connection.getresponse()
+        body = answer.read()
+        wrong = complaint(asked.route, mutant, answer.status, body)
+        if connection.sock is not socket:
+            wrong = f"the connection was lost; {wrong or body[:200]!r}"
+        if wrong:
+            found.append(f"{asked.route.path}: {wrong}\n{mutant.body[:SHOWN]!r}")
+            break
+    return found
+
+
+def _tried(server: Command, seed: str, count: int) -> list[str]:
+    """Sends so many over all connections at once."""
+    connections = [server.connect() for _ in range(CONNECTIONS)]
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        each = count // CONNECTIONS + 1
+        lists = list(pool.map(lambda pair: _sent(pair[1], f"{seed}/{pair[0]}", each), enumerate(connections)))
+    for connection in connections:
+        connection.close()
+    return [complaint for found in lists for complaint in found]
+
+
+def test_no_connection_is_lost_and_no_answer_is_ours_to_blame(tmp_path: Path) -> None:
+    with Command(tmp_path, "--workers", "1", facts=base()["facts"]) as server:
+        server.ready()
+        process = server.process.pid  # a single worker is the process itself
+        found = _tried(server, f"{SEED}/served/0", SERVED // 10)
+        before = resident(process)
+        found += _tried(server, f"{SEED}/served/1", SERVED - SERVED // 10)
+        grown = resident(process) - before
+        assert not found, f"HOSTILE_SEED={SEED}\n" + "\n".join(found[:5])
+        assert server.process.poll() is None
+        assert grown < MOST_GROWTH, f"{grown:.1f} MB more in the server after {SERVED} reviews with HOSTILE_SEED={SEED}"

@@ -14,7 +14,7 @@ from cli.configuration import load_configuration
 from kube.errors import UnavailableError
 from kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
 from reconciler.loop.kinds import ADAPTERS, COMPONENTS, GRAPHS
-from reconciler.loop.marks import MANAGER
+from reconciler.loop.marks import APPLIED_HASH, MANAGER
 from reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
@@ -64,6 +64,8 @@ class Site:
         self.kubelet = MemoryCluster("kube-controller-manager", storage=self.storage, served=SERVED)
         self.reconciler: Reconciler | None = None
         self.held: dict[str, int] = {}  # Deployment -> how many of its pods may become ready
+        self.newcomers: int | None = None  # the same for each that `settled` doesn't name; None for all of them
+        self.settled: set[str] = set()
         self._task: asyncio.Task[None] | None = None
         self.lives = 0
         self._killed = False
@@ -132,7 +134,8 @@ class Site:
         """Makes pods ready, as many as each Deployment asks for and `held` permits."""
         for deployment in (await self.user.list(DEPLOYMENTS)).items:
             name, wanted = deployment["metadata"]["name"], deployment["spec"].get("replicas", 1)
-            ready = min(wanted, self.held.get(name, wanted))
+            most = wanted if self.newcomers is None or name in self.settled else self.newcomers
+            ready = min(wanted, self.held.get(name, most))
             status = {
                 "observedGeneration": deployment["metadata"]["generation"],
                 "replicas": wanted,
@@ -228,7 +231,17 @@ class Site:
 
 
 def _plain(value: Any) -> Any:
-    dropped = {"uid", "resourceVersion", "managedFields", "generation", "observedGeneration", "lastTransitionTime", "startTime", "endTime"}
+    dropped = {
+        "uid",
+        "resourceVersion",
+        "managedFields",
+        "generation",
+        "observedGeneration",
+        "lastTransitionTime",
+        "startTime",
+        "endTime",
+        APPLIED_HASH,
+    }
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items() if name not in dropped}
     return [_plain(one) for one in value] if isinstance(value, list) else value

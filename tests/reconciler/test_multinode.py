@@ -191,6 +191,25 @@ def test_engines_are_not_doubled_in_a_leader_worker_set() -> None:
     assert "must not double the engine" in str(done.problems[0])
 
 
+@pytest.mark.parametrize(
+    ("command", "args", "started"),
+    [
+        (["python3", "-m", "dynamo.trtllm"], ["--x", "it's"], """trtllm-llmapi-launch python3 -m dynamo.trtllm --x "it'"'"'s"'"""),
+        (["/bin/sh", "-c"], ["python3 -m dynamo.trtllm --x 1"], "trtllm-llmapi-launch python3 -m dynamo.trtllm --x 1'"),
+        (["run", "dynamo"], [], "trtllm-llmapi-launch run dynamo'"),
+    ],
+)
+def test_mpi_starts_what_the_user_wrote(command: list[str], args: list[str], started: str) -> None:
+    main = {"command": command, "args": args, "resources": {"limits": {"nvidia.com/gpu": "8"}}, "env": [{"name": "MINE", "value": "1"}]}
+    leader, worker = _containers(graph(component("w", "worker", main, multinode={"nodeCount": 2}), backendFramework="trtllm"))
+    line = leader["args"][0]
+    assert line.endswith(f" -x USER bash -c '{started}")
+    assert " -n 16 -H $(LWS_LEADER_ADDRESS),$(echo" in line
+    assert " -x MINE " in line
+    assert worker["readinessProbe"]["tcpSocket"] == {"port": 2222}
+    assert {"livenessProbe", "startupProbe"}.isdisjoint(worker)
+
+
 def test_addresses() -> None:
     assert lws_roles(3).leader.others == (
         "$(echo \"$LWS_LEADER_ADDRESS\" | sed 's/\\./-1\\./')",

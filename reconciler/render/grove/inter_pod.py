@@ -25,13 +25,13 @@ _SHARED: Final = "/run/gms/shared"
 _SOCKETS_A_GPU: Final = 2
 _SERVE: Final = f"""\
 rm -f {_SHARED}/gms_*.sock
-trap 'trap "" TERM INT; kill 0' TERM INT
+trap 'ending=1; trap "" TERM INT; kill 0' TERM INT
 python3 -m gpu_memory_service.cli.server &
 server=$!
 wait "$server"
 status=$?
-# a signal ends that wait early; the server's own answer is still to come
-if kill -0 "$server" 2> /dev/null; then
+# a signal ends that wait early; the shell remembers how the server itself ends
+if [ -n "$ending" ]; then
   wait "$server"
   status=$?
 fi

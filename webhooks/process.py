@@ -90,17 +90,16 @@ class Alone:
     async def checks(self) -> dict[str, list[str]]:
         """Why the server is not ready; a handshake is tried when nothing else is wrong."""
         found = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
-        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(self._server.bundle)}
+        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(self._server.pair.bundle)}
 
     async def details(self) -> list[str]:
         """What is served."""
-        report = self._server.report()
-        return [*details(report["certificate"], report["trouble"], self._courier), *degraded(self._feed)]
+        return [*details(**self._server.pair.report(), courier=self._courier), *degraded(self._feed)]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
         gauges = {**self._server.gauges(), **ready_gauge(await self.checks()), **(self._feed.gauges() if self._feed is not None else {})}
-        return metrics.export(self._server.snapshot(), gauges, self._server.report()["certificate"])
+        return metrics.export(self._server.snapshot(), gauges, self._server.pair.report()["certificate"])
 
 
 def run(main: Coroutine[None, None, None]) -> None:
@@ -118,7 +117,7 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     server = Webhooks(plan.settings, ReloadingContext(courier or plan.directory), lines, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
-    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.look_soon)
+    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.pair.hurry)
     state = Alone(server, feed, courier, Handshake(sockets[0], plan.server_name))
     probes = Probes(state, state.details)
     await plain.serve(probes, courier, gate_of(feed, server.meter))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 from aiohttp.web import BaseRequest, Server, StreamResponse
 
-from certs.context import Change
 from webhooks import convert
 from webhooks.access import Access
 from webhooks.admission import Settings, answer, example
@@ -21,6 +20,7 @@ from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.limits import Bound, Limits
 from webhooks.logs import Lines
 from webhooks.meters import Meter
+from webhooks.pair import Pair
 from webhooks.reply import JSON, Dates, Reply
 from webhooks.routes import ROUTES, Purpose, Route
 
@@ -44,7 +44,7 @@ class Webhooks:
         self.meter = Meter()
         self.listening = asyncio.Event()
         self._settings = settings
-        self._context = context
+        self.pair = Pair(context, self.meter)
         self._lines = lines
         self._limits = limits or Limits()
         self._loop = asyncio.get_running_loop()
@@ -56,7 +56,6 @@ class Webhooks:
         self._listeners: list[asyncio.AbstractServer] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
-        self._hurry = asyncio.Event()
         self._failed = "the server has not judged a request of its own yet"
         self._dates, self._access = Dates(), Access()
 
@@ -73,22 +72,9 @@ class Webhooks:
         """Answers by other settings from the next request on; one that is being answered keeps its own."""
         self._settings = settings
 
-    def look_soon(self) -> None:
-        """Looks at the certificate before it is time to: there is news."""
-        self._hurry.set()
-
-    @property
-    def bundle(self) -> bytes:
-        """The authorities that clients trust, as they came with the pair that is served."""
-        return self._context.served.bundle if self._context.served is not None else b""
-
     def reasons(self) -> list[str]:
         """Why this server must not be sent requests; empty when it is ready."""
-        told = [self._failed] if self._failed else []
-        if not self._context.loaded:
-            told.append(f"no certificate: {self._context.reason}")
-        elif self._context.expired:
-            told.append("the certificate has expired")
+        told = [*([self._failed] if self._failed else []), *self.pair.reasons()]
         if not self._listeners:
             told.append("not listening")
         if self._draining:
@@ -97,25 +83,18 @@ class Webhooks:
 
     def gauges(self) -> dict[str, tuple[str, float]]:
         """What is measured at this moment, by name: its help and its value."""
-        leaf = self._context.leaf
         return {
-            "leaf_not_after_seconds": (
-                "When the served certificate ends, in seconds since 1970",
-                leaf.not_after.timestamp() if leaf is not None else 0.0,
-            ),
-            "certificate_refused": ("Whether there is a pair that was refused or is held back", float(bool(self._context.reason))),
+            **self.pair.gauges(),
             "open_connections": ("Connections open now", float(len(self._http.connections))),
         }
 
     def report(self) -> dict[str, Any]:
         """How the server is, in JSON's terms: what a worker tells its supervisor."""
-        served = self._context.served
         return {
             "reasons": self.reasons(),
             "meter": self.snapshot().snapshot(),
             "gauges": self.gauges(),
-            "certificate": served.facts() if served is not None else {},
-            "trouble": self._context.reason,
+            **self.pair.report(),
         }
 
     def snapshot(self) -> Meter:
@@ -147,32 +126,20 @@ class Webhooks:
 
     async def _follow(self) -> None:
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._limits.poll_seconds):
-                    await self._hurry.wait()
-            self._hurry.clear()
+            await self.pair.pause(self._limits.poll_seconds)
             try:
                 await self._look()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
                 _LOG.exception("the certificate could not be looked at")
 
     async def _look(self) -> None:
-        change = self._context.refresh()
-        if change is Change.LOADED:
-            self.meter.count("certificate_reloads")
-            leaf = self._context.leaf
-            _LOG.info("certificate %s loaded, valid until %s", leaf and leaf.serial, leaf and leaf.not_after.isoformat())
-            if self._context.reason:
-                _LOG.warning("another certificate is not used: %s", self._context.reason)
-        elif change is Change.REFUSED:
-            self.meter.count("certificate_refusals")
-            _LOG.error("a certificate can't be used%s: %s", ", the last good pair stays" * self._context.loaded, self._context.reason)
-        if self._context.loaded and not self._listeners:
+        self.pair.look()
+        if self.pair.context.loaded and not self._listeners:
             for sock in self._sockets:
                 listener = await self._loop.create_server(
                     self._connection,
                     sock=sock,
-                    ssl=self._context.tls,
+                    ssl=self.pair.context.tls,
                     backlog=1024,
                     ssl_handshake_timeout=self._limits.head_seconds,
                     ssl_shutdown_timeout=self._limits.goodbye_seconds,

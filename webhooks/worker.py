@@ -86,7 +86,7 @@ async def _report(server: Webhooks, plan: Plan, handed: Handed | None, channel: 
             if asked.startswith(PAIR):
                 if handed is not None:
                     handed.take(asked.removeprefix(PAIR))
-                    server.look_soon()
+                    server.pair.hurry()
                 continue
             writer.write(orjson.dumps(server.report(), option=orjson.OPT_APPEND_NEWLINE))
     stop.set()

@@ -174,7 +174,7 @@ async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_ope
         [refused] = await handshake.reasons(authority.cert_pem.bytes())
         assert "ConnectionRefusedError" in refused
         courier.delivered(delivery(secret(authority, leaf)))
-        server.look_soon()
+        server.pair.hurry()
         await until(lambda: not server.reasons())
         assert await handshake.reasons(courier.bundle()) == []
         assert server.report()["certificate"]["source"] == "api"
@@ -205,7 +205,7 @@ async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, au
             reader, writer = await asyncio.open_connection(*address, ssl=context, server_hostname=POST.server_name)
         before = server.report()["certificate"]["serial"]
         courier.delivered(delivery(secret(authority, authority.issue_cert(POST.server_name))))
-        server.look_soon()
+        server.pair.hurry()
         await until(lambda: server.report()["certificate"]["serial"] != before)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         async with asyncio.timeout(DEADLINE):

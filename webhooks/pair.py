@@ -1,0 +1,77 @@
+"""The certificate of one serving process: watched, counted and told. Which one it is, its source decides; see certs/context.py."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from certs.context import Change
+
+if TYPE_CHECKING:
+    from certs.context import ReloadingContext
+    from webhooks.meters import Meter
+
+_LOG: Final = logging.getLogger("webhooks.server")
+
+
+class Pair:
+    """Looks at a context's source from time to time, and whenever there is news."""
+
+    def __init__(self, context: ReloadingContext, meter: Meter) -> None:
+        """Loads nothing yet."""
+        self.context = context
+        self._meter = meter
+        self._news = asyncio.Event()
+
+    @property
+    def bundle(self) -> bytes:
+        """The authorities that clients trust, as they came with the pair that is served."""
+        return self.context.served.bundle if self.context.served is not None else b""
+
+    def hurry(self) -> None:
+        """There is news: ends a pause."""
+        self._news.set()
+
+    async def pause(self, seconds: float) -> None:
+        """Waits until it is time for another look."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        self._news.clear()
+
+    def look(self) -> None:
+        """Takes a new pair into use when there is one, and logs what happened."""
+        context, change = self.context, self.context.refresh()
+        if change is Change.LOADED:
+            self._meter.count("certificate_reloads")
+            leaf = context.leaf
+            _LOG.info("certificate %s loaded, valid until %s", leaf and leaf.serial, leaf and leaf.not_after.isoformat())
+            if context.reason:
+                _LOG.warning("another certificate is not used: %s", context.reason)
+        elif change is Change.REFUSED:
+            self._meter.count("certificate_refusals")
+            _LOG.error("a certificate can't be used%s: %s", ", the last good pair stays" * context.loaded, context.reason)
+
+    def reasons(self) -> list[str]:
+        """Why clients can't be served with it."""
+        if not self.context.loaded:
+            return [f"no certificate: {self.context.reason}"]
+        return ["the certificate has expired"] if self.context.expired else []
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """What is measured at this moment, by name: its help and its value."""
+        leaf = self.context.leaf
+        return {
+            "leaf_not_after_seconds": (
+                "When the served certificate ends, in seconds since 1970",
+                leaf.not_after.timestamp() if leaf is not None else 0.0,
+            ),
+            "certificate_refused": ("Whether there is a pair that was refused or is held back", float(bool(self.context.reason))),
+        }
+
+    def report(self) -> dict[str, Any]:
+        """What is served, and why something newer isn't."""
+        served = self.context.served
+        return {"certificate": served.facts() if served is not None else {}, "trouble": self.context.reason}

@@ -40,6 +40,7 @@ apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
 kind: OperatorConfiguration
 operator: {namespace: dynamo-system, serviceAccount: dynamo-webhooks-reconciler, version: 1.3.0}
 rbac: {plannerClusterRoleName: plan, eppClusterRoleName: pick, dgdrProfilingClusterRoleName: profile}
+leaderElection: {enabled: true, id: dynamo-webhooks-reconciler}
 mpi: {sshSecretName: ssh, sshSecretNamespace: dynamo-system}
 """
 
@@ -77,9 +78,13 @@ class Site:
         self.lives += 1
         timing = self.timing
         clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)
-        self.reconciler = Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks)
-        self._task = asyncio.ensure_future(self.reconciler.run())
-        return self.reconciler
+        return self.run(Reconciler(self.cluster, self.settings, f"pod-{self.lives}", clocks=clocks))
+
+    def run(self, reconciler: Reconciler) -> Reconciler:
+        """Runs one that was made elsewhere."""
+        self.reconciler = reconciler
+        self._task = asyncio.ensure_future(reconciler.run())
+        return reconciler
 
     async def stop(self) -> None:
         """Ends it, in order."""

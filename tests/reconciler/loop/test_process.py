@@ -1,0 +1,87 @@
+"""The reconciler as a whole: one leader, metrics, what it costs the API server."""
+
+from __future__ import annotations
+
+from kube.errors import UnavailableError
+from kube.resources import DEPLOYMENTS
+from reconciler.loop.reconciler import Clocks, Reconciler
+from tests.kube.memory import MemoryCluster
+from tests.reconciler.loop.site import SERVED, Site, disagg, running
+
+
+async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
+    async with running() as first:
+        await first.rest()
+        # a second process with a client of its own on the same cluster and clock
+        second = Site()
+        second.storage, second.timing = first.storage, first.timing
+        second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
+        clocks = Clocks(first.timing.clock, first.timing.now, first.timing.sleep, lambda: 0.5)
+        second.run(Reconciler(second.cluster, second.settings, "another", clocks=clocks))
+        await first.make(disagg())
+        await first.rest()
+        assert len(await first.all(DEPLOYMENTS)) == 3
+        assert second.cluster.writes == []
+        await first.stop()
+        await first.edit("g", 0, replicas=3)
+        await first.timing.advance(20)
+        await second.later(5)
+        assert (await first.all(DEPLOYMENTS))["g-frontend"]["spec"]["replicas"] == 3
+        await second.stop()
+
+
+async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begin() -> None:
+    async with running() as site:
+        await site.rest()
+
+        def away(_verb: str, resource: object, _namespace: str, _name: str) -> Exception | None:
+            return UnavailableError(503, "", "away") if getattr(resource, "plural", "") == "leases" else None
+
+        site.cluster.fail(away)
+        await site.timing.advance(11)
+        await site.make(disagg())
+        for _ in range(20):
+            await site.timing.advance(0.5)
+        assert await site.all(DEPLOYMENTS) == {}
+
+
+async def test_metrics_have_the_names_that_dashboards_know() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        site.cluster.denied.add(("create", "roles"))
+        await site.rest()
+        assert site.reconciler is not None
+        text = (await site.reconciler.metrics()).decode()
+        graph = 'namespace="demo",resource_type="DynamoGraphDeployment"'
+        assert f'dynamo_operator_resources{{{graph},status="failed"}} 1.0' in text
+        assert f'dynamo_operator_reconcile_errors_total{{error_type="forbidden",{graph}}}' in text
+        component = 'namespace="demo",resource_type="DynamoComponentDeployment"'
+        assert f'dynamo_operator_reconcile_total{{{component},result="success"}}' in text
+        assert "dynamo_operator_reconcile_duration_seconds_bucket" in text
+        assert "dynamo_webhooks_reconciler_leading 1.0" in text
+
+
+async def test_what_graphs_cost_the_api_server_grows_with_their_number_and_no_faster() -> None:
+    counts = []
+    for number in (4, 12):
+        async with running() as site:
+            await site.rest()
+            calls: list[str] = []
+
+            def count(verb: str, _resource: object, _namespace: str, _name: str, calls: list[str] = calls) -> None:
+                calls.append(verb)
+
+            site.cluster.fail(count)
+            for index in range(number):
+                await site.make(disagg(f"g{index}"))
+            await site.rest()
+            counts.append(len([verb for verb in calls if verb != "watch"]) / number)
+            assert len(await site.all(DEPLOYMENTS)) == 3 * number
+            # starting again costs a list a kind, and nothing a graph
+            await site.stop()
+            before = len(site.cluster.writes)
+            site.start()
+            await site.rest()
+            assert {plural for _, plural, _ in site.cluster.writes[before:]} == {"leases"}
+    assert max(counts) <= 60  # three rights, three components with two children each, read and written; status and Events
+    assert abs(counts[0] - counts[1]) < 6

@@ -1,0 +1,119 @@
+"""Scaling adapters: an autoscaler's number reaches the pods, a planner's reaches the adapter, and neither undoes the other's."""
+
+from __future__ import annotations
+
+import asyncio
+
+from kube.resources import DEPLOYMENTS
+from reconciler.loop.kinds import ADAPTERS, GRAPHS
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
+
+ADAPTER = "g-decode"
+
+
+async def _made(site: Site) -> None:
+    obj = disagg()
+    obj["spec"]["components"][1]["scalingAdapter"] = {}
+    await site.make(obj)
+    await site.rest()
+
+
+async def _pods(site: Site) -> int:
+    found = await site.all(DEPLOYMENTS)
+    return int(next(one["spec"]["replicas"] for name, one in found.items() if name.startswith("g-decode-")))
+
+
+async def _scale(site: Site, replicas: int) -> None:
+    await site.user.merge_patch(ADAPTERS, ADAPTER, {"spec": {"replicas": replicas}}, NAMESPACE)
+
+
+async def test_a_new_number_goes_through_the_graph_to_the_pods_without_a_roll() -> None:
+    async with running() as site:
+        await _made(site)
+        before = set(await site.workers())
+        assert (await site.adapters())[ADAPTER]["status"] == {
+            "replicas": 2,
+            "selector": "nvidia.com/dynamo-component=decode,nvidia.com/dynamo-graph-deployment-name=g",
+        }
+        await _scale(site, 5)
+        await site.rest()
+        assert (await site.graph())["spec"]["components"][1]["replicas"] == 5
+        assert await _pods(site) == 5
+        assert (await site.adapters())[ADAPTER]["status"]["replicas"] == 5
+        assert "lastScaleTime" in (await site.adapters())[ADAPTER]["status"]
+        assert set(await site.workers()) == before
+        assert "Scaled" in await site.reasons()
+
+
+async def test_other_changes_of_the_graph_leave_the_number_alone() -> None:
+    async with running() as site:
+        await _made(site)
+        await _scale(site, 5)
+        await site.edit("g", 0, replicas=3)  # both at once: neither has been passed over yet
+        await site.rest()
+        assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 5
+        assert await _pods(site) == 5
+
+
+async def test_a_planner_that_writes_the_graph_has_the_adapter_follow() -> None:
+    async with running() as site:
+        await _made(site)
+        await _scale(site, 5)
+        await site.rest()
+        await site.edit("g", 1, replicas=3)
+        await site.rest()
+        assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == 3
+        assert await _pods(site) == 3
+
+
+async def test_no_replicas_at_all_is_a_number_too() -> None:
+    async with running() as site:
+        await _made(site)
+        await _scale(site, 0)
+        await site.rest()
+        assert await _pods(site) == 0
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_a_scale_that_was_written_after_our_last_look_is_not_overwritten() -> None:
+    async with running() as site:
+        await _made(site)
+        scaled: list[asyncio.Future[None]] = []
+
+        async def meanwhile() -> None:
+            await _scale(site, 7)
+
+        def fault(verb: str, _resource: object, _namespace: str, name: str) -> None:
+            if verb == "apply" and name == ADAPTER and not scaled:
+                scaled.append(asyncio.ensure_future(meanwhile()))
+
+        obj = await site.graph()
+        obj["spec"]["components"][1]["replicas"] = 4  # the graph leads, and is about to be written into the adapter
+        site.cluster.fail(fault)
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert scaled
+        assert await _pods(site) in (4, 7)
+        assert (await site.adapters())[ADAPTER]["spec"]["replicas"] == await _pods(site)
+
+
+async def test_an_adapter_without_its_graph_or_component_waits_for_them() -> None:
+    async with running() as site:
+        alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentScalingAdapter", "metadata": {"name": ADAPTER}}
+        alone |= {"spec": {"replicas": 4, "dgdRef": {"name": "g", "componentName": "decode"}}}
+        await site.user.create(ADAPTERS, alone, NAMESPACE)
+        await site.rest()
+        assert "UpdateFailed" in await site.reasons()
+        await site.make(disagg())
+        await site.rest()
+        assert await _pods(site) == 4
+
+
+async def test_an_adapter_goes_when_the_graph_asks_for_it_no_more() -> None:
+    async with running() as site:
+        await _made(site)
+        obj = await site.graph()
+        del obj["spec"]["components"][1]["scalingAdapter"]
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert await site.adapters() == {}

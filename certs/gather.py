@@ -109,7 +109,7 @@ class Gatherer:
             targets=tuple(targets),
             endpoints=endpoints,
             skew=self._now() - theirs,
-            configured_trust=await asyncio.to_thread(_content, about.trust_file),
+            configured_trust=_content(about.trust_file),
             reference_running=managed and await self._reference_runs(found),
         )
         holder = (authority if managed else trust) or {}
@@ -140,7 +140,7 @@ class Gatherer:
 
 
 def _content(file: str) -> bytes:
-    """A file's bytes; empty when there is none: what that means is told by the report of readiness."""
+    """A small local file's bytes; empty when there is none: what that means is told by the report of readiness."""
     try:
         return Path(file).read_bytes() if file else b""
     except OSError:

@@ -13,6 +13,7 @@ from certs.gather import Gatherer, Refusals
 from certs.inject import RESOURCES, Injector
 from certs.meters import Meters
 from certs.perform import Performer
+from certs.phase import clean
 from certs.plan import next_step
 from certs.probe import Prober
 from certs.report import gauges, phase_of, unready
@@ -180,7 +181,7 @@ class Provisioner:
             LOG.info("phase %s: %s", phase, step.why)
         longest = self._about.timings.resync.total_seconds()
         if phase not in RESTING or isinstance(step, Nothing):
-            longest = min(longest, DRAINING if phase is Phase.DRAIN else self._apart)
+            longest = min(longest, DRAINING if phase is Phase.DRAIN and clean(found.state) else self._apart)
         if isinstance(step, Wait):
             longest = min(longest, (step.until - found.now).total_seconds())
         if (soonest := self._refusals.soonest()) is not None:

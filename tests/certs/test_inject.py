@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from api.crd import build as crd
 from certs.inject import Injector, OverwrittenError, operations
 from certs.reading import read_target
 from certs.state import Profile, TargetKind
 from kube.errors import ConflictError, ForbiddenError
 from kube.resources import CRDS, VALIDATING
-from tests.certs.site import OTHERS, configuration, entry
+from tests.certs.site import OTHERS, configuration, definition, entry
 from tests.certs.states import bundle
 from tests.kube.memory import MemoryCluster
 
@@ -46,7 +45,7 @@ def test_only_entries_that_name_our_service_are_written_and_each_is_tested_first
 
 
 def test_a_stanza_of_ours_gets_its_bundle_and_keeps_the_rest() -> None:
-    obj = crd("DynamoGraphDeployment")
+    obj = definition("DynamoGraphDeployment")
     service = {"name": PROFILE.service, "namespace": PROFILE.namespace, "path": "/convert", "port": 8443}
     webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1", "v2"]}
     obj["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
@@ -59,7 +58,7 @@ def test_a_stanza_of_ours_gets_its_bundle_and_keeps_the_rest() -> None:
 
 @pytest.mark.parametrize("stanza", [None, {"strategy": "None"}])
 def test_a_stanza_that_is_not_set_is_written_whole(stanza: Node | None) -> None:
-    obj = crd("DynamoGraphDeployment")
+    obj = definition("DynamoGraphDeployment")
     obj["spec"].pop("conversion", None)
     if stanza:
         obj["spec"]["conversion"] = stanza
@@ -149,5 +148,5 @@ async def test_a_refusal_is_passed_on(cluster: MemoryCluster) -> None:
 async def test_an_absent_object_is_a_fact(cluster: MemoryCluster) -> None:
     found = await Injector(cluster, PROFILE).read(TargetKind.CRD, GRAPHS)
     assert found.stance == "absent"
-    await cluster.create(CRDS, crd("DynamoGraphDeployment"))
+    await cluster.create(CRDS, definition("DynamoGraphDeployment"))
     assert (await Injector(cluster, PROFILE).read(TargetKind.CRD, GRAPHS)).stance != "absent"

@@ -197,7 +197,7 @@ async def test_an_object_that_cert_manager_writes_is_not_written(site: Site) -> 
 async def test_of_two_only_one_writes_and_the_other_takes_over(site: Site) -> None:
     await site.install("10.0.0.1")
     clusters = [MemoryCluster(f"replica-{name}", storage=site.storage) for name in ("one", "two")]
-    tasks = [site.start(site.provisioner(str(index), cluster)) for index, cluster in enumerate(clusters)]
+    tasks = [site.start(site.provisioner(str(index), cluster, None)) for index, cluster in enumerate(clusters)]
     await site.until(Phase.STABLE)
     wrote = [{plural for _, plural, _ in cluster.writes if plural != "leases"} for cluster in clusters]
     leader = 0 if wrote[0] else 1

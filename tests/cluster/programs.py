@@ -50,6 +50,7 @@ def api_server(assets: Path, home: Path, etcd: int, port: int) -> list[str | Pat
         f"--service-account-key-file={home / 'accounts.key'}",
         f"--service-account-signing-key-file={home / 'accounts.key'}",
         "--service-cluster-ip-range=10.0.0.0/24",
+        "--enable-aggregator-routing=true",  # webhooks that name a service are called at its endpoints: no cluster IP leads anywhere here
         "--authorization-mode=RBAC",
         f"--token-auth-file={home / 'tokens.csv'}",
         "--allow-privileged=true",

@@ -1,0 +1,138 @@
+"""A writer and a reader that never stop: requests through the API server at a fixed rate, and what failed of them, with the time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import aiohttp
+
+from tests.cluster.harness import ADMIN, TOKENS
+from tests.cluster.objects import graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.harness import ControlPlane
+
+RATE: Final = 200.0  # requests a second, as far as the machine can
+AT_ONCE: Final = 6  # requests under way: more would only wait for each other on a slow machine
+OBJECTS: Final = 10  # that are read and updated
+# An API server that has just seen a CRD change asks for a list once more a moment later (429 with Retry-After), and every client of
+# Kubernetes does so by itself. Asking again is no failure; being refused again and again is one.
+TRIES: Final = 10
+MERGE: Final = "application/merge-patch+json"
+
+
+class Failure(NamedTuple):
+    """One request that failed."""
+
+    at: float  # monotonic
+    what: str
+    said: str
+
+
+class Load:
+    """Runs in a thread of its own until it is stopped."""
+
+    def __init__(self, plane: ControlPlane, namespace: str) -> None:
+        """Makes the objects; the requests begin with `start`."""
+        self._plane, self._namespace = plane, namespace
+        self.failures: list[Failure] = []
+        self.done = 0
+        self.reads_only = False  # while v1beta1 can't be written without loss, because somebody switched conversion off
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="load", daemon=True)
+        for index in range(OBJECTS):
+            reply = plane.request("POST", self._path("v1alpha1"), graph(namespace, name=f"g-{index}"))
+            assert reply.status == 201, reply.body
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends; all requests that were begun are answered."""
+        self._stop.set()
+        self._thread.join(120)
+        assert not self._thread.is_alive()
+
+    def since(self, moment: float) -> list[Failure]:
+        """Failures after a moment of the monotonic clock."""
+        return [each for each in self.failures if each.at >= moment]
+
+    def wait_for(self, more: int) -> None:
+        """Waits until so many more requests have been answered."""
+        wanted, deadline = self.done + more, time.monotonic() + 120
+        while self.done < wanted:
+            assert time.monotonic() < deadline, f"{self.done} requests were answered, {wanted} were wanted"
+            time.sleep(0.02)
+
+    def _path(self, version: str, name: str = "") -> str:
+        path = f"/apis/nvidia.com/{version}/namespaces/{self._namespace}/dynamographdeployments"
+        return f"{path}/{name}" if name else path
+
+    def _run(self) -> None:
+        asyncio.run(self._all())
+
+    async def _all(self) -> None:
+        context = ssl.create_default_context(cafile=str(self._plane.ca))
+        headers = {"Authorization": f"Bearer {TOKENS[ADMIN][0]}", "Accept": "application/json"}
+        work = self._work()
+        self._due = time.monotonic()
+        connector = aiohttp.TCPConnector(ssl=context, limit=AT_ONCE)
+        async with aiohttp.ClientSession(f"https://127.0.0.1:{self._plane.port}", headers=headers, connector=connector) as session:
+            await asyncio.gather(*(self._worker(session, work) for _ in range(AT_ONCE)))
+
+    async def _worker(self, session: aiohttp.ClientSession, work: Iterator[list[tuple[str, str, Any]]]) -> None:
+        while not self._stop.is_set():
+            for method, path, body in next(work):
+                now = time.monotonic()
+                self._due = max(self._due + 1 / RATE, now - 0.5)
+                await asyncio.sleep(max(0.0, self._due - now))
+                if not await self._send(session, method, path, body):
+                    break  # what wasn't made can't be deleted
+
+    def _work(self) -> Iterator[list[tuple[str, str, Any]]]:
+        """Updates and reads in both versions; now and then something is made and deleted, or a list is read."""
+        for count in itertools.count():
+            name = f"g-{count % OBJECTS}"
+            note = {"metadata": {"annotations": {"test/count": str(count)}}}
+            beta = [("GET", self._path("v1beta1", name), None)]
+            if not self.reads_only:
+                yield [("PATCH", self._path("v1beta1", name), note)]
+            yield beta
+            yield [("PATCH", self._path("v1alpha1", name), note)]
+            yield beta
+            if count % 10 == 0:
+                yield [("GET", self._path("v1beta1"), None)]
+                new = f"new-{count}"
+                yield [("POST", self._path("v1alpha1"), graph(self._namespace, name=new)), ("DELETE", self._path("v1alpha1", new), None)]
+
+    async def _send(self, session: aiohttp.ClientSession, method: str, path: str, body: Any) -> bool:
+        began = time.monotonic()
+        try:
+            said = await self._ask(session, method, path, body)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            said = repr(error)
+        if said:
+            self.failures.append(Failure(began, f"{method} {path}", f"{time.monotonic() - began:.1f} s: {said}"))
+        self.done += 1
+        return not said
+
+    async def _ask(self, session: aiohttp.ClientSession, method: str, path: str, body: Any) -> str:
+        """What the API server says against the request; empty when it does as it is told."""
+        kind = MERGE if method == "PATCH" else "application/json"
+        data = None if body is None else json.dumps(body)
+        for _ in range(TRIES):
+            async with session.request(method, path, data=data, headers={"Content-Type": kind}) as answer:
+                text, status, again = await answer.text(), answer.status, answer.headers.get("Retry-After")
+            if status != 429 or again is None:
+                break
+            await asyncio.sleep(float(again))
+        return "" if 200 <= status < 300 else f"{status} {text[:3000]}"

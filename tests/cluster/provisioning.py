@@ -1,0 +1,306 @@
+"""An installation as in production on a real API server: manifests, accounts, servers behind the Service, provisioners that may be killed.
+
+The API server calls the Service by its endpoints, with the name `<service>.<namespace>.svc`, as it does anywhere; the servers listen on
+this machine's own address, because an EndpointSlice may not hold a loopback address.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import yaml
+
+from certs.certificate import Certificate, read_certificate, read_certificates
+from certs.reading import read_authority, read_serving
+from certs.state import AuthoritySecret, Phase, Serving
+from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import Process, wait_until
+from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Node: TypeAlias = dict[str, Any]
+NAMESPACE: Final = "dynamo-system"
+SERVICE: Final = "dynamo-webhooks"
+SERVING: Final = "webhook-server-cert"
+AUTHORITY: Final = f"{SERVING}-ca"
+TRUST: Final = f"{SERVING}-trust"
+SECRETS: Final = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+CONFIGURATIONS: Final = {
+    "mutating": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/dynamo-webhooks-mutating",
+    "validating": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/dynamo-webhooks-validating",
+}
+CRDS: Final = {
+    name: f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}s.nvidia.com"
+    for name in (
+        "dynamographdeployment",
+        "dynamocomponentdeployment",
+        "dynamographdeploymentrequest",
+        "dynamographdeploymentscalingadapter",
+    )
+}
+ACCOUNTS: Final = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+HOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+# seconds; a rotation is over in about twenty
+TIMINGS: Final = {"resync": 60, "settle": 2, "min_roll": 2, "roll_warn": 60, "drain": 2}
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+
+
+def own_address() -> str:
+    """An address of this machine that isn't loopback; connecting a datagram socket sends nothing."""
+    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET, "198.51.100.1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:
+            sock.connect((target, 9))
+            found = str(sock.getsockname()[0])
+            if not found.startswith("127."):
+                return found
+    found = socket.gethostbyname(socket.gethostname())
+    assert not found.startswith("127."), "the API server calls webhooks at an address of this machine, which must have one besides loopback"
+    return found
+
+
+@dataclass
+class Installed:
+    """A control plane with everything that the manifests hold, and our processes with accounts of their own."""
+
+    plane: ControlPlane
+    home: Path
+    objects: list[Node]
+    address: str = field(default_factory=own_address)
+    servers: dict[str, Process] = field(default_factory=dict)
+    provisioners: dict[str, Process] = field(default_factory=dict)
+
+    # processes
+
+    def serve(self, name: str) -> None:
+        """Starts a server and puts it behind the Service, as ready as a kubelet would find it once it is."""
+        [port] = _ports(self.address, 1)
+        flags = {"--listen": f"{self.address}:{port}", "--facts": str(self.home / "facts.yaml")}
+        self.servers[name] = self._process(name, [str(COMMAND), "serve"], flags, "server")
+        self._put_behind_the_service(name, port)
+
+    def provision(self, name: str = "provisioner") -> Process:
+        """Starts a provisioner."""
+        command = [sys.executable, "-m", "tests.cluster.hurried"]
+        flags = {"--timings": json.dumps(TIMINGS)}
+        self.provisioners[name] = self._process(name, command, flags, "provisioner")
+        return self.provisioners[name]
+
+    def kill(self, name: str = "provisioner") -> None:
+        """Ends a provisioner as a crash does."""
+        process = self.provisioners.pop(name)
+        os.kill(process.pid, signal.SIGKILL)
+        process.stop()
+
+    def stop(self) -> None:
+        """Ends all processes in order."""
+        for process in (*self.provisioners.values(), *self.servers.values()):
+            process.stop()
+
+    def logs(self) -> str:
+        """All that our processes have written."""
+        return "\n".join(file.read_text(errors="replace") for file in sorted(self.home.glob("*.log")))
+
+    def _process(self, name: str, command: list[str], flags: dict[str, str], account: str) -> Process:
+        flags = {"--config": str(self.home / "config.yaml"), "--kubeconfig": str(self.kubeconfig(account)), **flags}
+        flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
+        environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": name, "POD_SERVICE_ACCOUNT": f"dynamo-webhooks-{account}"}
+        words = [*command, *(part for flag in flags.items() for part in flag)]
+        return Process(name, words, self.home / f"{name}.log", {**environment, "PYTHONPATH": str(Path(__file__).parents[2])})
+
+    def kubeconfig(self, account: str) -> Path:
+        """A kubeconfig that holds nothing but a token of the service account."""
+        file = self.home / f"{account}.kubeconfig"
+        if not file.exists():
+            path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/dynamo-webhooks-{account}/token"
+            wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
+            reply = self.plane.request("POST", path, wanted)
+            assert reply.status == 201, reply.body
+            server = {"server": f"https://127.0.0.1:{self.plane.port}", "certificate-authority": str(self.plane.ca)}
+            config = {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": account,
+                "clusters": [{"name": "plane", "cluster": server}],
+                "users": [{"name": account, "user": {"token": reply.body["status"]["token"]}}],
+                "contexts": [{"name": account, "context": {"cluster": "plane", "user": account}}],
+            }
+            file.write_text(json.dumps(config))
+            file.chmod(0o600)
+        return file
+
+    def _put_behind_the_service(self, name: str, port: int) -> None:
+        self.plane.apply(
+            {
+                "apiVersion": "discovery.k8s.io/v1",
+                "kind": "EndpointSlice",
+                "metadata": {"name": f"{SERVICE}-{name}", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": SERVICE}},
+                "addressType": "IPv6" if ":" in self.address else "IPv4",
+                "ports": [{"name": "webhook", "port": port, "protocol": "TCP"}],
+                "endpoints": [{"addresses": [self.address], "conditions": {"ready": True}}],
+            }
+        )
+
+    # what stands in the cluster
+
+    def get(self, path: str) -> Node | None:
+        """An object, None when there is none."""
+        reply = self.plane.request("GET", path)
+        assert reply.status in (200, 404), reply.body
+        return reply.body if reply.status == 200 else None
+
+    def patch(self, path: str, body: Any, kind: str = MERGE_PATCH) -> None:
+        """Changes an object as somebody else would."""
+        reply = self.plane.request("PATCH", path, body, kind=kind)
+        assert reply.status == 200, reply.body
+
+    def delete(self, path: str) -> None:
+        """Deletes an object that is there."""
+        reply = self.plane.request("DELETE", path)
+        assert reply.status == 200, reply.body
+
+    def authority(self) -> AuthoritySecret | None:
+        """The CA Secret."""
+        found = self.get(f"{SECRETS}/{AUTHORITY}")
+        return read_authority(found) if found else None
+
+    def current(self) -> Certificate:
+        """The authority that signs now."""
+        found = self.authority()
+        assert found is not None
+        assert found.current is not None
+        return found.current
+
+    def serving(self) -> Serving | None:
+        """The serving Secret."""
+        found = self.get(f"{SECRETS}/{SERVING}")
+        return read_serving(found) if found else None
+
+    def phase(self) -> Phase | None:
+        """The phase as written down."""
+        found = self.authority()
+        return found.hint.phase if found else None
+
+    def bundles(self) -> dict[str, set[bytes]]:
+        """Object -> the bundles that it shows, decoded; an empty one where there is none."""
+        found = {}
+        for name, path in CONFIGURATIONS.items():
+            found[name] = {_decoded(entry["clientConfig"]) for entry in (self.get(path) or {}).get("webhooks", [])}
+        for name, path in CRDS.items():
+            conversion = ((self.get(path) or {}).get("spec") or {}).get("conversion") or {}
+            found[name] = {_decoded((conversion.get("webhook") or {}).get("clientConfig") or {})}
+        return found
+
+    def stable(self) -> bool:
+        """Whether all is done: one authority, shown by all objects, with a leaf of its own that both servers present."""
+        authority, serving = self.authority(), self.serving()
+        if authority is None or serving is None or authority.hint.phase is not Phase.STABLE:
+            return False
+        current, leaf = authority.current, serving.leaf
+        if current is None or leaf is None or authority.next or authority.previous or not current.issued(leaf):
+            return False
+        return all(shown == {current.pem} for shown in self.bundles().values()) and all(
+            presented == leaf for presented in self.presented().values()
+        )
+
+    def presented(self) -> dict[str, Certificate | None]:
+        """Server -> the certificate that it presents to whoever calls it by the Service's name."""
+        found = {}
+        for name in self.servers:
+            piece = self.get(f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/{SERVICE}-{name}")
+            assert piece is not None
+            found[name] = look(self.address, piece["ports"][0]["port"])
+        return found
+
+    def wait_until_stable(self) -> None:
+        """Waits for it; a rotation that hangs shows the logs of all processes."""
+        wait_until(self.stable, "everything being stable", *self.servers.values(), *self.provisioners.values())
+
+    def rotate(self) -> None:
+        """Asks for a new authority as an administrator does, and waits until the wish is heard."""
+        wish = str(time.time_ns())
+        self.patch(f"{SECRETS}/{AUTHORITY}", {"metadata": {"annotations": {"webhooks.nvidia.com/rotate-requested": wish}}})
+        wait_until(lambda: (found := self.authority()) and found.handled == wish, "the wish being heard", *self.provisioners.values())
+
+    def leader(self) -> str:
+        """The provisioner that holds the Lease now; empty when it is none of those that run."""
+        lease = self.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{SERVING}-provisioner") or {}
+        holder = str((lease.get("spec") or {}).get("holderIdentity") or "").rpartition("_")[0]
+        return holder if holder in self.provisioners else ""
+
+    def reapply_hooks(self) -> None:
+        """Applies the webhook configurations as the manifests have them: without any bundle."""
+        self.plane.apply(*of_kind(self.objects, *HOOKS))
+
+    def events(self) -> set[str]:
+        """Reasons of the Events on the serving Secret."""
+        found = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").body["items"]
+        return {each["reason"] for each in found if each["involvedObject"]["name"] == SERVING}
+
+
+def look(host: str, port: int) -> Certificate | None:
+    """What a server presents; None when it doesn't listen."""
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    name = f"{SERVICE}.{NAMESPACE}.svc"
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection((host, port), timeout=30) as raw,
+        context.wrap_socket(raw, server_hostname=name) as tls,
+    ):
+        der = tls.getpeercert(binary_form=True)
+        return read_certificate(ssl.DER_cert_to_PEM_cert(der).encode()) if der else None
+    return None
+
+
+@contextlib.contextmanager
+def installed(assets: Path, home: Path) -> Iterator[Installed]:
+    """Applies the default installation; no process of ours runs yet."""
+    with control_plane(assets, home / "plane") as plane:
+        done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
+        assert done.code == 0, done.stderr
+        objects = kustomized(MANIFESTS / "overlays" / "self-signed")
+        plane.apply(*of_kind(objects, "Namespace"))
+        plane.apply(*of_kind(objects, *ACCOUNTS, *HOOKS, "Service"))
+        [config] = [each for each in of_kind(objects, "ConfigMap") if "config.yaml" in each["data"]]
+        written = yaml.safe_load(config["data"]["config.yaml"])
+        written["serving"] |= {"workers": 1, "drainLag": "0s"}
+        (home / "config.yaml").write_text(yaml.safe_dump(written))
+        (home / "facts.yaml").write_text(yaml.safe_dump(FACTS))
+        found = Installed(plane, home, objects)
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+def authorities(bundle: bytes) -> int:
+    """How many a bundle holds."""
+    return len(read_certificates(bundle))
+
+
+def _decoded(config: Node) -> bytes:
+    return base64.b64decode(config.get("caBundle") or "")
+
+
+def _ports(host: str, count: int) -> list[int]:
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)) for _ in range(count)]
+        for each in sockets:
+            each.bind((host, 0))
+        return [each.getsockname()[1] for each in sockets]

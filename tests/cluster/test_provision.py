@@ -1,0 +1,272 @@
+"""Certificates are renewed, rotated and repaired under load on a real API server, and no request fails but where nobody could help it.
+
+Every test begins and ends with everything stable. Two servers and two provisioners run, each with the token of its own service account.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography import x509
+from cryptography.x509.verification import PolicyBuilder, Store
+
+from certs.authority import Pair, issue_leaf, make_authority
+from certs.certificate import read_certificates
+from certs.reading import read_authority
+from certs.state import Phase
+from kube.times import now
+from tests.cluster.harness import ADMIN
+from tests.cluster.load import Load
+from tests.cluster.processes import wait_until
+from tests.cluster.provisioning import (
+    AUTHORITY,
+    CONFIGURATIONS,
+    CRDS,
+    JSON_PATCH,
+    NAMESPACE,
+    SECRETS,
+    SERVICE,
+    SERVING,
+    Installed,
+    authorities,
+    installed,
+)
+from tests.cluster.rendering import MANIFESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from certs.certificate import Certificate
+
+OUTAGE = 5.0  # seconds in which a bundle that somebody spoiled is whole again (operations.md 1.14.14)
+SLOW = 25.0  # seconds more for a machine on which everything else takes its time, too
+# how an API server says that it doesn't trust a webhook: an empty bundle means the roots of the system, which don't know us
+DISTRUST = ("x509", "unable to load root certificates", "failed calling webhook", "conversion webhook")
+NAME = f"{SERVICE}.{NAMESPACE}.svc"
+
+
+@pytest.fixture(scope="module")
+def running(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installed, Load]]:
+    """Everything, and a load that never pauses."""
+    with installed(assets, tmp_path_factory.mktemp("provision")) as site:
+        for name in ("server-1", "server-2"):
+            site.serve(name)
+        for name in ("provisioner-1", "provisioner-2"):
+            site.provision(name)
+        site.wait_until_stable()
+        load = Load(site.plane, site.plane.namespace())
+        load.start()
+        try:
+            yield site, load
+        finally:
+            load.stop()
+
+
+@pytest.fixture
+def site(running: tuple[Installed, Load]) -> Iterator[Installed]:
+    """The installation at rest, before the test and after it, under load."""
+    found, load = running
+    found.wait_until_stable()
+    load.wait_for(20)
+    yield found
+    found.wait_until_stable()
+    load.wait_for(20)
+
+
+@pytest.fixture
+def load(running: tuple[Installed, Load], site: Installed) -> Iterator[Load]:
+    """The load; no request that begins within the test may fail, unless the test takes the failures away after having judged them."""
+    found = running[1]
+    found.failures.clear()
+    yield found
+    found.wait_for(20)
+    assert found.failures == []
+
+
+def _chain_holds(authority: bytes, leaf: Certificate) -> bool:
+    """Whether cryptography's own verifier accepts the leaf for the name that the API server calls."""
+    store = Store(x509.load_pem_x509_certificates(authority))
+    PolicyBuilder().store(store).time(now()).build_server_verifier(x509.DNSName(NAME)).verify(leaf.parsed, [])
+    return True
+
+
+def test_a_rotation_survives_the_death_of_its_leader_in_every_phase(site: Installed, load: Load) -> None:
+    old = site.current()
+    seen: list[Phase] = []
+    killed: set[Phase] = set()
+    site.rotate()
+    while not (killed >= {Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP} and site.stable()):
+        found = site.authority()
+        assert found is not None
+        phase, leader = found.hint.phase, site.leader()
+        if phase and (not seen or seen[-1] != phase):
+            seen.append(phase)
+        if phase is Phase.STABLE:
+            break
+        if phase and phase not in killed and leader:
+            site.kill(leader)
+            killed.add(phase)
+            site.provision(leader)
+        _both_trusted(site, old)
+        time.sleep(0.05)
+    site.wait_until_stable()
+    order = [Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP]
+    assert [phase for phase in order if phase in seen] == [phase for phase in seen if phase is not Phase.STABLE]
+    assert len(killed) >= 3, "the leader was killed too rarely for the test to mean anything"
+    new = site.current()
+    assert new != old
+    assert not old.issued(_leaf(site))
+    assert _chain_holds(new.pem, _leaf(site))
+    assert load.done
+
+
+def _both_trusted(site: Installed, old: Certificate) -> None:
+    """As long as a server presents a leaf, each object trusts its issuer. Presented first, or a rename in between would look wrong."""
+    for leaf in site.presented().values():
+        assert leaf is not None
+        if old.issued(leaf):
+            for name, shown in site.bundles().items():
+                assert all(old in read_certificates(bundle) for bundle in shown), name
+
+
+def _leaf(site: Installed) -> Certificate:
+    serving = site.serving()
+    assert serving is not None
+    assert serving.leaf is not None
+    return serving.leaf
+
+
+@pytest.mark.usefixtures("load")
+def test_a_leaf_that_ends_soon_is_renewed_and_both_servers_take_it(site: Installed) -> None:
+    found = site.get(f"{SECRETS}/{AUTHORITY}")
+    assert found is not None
+    secret = read_authority(found)
+    assert secret.current is not None
+    assert secret.current_key is not None
+    signer = Pair(secret.current.pem, secret.current_key.pem)
+    names = sorted(_leaf(site).names)
+    aging = issue_leaf(signer, names, now() - timedelta(minutes=30), life=timedelta(minutes=40))
+    data = {"tls.crt": aging.certificate, "tls.key": aging.key, "ca.crt": secret.current.pem}
+    site.patch(f"{SECRETS}/{SERVING}", {"data": {key: base64.b64encode(value).decode() for key, value in data.items()}})
+    wait_until(lambda: _leaf(site).not_after > now() + timedelta(days=300), "a new leaf", *site.provisioners.values())
+    site.wait_until_stable()
+    assert site.current() == secret.current
+    assert _chain_holds(secret.current.pem, _leaf(site))
+
+
+@pytest.mark.usefixtures("load")
+@pytest.mark.parametrize("lost", [(SERVING,), (AUTHORITY,), (SERVING, AUTHORITY)], ids=["serving", "authority", "both"])
+def test_deleted_secrets_come_back(site: Installed, lost: tuple[str, ...]) -> None:
+    before = {name: (site.get(f"{SECRETS}/{name}") or {})["metadata"]["uid"] for name in lost}
+    old = site.current()
+    for name in lost:
+        site.delete(f"{SECRETS}/{name}")
+    for name, uid in before.items():
+        wait_until(partial(_made_anew, site, name, uid), f"{name} being there again", *site.provisioners.values())
+    site.wait_until_stable()
+    assert (site.current() == old) == (AUTHORITY not in lost)
+
+
+def _made_anew(site: Installed, name: str, uid: str) -> bool:
+    found = site.get(f"{SECRETS}/{name}")
+    return found is not None and found["metadata"]["uid"] != uid
+
+
+def _outage(site: Installed, load: Load, began: float, name: str) -> float:
+    """Waits until the object trusts us again, takes the failures since then away, and says how long requests failed."""
+    wait_until(lambda: site.bundles()[name] == {site.current().pem}, f"{name} being repaired", *site.provisioners.values())
+    load.wait_for(30)
+    failed = load.since(began)
+    load.failures.clear()
+    assert [each for each in failed if not any(sign in each.said for sign in DISTRUST)] == []
+    return max((each.at - began for each in failed), default=0.0)
+
+
+def _spoiled(name: str, bundle: str) -> Any:
+    """A patch that puts another bundle into the object, or none."""
+    path = "/spec/conversion/webhook/clientConfig/caBundle" if name in CRDS else "/webhooks/0/clientConfig/caBundle"
+    return [{"op": "replace", "path": path, "value": bundle} if bundle else {"op": "remove", "path": path}]
+
+
+def test_spoiled_bundles_are_whole_within_seconds(site: Installed, load: Load) -> None:
+    """Each object in turn, emptied or given to a stranger; both for each are tried in memory. Text that is no certificate, too."""
+    stranger = base64.b64encode(make_authority(now()).certificate).decode()
+    bundles = dict(zip((*CONFIGURATIONS, *CRDS), ("", "Cg==", "", stranger, "", stranger), strict=True))
+    outages = {}
+    for name, bundle in bundles.items():
+        began = time.monotonic()
+        site.patch({**CONFIGURATIONS, **CRDS}[name], _spoiled(name, bundle), JSON_PATCH)
+        outages[name] = _outage(site, load, began, name)
+    print("seconds of failing requests:", outages)
+    assert max(outages.values()) < OUTAGE + SLOW, outages
+    assert "TrustDriftRepaired" in site.events()
+
+
+def test_a_conversion_that_was_switched_off_is_switched_on_again(site: Installed, load: Load) -> None:
+    load.reads_only = True  # what is written as v1beta1 while nobody converts is stored without what v1alpha1 doesn't know
+    load.wait_for(30)
+    began = time.monotonic()
+    site.patch(CRDS["dynamographdeployment"], [{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}], JSON_PATCH)
+    outage = _outage(site, load, began, "dynamographdeployment")
+    load.reads_only = False
+    assert outage < OUTAGE + SLOW
+    stanza = (site.get(CRDS["dynamographdeployment"]) or {})["spec"]["conversion"]
+    assert stanza["strategy"] == "Webhook"
+    assert stanza["webhook"]["clientConfig"]["service"] == {"name": SERVICE, "namespace": NAMESPACE, "path": "/convert", "port": 443}
+    assert stanza["webhook"]["conversionReviewVersions"] == ["v1"]
+
+
+def test_configurations_that_were_deleted_and_applied_again_are_trusted_again(site: Installed, load: Load) -> None:
+    for path in CONFIGURATIONS.values():
+        site.delete(path)
+    wait_until(lambda: "WebhookConfigMissing" in site.events(), "the absence being told", *site.provisioners.values())
+    began = time.monotonic()
+    site.reapply_hooks()
+    assert max(_outage(site, load, began, name) for name in CONFIGURATIONS) < OUTAGE + SLOW
+
+
+@pytest.mark.usefixtures("load")
+def test_applying_all_manifests_again_takes_nothing_away(site: Installed) -> None:
+    before = site.bundles()
+    done = site.plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
+    assert done.code == 0, done.stderr
+    site.reapply_hooks()
+    assert site.bundles() == before
+
+
+def test_a_server_can_read_its_own_secret_and_no_key_of_an_authority(site: Installed) -> None:
+    def read(name: str) -> tuple[int, str]:
+        done = site.plane.kubectl(
+            "--kubeconfig", str(site.kubeconfig("server")), "--context", "server", "get", "secret", name, "-n", NAMESPACE, user=ADMIN
+        )
+        return done.code, done.stderr
+
+    assert read(SERVING) == (0, "")
+    code, said = read(AUTHORITY)
+    assert code != 0
+    assert "forbidden" in said.lower()
+
+
+def test_nothing_secret_is_in_any_log(site: Installed) -> None:
+    text = site.logs()
+    assert "MarkPhase" in text
+    assert "PRIVATE KEY" not in text
+    for name in (SERVING, AUTHORITY):
+        for key, value in (site.get(f"{SECRETS}/{name}") or {})["data"].items():
+            if key.endswith(".key"):
+                body = base64.b64decode(value).decode().splitlines()[1]
+                assert body not in text
+                assert value[:40] not in text
+
+
+def test_no_rotation_is_left_half_done(site: Installed) -> None:
+    assert all(authorities(bundle) == 1 for shown in site.bundles().values() for bundle in shown)
+    trust = site.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{SERVING}-trust")
+    assert trust is not None
+    assert trust["data"]["usable"].split() == [site.current().fingerprint]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from certs.policy import age, can_sign, compromised, leaf_reason, outage, rotation_reason
 from certs.state import Phase
 from certs.timings import ROUNDS, SHORT_SETTLE
-from certs.trust import everywhere, issuers, served, wanted
+from certs.trust import everywhere, issuers, orphaned, served, stored_by, wanted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,7 +30,7 @@ def derive(state: State, now: datetime) -> Phase:
         return Phase.PREPARE
     if secret.next:
         return _towards(state, now)
-    if secret.previous:
+    if secret.previous or orphaned(state):
         return _after(state, secret, secret.current, now)
     if rotation_reason(state, now):
         return Phase.PREPARE
@@ -40,11 +40,6 @@ def derive(state: State, now: datetime) -> Phase:
 def served_by(state: State, authority: Certificate) -> bool:
     """Whether the authority issued the leaf of the serving Secret, or one that an endpoint presents."""
     return bool(issuers((authority,), served(state)))
-
-
-def stored_by(state: State, authority: Certificate) -> bool:
-    """Whether the authority issued the leaf of the serving Secret."""
-    return bool(state.serving and state.serving.leaf and authority.issued(state.serving.leaf))
 
 
 def _lacks_next(state: State, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:

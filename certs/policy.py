@@ -9,7 +9,7 @@ from cryptography import x509
 
 from certs.state import Phase
 from certs.timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
-from certs.trust import blind, ours, served
+from certs.trust import blind, orphaned, ours, seen, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +162,8 @@ def outage(state: State, now: datetime) -> bool:
     leaves = served(state)
     if not leaves:
         return not blind(state)
-    trusted = [one for one in ours(state.authority) if one.valid_at(now)] if state.authority else []
+    known = (*(ours(state.authority) if state.authority else ()), *(seen(state) if orphaned(state) else ()))
+    trusted = [one for one in known if one.valid_at(now)]
     return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from certs.state import AuthoritySecret, State, Target
 
 _ORDER = tuple(TargetKind)
+_APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})
 
 
 def presented(state: State) -> tuple[Certificate, ...]:
@@ -66,6 +67,22 @@ def survivors(state: State) -> tuple[Certificate, ...]:
     return tuple(dict.fromkeys(one for one in kept if one.is_authority))[: LARGEST - 1]
 
 
+def stored_by(state: State, authority: Certificate) -> bool:
+    """Whether the authority issued the leaf of the serving Secret."""
+    return bool(state.serving and state.serving.leaf and authority.issued(state.serving.leaf))
+
+
+def orphaned(state: State) -> bool:
+    """Whether a lost CA Secret was being replaced and somebody then removed the old authorities that it still remembered.
+
+    Their leaves are served all the same, and objects may not know the new authority yet: it must not sign before they do.
+    """
+    secret = state.authority
+    if secret is None or secret.current is None or secret.next or secret.previous or state.hint.phase not in _APPROACH:
+        return False
+    return bool(state.serving and state.serving.leaf) and not stored_by(state, secret.current)
+
+
 def wanted(state: State, phase: Phase, now: datetime) -> bytes:
     """The bundle T of a phase: ours first, and a stranger's authority only while an endpoint presents a leaf of it."""
     secret = state.authority
@@ -75,7 +92,8 @@ def wanted(state: State, phase: Phase, now: datetime) -> bytes:
     if phase is not Phase.DROP:
         mine += [secret.next] if secret.next and (secret.next_key or secret.next in issuers((secret.next,), served(state))) else []
         mine += secret.previous
-    strangers = issuers((one for one in seen(state) if one not in mine), presented(state))
+    leaves = served(state) if orphaned(state) else presented(state)
+    strangers = issuers((one for one in seen(state) if one not in mine), leaves)
     return compose((*mine, *strangers), served(state), now)
 
 

@@ -49,6 +49,12 @@ ALL = ("ab",)
         (Phase.ISSUE, {"slots": "a>b", "shows": ALL, "by": "b", "phase": Phase.SETTLE, "ago": SHORT}),
         (Phase.ISSUE, {"slots": "a>b", "shows": ("a",), "by": "b"}),
         (Phase.ISSUE, {"slots": "a>b", "shows": ALL, "by": "b", "keys": "a"}),
+        # the old authorities were removed from the CA Secret that replaces a lost one: the new one must not sign before it is trusted
+        (Phase.TRUST, {"slots": "b", "by": "a", "shows": ("a",), "phase": Phase.TRUST}),
+        (Phase.SETTLE, {"slots": "b", "by": "a", "shows": ("ba",), "phase": Phase.TRUST, "ago": LONG}),
+        (Phase.SETTLE, {"slots": "b", "by": "a", "shows": ("ba",), "phase": Phase.SETTLE, "ago": SHORT}),
+        (Phase.ISSUE, {"slots": "b", "by": "a", "shows": ("ba",), "phase": Phase.SETTLE, "ago": LONG}),
+        (Phase.STABLE, {"slots": "b", "by": "b", "shows": ("ba",), "phase": Phase.SETTLE, "ago": LONG}),
         # next can't sign, and nobody serves its leaf
         (Phase.PREPARE, {"slots": "a>b", "shows": ALL, "keys": "a", "phase": Phase.SETTLE}),
         # current, previous | current

@@ -150,6 +150,17 @@ def test_secrets_deleted_in_every_phase(gone: tuple[str, ...], at: Phase) -> Non
     assert set(world.objects) == {CALLED.serving, CALLED.authority, CALLED.trust}
 
 
+def test_what_replaces_a_lost_secret_and_forgets_signs_only_when_it_is_trusted() -> None:
+    """The CA Secret is deleted; of the one that replaces it somebody removes the old authority that it still trusts."""
+    world = installed()
+    world.remove(CALLED.authority)
+    world.step()
+    world.spoil(names.PREVIOUS, None)
+    world.check_trust()
+    world.settle_down()  # checks at every step that each object trusts what each server presents
+    assert world.phase() is Phase.STABLE
+
+
 def test_a_lost_key_rotates_with_overlap() -> None:
     """T6: the old certificate stays trusted meanwhile."""
     world = installed()

@@ -6,6 +6,9 @@ Every test begins and ends with everything stable. Two servers and two provision
 from __future__ import annotations
 
 import base64
+import contextlib
+import http.client
+import re
 import time
 from datetime import timedelta
 from functools import partial
@@ -114,7 +117,7 @@ def test_a_rotation_survives_the_death_of_its_leader_in_every_phase(site: Instal
             killed.add(phase)
             site.provision(leader)
         _both_trusted(site, old)
-        time.sleep(0.05)
+        time.sleep(0.3)  # each look reads all CRDs, and the machine has other work to do
     site.wait_until_stable()
     order = [Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP]
     assert [phase for phase in order if phase in seen] == [phase for phase in seen if phase is not Phase.STABLE]
@@ -124,6 +127,35 @@ def test_a_rotation_survives_the_death_of_its_leader_in_every_phase(site: Instal
     assert not old.issued(_leaf(site))
     assert _chain_holds(new.pem, _leaf(site))
     assert load.done
+
+
+@pytest.mark.usefixtures("load")
+def test_a_leader_that_is_told_to_stop_hands_over_at_once(site: Installed) -> None:
+    leader = wait_until(lambda: site.leader() or None, "somebody leading", *site.provisioners.values())
+    assert site.provisioners.pop(leader).stop() == 0
+    lease = site.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{SERVING}-provisioner")
+    assert lease is not None
+    assert not str(lease["spec"].get("holderIdentity", "")).startswith(f"{leader}_")
+    wait_until(lambda: site.leader() or None, "the other one leading", *site.provisioners.values())
+    site.provision(leader)
+
+
+def test_probes_and_metrics_are_served(site: Installed) -> None:
+    def ask(what: str, path: str) -> str:
+        found = re.search(rf"^{what} http://(\S+)", process.text(), re.MULTILINE)
+        assert found is not None
+        connection = http.client.HTTPConnection(found[1], timeout=60)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+
+    leader = wait_until(lambda: site.leader() or None, "somebody leading", *site.provisioners.values())
+    process = site.provisioners[leader]
+    assert ask("probes", "/healthz") == "ok\n"
+    assert ask("probes", "/readyz") == "ok\n"
+    text = ask("metrics", "/metrics")
+    assert 'dynamo_webhooks_rotation_phase{phase="STABLE"} 1.0' in text
+    assert "dynamo_webhooks_leaf_not_after_seconds" in text
 
 
 def _both_trusted(site: Installed, old: Certificate) -> None:

@@ -1,0 +1,102 @@
+"""`provision` as a command: what it refuses, and that it lives, says so and stops in order while there is no API server."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import signal
+import socket
+from os import kill
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.main import main
+from tests.cluster.admission import COMMAND
+from tests.cluster.processes import Process, running, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONFIG = """
+apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
+kind: OperatorConfiguration
+operator: {namespace: dynamo-system}
+server: {metrics: {secure: false}}
+mpi: {sshSecretName: keys, sshSecretNamespace: dynamo-system}
+rbac: {plannerClusterRoleName: planner, dgdrProfilingClusterRoleName: profiling, eppClusterRoleName: epp}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("POD_NAMESPACE", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "config.yaml"
+    file.write_text(CONFIG)
+    return file
+
+
+def _unreachable(directory: Path) -> Path:
+    """A kubeconfig whose server is a port that nobody listens on."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+    file = directory / "kubeconfig"
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "x",
+        "clusters": [{"name": "x", "cluster": {"server": f"https://127.0.0.1:{port}"}}],
+        "users": [{"name": "x", "user": {"token": "t"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+    }
+    file.write_text(json.dumps(config))
+    return file
+
+
+def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(config: Path, tmp_path: Path) -> None:
+    flags: list[str | Path] = [
+        "--config",
+        config,
+        "--kubeconfig",
+        _unreachable(tmp_path),
+        "--probe-listen",
+        "127.0.0.1:0",
+        "--metrics-listen",
+        "127.0.0.1:0",
+    ]
+    with running(Process("provision", [COMMAND, "provision", *flags], tmp_path / "log")) as process:
+        found = wait_until(lambda: re.search(r"^probes http://(\S+)", process.text(), re.MULTILINE), "its address", process)
+        connection = http.client.HTTPConnection(found[1], timeout=60)
+        with contextlib.closing(connection):
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().read() == b"ok\n"
+        kill(process.pid, signal.SIGTERM)
+        wait_until(lambda: process.ended() is not None, "its end")
+        assert process.ended() == 0, process.text()
+
+
+def test_once_without_an_api_server_says_what_is_missing(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["provision", "--config", str(config), "--kubeconfig", str(tmp_path / "nowhere"), "--once"]) == 2
+    assert "--kubeconfig: " in capsys.readouterr().err
+
+
+def test_it_must_know_where_it_is(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config.write_text(CONFIG.replace("operator: {namespace: dynamo-system}\n", ""))
+    assert main(["provision", "--config", str(config), "--once"]) == 2
+    assert "operator.namespace" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--probe-listen", "--metrics-listen"])
+def test_an_address_that_is_none_is_refused(config: Path, capsys: pytest.CaptureFixture[str], flag: str) -> None:
+    other = "--metrics-listen" if flag == "--probe-listen" else "--probe-listen"
+    assert main(["provision", "--config", str(config), flag, "nonsense", other, "127.0.0.1:0"]) == 2
+    assert f"{flag}: must be HOST:PORT" in capsys.readouterr().err
+
+
+def test_a_configuration_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["provision"]) == 2
+    assert "--config" in capsys.readouterr().err

@@ -47,7 +47,8 @@ def serving(folder: Path, *flags: str, facts: dict[str, Any] | None = None, **bl
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_configuration_is_in_effect_and_metrics_are_served_over_tls(tmp_path: Path, workers: int) -> None:
-    blocks: dict[str, Any] = {"serving": {"drainLag": "0s", "workers": workers, "profile": "1.2"}, "orchestrators": {"grove": {"enabled": False}}}
+    blocks: dict[str, Any] = {"orchestrators": {"grove": {"enabled": False}}}
+    blocks["serving"] = {"drainLag": "0s", "workers": workers, "profile": "1.2"}
     with serving(tmp_path, **blocks) as command:
         obj = graph()
         obj["spec"]["priorityClassName"] = "high"

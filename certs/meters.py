@@ -47,7 +47,6 @@ class Meters:
     bundles: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # kind, name, reason
     leaves: Counter[str] = field(default_factory=Counter)  # reason
     rotations: Counter[tuple[str, str]] = field(default_factory=Counter)  # reason, result
-    rotating: str = ""  # why the rotation under way was begun, as far as this process knows
     gauges: tuple[Gauge, ...] = ()
     leading: bool = False
 

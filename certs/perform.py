@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from certs.content import content
 from certs.inject import OverwrittenError
-from certs.step import CreateAuthority, StoreNext, WriteBundle, WriteServing, event_of
+from certs.step import CreateAuthority, DropPrevious, StoreNext, WriteBundle, WriteServing, event_of
 from kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Performer:
             LOG.info("%s: %s; looking again", _named(step), error.message)
             return False
         if done:
-            self._count(step)
+            self._count(step, found)
             LOG.info("%s%s", _named(step), _detail(step))
             await self._told(step, found)
         return done
@@ -76,17 +76,18 @@ class Performer:
         LOG.warning("%s %s can't be given its bundle: %s", step.target.kind, step.target.name, reason)
         self._refusals.add(step.target, reason, overwritten=overwritten)
 
-    def _count(self, step: Step) -> None:
+    def _count(self, step: Step, found: Gathered) -> None:
         if isinstance(step, WriteBundle):
             self._meters.bundles[step.target.kind.value, step.target.name, step.reason] += 1
         elif isinstance(step, WriteServing):
             self._meters.leaves[step.reason] += 1
         elif isinstance(step, StoreNext):
             self._meters.rotations[step.reason, "started"] += 1
-        elif event_of(step) == "CARotationCompleted":
-            self._meters.rotations[self._meters.rotating or "unknown", "completed"] += 1
-        if isinstance(step, StoreNext):
-            self._meters.rotating = step.reason
+        elif isinstance(step, CreateAuthority) and step.previous:
+            self._meters.rotations["key-lost", "started"] += 1
+        elif isinstance(step, DropPrevious):
+            why = found.state.authority.reason if found.state.authority else ""
+            self._meters.rotations[why or "key-lost", "completed"] += 1
 
     async def _told(self, step: Step, found: Gathered) -> None:
         reason = event_of(step)

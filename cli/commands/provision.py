@@ -33,10 +33,13 @@ def run(args: argparse.Namespace) -> int:
     Raises: UsageError for a configuration that can't be used.
     """
     from certs.installation import installation
+    from certs.timings import violations
     from cli.certs import process
 
     settings = settings_of(args)
     about = installation(settings)
+    if wrong := violations(about.timings):
+        raise UsageError(f"certificates: {'; '.join(wrong)}")
     if args.once:
         from kube.config import ConfigError
         from kube.errors import ApiError

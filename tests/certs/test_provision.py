@@ -13,13 +13,17 @@ from certs.authority import Pair, issue_leaf, make_authority
 from certs.certificate import read_certificates
 from certs.conditions import read_conditions
 from certs.state import Mode, Phase
+from certs.timings import Timings
 from kube.errors import UnavailableError
+from kube.lease import Timings as LeaseTimings
 from kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
 from tests.certs.site import CALLED, NAMESPACE, OTHERS, Site, configuration, current, encoded, entry, piece
 from tests.kube.memory import MemoryCluster
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from kube.resources import Resource
 
 VALIDATING_NAME = "dynamo-webhooks-validating"
 GRAPHS = "dynamographdeployments.nvidia.com"
@@ -116,6 +120,39 @@ async def test_a_server_that_keeps_the_old_leaf_holds_the_rotation_up_and_is_nam
     assert all(old in read_certificates(one) for found in stable.bundles().values() for one in found)
     stable.frozen.clear()
     await stable.until(Phase.STABLE)
+
+
+async def test_a_rotation_ends_well_though_each_provisioner_dies_after_one_write(stable: Site) -> None:
+    await stable.stop()
+    old, quick = current(stable), LeaseTimings(duration=3, deadline=2, retry=1)
+    await _rotate(stable)
+    for number in range(60):
+        mortal, spent = MemoryCluster(f"mortal-{number}", storage=stable.storage), False
+
+        def fate(verb: str, resource: Resource | None, *_: str) -> UnavailableError | None:
+            nonlocal spent
+            if spent:
+                return UnavailableError(0, "", "killed")
+            spent = verb in {"create", "replace", "json_patch"} and resource is not None and resource.plural not in {"leases", "events"}
+            return None
+
+        mortal.fail(fate)
+        task = stable.start(stable.provisioner(str(number), mortal, quick))
+        for _ in range(40):
+            await stable.advance(20)
+            if spent or await stable.phase() is Phase.STABLE:
+                break
+        task.cancel()
+        await stable.advance(5)
+        leaf = stable.leaf()
+        trusting = [read_certificates(bundle) for found in stable.bundles().values() for bundle in found]
+        assert all(any(one.issued(leaf) for one in shown) for shown in trusting), number
+        if await stable.phase() is Phase.STABLE and not spent:
+            break
+    assert number > 15
+    assert await stable.phase() is Phase.STABLE
+    assert all(set(found) == {current(stable).pem} for found in stable.bundles().values())
+    assert current(stable) != old
 
 
 async def _empty(site: Site, resource: str) -> None:
@@ -299,6 +336,11 @@ async def test_metrics_say_what_a_monitor_needs(site: Site) -> None:
     assert float(values["dynamo_webhooks_leaf_not_after_seconds"]) == site.leaf().not_after.timestamp()
     assert 'dynamo_webhooks_rotation_phase{phase="STABLE"} 1.0' in text
     assert f'dynamo_webhooks_trust_in_sync{{kind="CustomResourceDefinition",name="{GRAPHS}"}} 1.0' in text
+    await _rotate(site)
+    await site.until(Phase.ROLL)
+    await site.until(Phase.STABLE)
+    text += (await provisioner.metrics()).decode()
+    assert 'dynamo_webhooks_rotations_total{reason="requested",result="completed"} 1.0' in text
     assert 'dynamo_webhooks_leaf_issued_total{reason="missing"} 1.0' in text
     assert 'dynamo_webhooks_endpoint_leaf_in_sync{address="10.0.0.1:9443"} 1.0' in text
     assert "dynamo_webhooks_provisioner_leading 1.0" in text
@@ -337,6 +379,8 @@ async def _left_by_the_go_operator(site: Site) -> Pair:
 
 
 async def test_an_authority_of_the_go_operator_is_adopted_and_then_replaced(site: Site) -> None:
+    short = timedelta(seconds=20)  # reading an RSA key takes its time, and a look reads it
+    site.with_(timings=Timings(settle=short, min_roll=short, drain=short))
     leaf, _ = await _left_by_the_go_operator(site)
     await site.install("10.0.0.1")
     site.start()

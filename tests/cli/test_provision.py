@@ -100,3 +100,9 @@ def test_an_address_that_is_none_is_refused(config: Path, capsys: pytest.Capture
 def test_a_configuration_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["provision"]) == 2
     assert "--config" in capsys.readouterr().err
+
+
+def test_a_certificate_may_not_outlive_its_authority(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config.write_text(CONFIG + "certificates: {leafValidity: 800h, caValidity: 720h}\n")
+    assert main(["provision", "--config", str(config), "--once"]) == 2
+    assert "leaf_life must be at most authority_life" in capsys.readouterr().err

@@ -128,6 +128,32 @@ USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {
         ("reconciler", "rolebindings", "", ("create",)),
         ("reconciler", "clusterroles", "dynamo-webhooks-planner", ("bind",)),
     ),
+    "test_a_disaggregated_graph_runs_says_so_and_is_collected": (
+        ("reconciler", "leases", "dynamo-webhooks-reconciler", ("get", "update")),
+        ("reconciler", "leases", "", ("create",)),
+        ("reconciler", "dynamographdeployments", "", ("list", "watch")),
+        ("reconciler", "dynamographdeployments/status", "", ("patch",)),
+        ("reconciler", "dynamocomponentdeployments", "", ("list", "watch", "create", "patch")),
+        ("reconciler", "dynamocomponentdeployments/status", "", ("patch",)),
+        ("reconciler", "dynamographdeploymentscalingadapters", "", ("list", "watch")),
+        ("reconciler", "deployments", "", (*READ, "create", "patch")),
+        ("reconciler", "services", "", (*READ, "create", "patch")),
+        ("reconciler", "serviceaccounts", "", (*READ, "create", "patch")),
+        ("reconciler", "ingresses", "", ("list", "watch")),
+        ("reconciler", "resourceclaimtemplates", "", (*READ, "create", "patch")),
+        ("reconciler", "roles", "", READ),
+        ("reconciler", "rolebindings", "", (*READ, "patch")),
+        ("reconciler", "events", "", ("create",)),
+    ),
+    "test_a_new_generation_comes_up_before_the_old_goes_even_if_the_reconciler_is_killed_meanwhile": (
+        ("reconciler", "dynamocomponentdeployments", "", ("delete",)),
+    ),
+    "test_scaling_goes_from_the_adapter_to_the_pods": (
+        ("reconciler", "dynamographdeployments", "", ("patch",)),
+        ("reconciler", "dynamographdeploymentscalingadapters", "", ("create", "patch")),
+        ("reconciler", "dynamographdeploymentscalingadapters/status", "", ("patch",)),
+    ),
+    "test_a_claimed_namespace_is_left_alone_until_it_is_released": (("reconciler", "leases", SCOPE, ("list", "watch")),),
 }
 
 # (account, namespace, group, resource, name, verbs): what must be refused. The first lines are why the accounts are separate.

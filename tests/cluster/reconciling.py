@@ -1,0 +1,183 @@
+"""A control plane with controllers, our accounts and kinds, reconcilers that may be killed, and somebody who makes pods ready.
+
+There is no kubelet: pods become ready when `Pods` says so, as many as a test permits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from api.crd import build as crd
+from tests.cluster import programs
+from tests.cluster.admission import COMMAND
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+NAMESPACE: Final = "dynamo-system"
+ACCOUNT: Final = "dynamo-webhooks-reconciler"
+KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentScalingAdapter")
+GRAPHS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeployments"
+COMPONENTS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamocomponentdeployments"
+ADAPTERS: Final = "/apis/nvidia.com/v1beta1/namespaces/{}/dynamographdeploymentscalingadapters"
+DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/{}/deployments"
+REPLICA_SETS: Final = "/apis/apps/v1/namespaces/{}/replicasets"
+SERVICES: Final = "/api/v1/namespaces/{}/services"
+ACCOUNTS: Final = "/api/v1/namespaces/{}/serviceaccounts"
+PODS: Final = "/api/v1/namespaces/{}/pods"
+EVENTS: Final = "/api/v1/namespaces/{}/events"
+ROLES: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles"
+BINDINGS: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings"
+TEMPLATES: Final = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates"
+MERGE: Final = "application/merge-patch+json"
+PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within two
+_PAUSE: Final = 0.2  # seconds between two looks at pods
+
+
+class Pods:
+    """Stands in for kubelets: makes every pod ready whose name no held text is part of."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        """Holds nothing yet."""
+        self.held: set[str] = set()
+        self._plane, self._ended = plane, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Pods:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(_PAUSE):
+            with contextlib.suppress(OSError):
+                for pod in self._plane.request("GET", "/api/v1/pods").body.get("items", []):
+                    self._see_to(pod)
+
+    def _see_to(self, pod: Node) -> None:
+        metadata, conditions = pod["metadata"], pod.get("status", {}).get("conditions", [])
+        if any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+            return
+        if any(text in metadata["name"] for text in [*self.held]):
+            return
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+        self._plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
+
+
+@dataclass
+class Reconciled:
+    """The control plane with everything around it."""
+
+    plane: ControlPlane
+    home: Path
+    pods: Pods
+    processes: list[Process] = field(default_factory=list)
+
+    def reconcile(self) -> Process:
+        """Starts a reconciler with nothing but its account's rights."""
+        number = len(list(self.home.glob("reconciler-*.log")))
+        flags = {"--config": str(self.home / "config.yaml"), "--kubeconfig": str(self.home / "reconciler.kubeconfig")}
+        flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
+        words = [str(COMMAND), "reconcile", *(part for flag in flags.items() for part in flag)]
+        environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": f"reconciler-{number}", "POD_SERVICE_ACCOUNT": ACCOUNT}
+        process = Process(f"reconciler-{number}", words, self.home / f"reconciler-{number}.log", environment)
+        self.processes.append(process)
+        return process
+
+    def kill(self) -> None:
+        """Ends the reconciler as a crash does."""
+        process = self.processes.pop()
+        os.kill(process.pid, signal.SIGKILL)
+        process.stop()
+
+    def names(self, path: str, namespace: str) -> set[str]:
+        """The names of all objects of a kind in a namespace; of service accounts without that which every namespace has."""
+        reply = self.plane.request("GET", path.format(namespace))
+        assert reply.status == 200, reply.body
+        return {one["metadata"]["name"] for one in reply.body["items"]} - {"default"}
+
+    def get(self, path: str, namespace: str, name: str) -> Node:
+        """An object that is there."""
+        reply = self.plane.request("GET", f"{path.format(namespace)}/{name}")
+        assert reply.status == 200, reply.body
+        return reply.body
+
+    def patch(self, path: str, namespace: str, name: str, patch: Any, kind: str = MERGE) -> None:
+        """Changes an object as a user does."""
+        reply = self.plane.request("PATCH", f"{path.format(namespace)}/{name}", patch, kind=kind)
+        assert reply.status == 200, reply.body
+
+    def state(self, namespace: str, name: str = "g") -> str:
+        """The state of a graph."""
+        return str(self.get(GRAPHS, namespace, name).get("status", {}).get("state", ""))
+
+    def until(self, question: Callable[[], bool], what: str) -> None:
+        """Waits for something; the reconcilers must run meanwhile."""
+        wait_until(question, what, *self.processes, patience=PATIENCE)
+
+    def ready(self, namespace: str, name: str = "g") -> None:
+        """Waits until a graph says that it is ready as it is now."""
+
+        def is_ready() -> bool:
+            found = self.get(GRAPHS, namespace, name)
+            status = found.get("status", {})
+            return (status.get("state"), status.get("observedGeneration")) == ("successful", found["metadata"]["generation"])
+
+        self.until(is_ready, f"the graph {name} being ready")
+
+
+@contextlib.contextmanager
+def reconciled(assets: Path, home: Path) -> Iterator[Reconciled]:
+    """A control plane whose kinds are stored as v1beta1, with a reconciler that runs on the configuration that we ship."""
+    with contextlib.ExitStack() as stack:
+        plane = stack.enter_context(control_plane(assets, home))
+        plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
+        objects = kustomized(MANIFESTS / "overlays" / "self-signed")
+        plane.apply(*of_kind(objects, "Namespace"))
+        plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
+        [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
+        (home / "config.yaml").write_text(config["data"]["config.yaml"])
+        _write_kubeconfig(plane, home / "reconciler.kubeconfig")
+        # after the kinds are there, or collecting them would begin half a minute later
+        [port] = free_ports(1)
+        stack.enter_context(
+            running(Process("kube-controller-manager", programs.controllers(assets, home, port), home / "kube-controller-manager.log"))
+        )
+        site = Reconciled(plane, home, stack.enter_context(Pods(plane)))
+        site.reconcile()
+        try:
+            yield site
+        finally:
+            for process in [*site.processes]:
+                process.stop()
+
+
+def _write_kubeconfig(plane: ControlPlane, file: Path) -> None:
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
+    wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
+    reply = plane.request("POST", path, wanted)
+    assert reply.status == 201, reply.body
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "reconciler",
+        "clusters": [{"name": "plane", "cluster": {"server": f"https://127.0.0.1:{plane.port}", "certificate-authority": str(plane.ca)}}],
+        "users": [{"name": "reconciler", "user": {"token": reply.body["status"]["token"]}}],
+        "contexts": [{"name": "reconciler", "context": {"cluster": "plane", "user": "reconciler"}}],
+    }
+    file.write_text(json.dumps(config))
+    file.chmod(0o600)

@@ -1,0 +1,196 @@
+"""Graphs on a real API server with Kubernetes' own controllers: the reconciler has its account's rights and no others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.reconciling import (
+    ACCOUNTS,
+    ADAPTERS,
+    BINDINGS,
+    COMPONENTS,
+    DEPLOYMENTS,
+    EVENTS,
+    GRAPHS,
+    REPLICA_SETS,
+    ROLES,
+    SERVICES,
+    TEMPLATES,
+    Reconciled,
+    reconciled,
+)
+from tests.reconciler.rendering import component, graph, vllm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Node = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def site(assets: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
+    with reconciled(assets, tmp_path_factory.mktemp("reconcile")) as found:
+        yield found
+
+
+def _disagg(namespace: str, name: str = "g", *, replicas: int = 2, **more: Any) -> Node:
+    frontend = component(
+        "Frontend", "frontend", {"image": "img:1", "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}}}, replicas=1
+    )
+    made = graph(frontend, vllm("decode", "decode", replicas=replicas, **more), vllm("prefill", "prefill"), name=name)
+    made["metadata"]["namespace"] = namespace
+    return made
+
+
+def _workers(site: Reconciled, namespace: str, name: str = "g-decode-") -> set[str]:
+    return {found for found in site.names(COMPONENTS, namespace) if found.startswith(name)}
+
+
+def test_a_disaggregated_graph_runs_says_so_and_is_collected(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    memory: Node = {"experimental": {"gpuMemoryService": {"mode": "IntraPod", "deviceClassName": "gpu.nvidia.com"}}}
+    site.plane.apply(_disagg(namespace, **memory))
+    site.ready(namespace)
+    components = site.names(COMPONENTS, namespace)
+    assert len(components) == 3
+    assert site.names(DEPLOYMENTS, namespace) == components == site.names(SERVICES, namespace)
+    assert len(site.names(REPLICA_SETS, namespace)) == 3
+    assert site.names(ACCOUNTS, namespace) == {"g-k8s-service-discovery"}
+    assert site.names(ROLES, namespace) == {"g-k8s-service-discovery-role"}
+    assert site.names(BINDINGS, namespace) == {"g-k8s-service-discovery-binding"}
+    assert site.names(TEMPLATES, namespace) == {"g-decode-gpu"}
+    status = site.get(GRAPHS, namespace, "g")["status"]
+    assert status["components"]["decode"]["availableReplicas"] == 2
+    assert [(one["type"], one["status"], one["reason"]) for one in status["conditions"]] == [("Ready", "True", "all_resources_are_ready")]
+    events = site.plane.request("GET", EVENTS.format(namespace)).body["items"]
+    assert "AllResourcesAreReady" in {one["reason"] for one in events if one["involvedObject"]["name"] == "g"}
+    reply = site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g")
+    assert reply.status == 200
+    everything = (COMPONENTS, DEPLOYMENTS, REPLICA_SETS, SERVICES, ACCOUNTS, ROLES, BINDINGS, TEMPLATES)
+    site.until(lambda: not any(site.names(path, namespace) for path in everything), "everything being collected")
+
+
+def test_what_is_at_rest_is_not_written_and_a_hand_on_it_is_undone(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+
+    def versions() -> dict[str, str]:
+        paths = (GRAPHS, COMPONENTS, SERVICES, ROLES, BINDINGS)
+        found = [one for path in paths for one in site.plane.request("GET", path.format(namespace)).body["items"]]
+        return {f"{one['metadata']['name']} {one['metadata']['uid']}": one["metadata"]["resourceVersion"] for one in found}
+
+    before = versions()
+    elsewhere = site.plane.namespace()
+    site.plane.apply(_disagg(elsewhere))  # the reconciler is awake and at work meanwhile
+    site.ready(elsewhere)
+    assert versions() == before
+    assert site.plane.kubectl("scale", "-n", namespace, "deployment/g-frontend", "--replicas=3").code == 0
+    site.until(lambda: site.get(DEPLOYMENTS, namespace, "g-frontend")["spec"]["replicas"] == 1, "the number being as it was")
+    assert site.plane.request("DELETE", f"{SERVICES.format(namespace)}/g-frontend").status == 200
+    site.until(lambda: "g-frontend" in site.names(SERVICES, namespace), "the Service being made again")
+
+
+def test_a_new_generation_comes_up_before_the_old_goes_even_if_the_reconciler_is_killed_meanwhile(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    old = _workers(site, namespace)
+    assert len(old) == 1
+    [before] = old
+    changed = _disagg(namespace, args=("--max-model-len", "4096"))
+    from_old = site.get(COMPONENTS, namespace, before)["metadata"]["labels"]["nvidia.com/dynamo-worker-hash"]
+    site.pods.held.add("g-decode-")  # no new pod of the component becomes ready
+    site.plane.apply(changed)
+    site.until(lambda: len(_workers(site, namespace)) == 2, "the new generation being made")
+    [after] = _workers(site, namespace) - old
+    site.until(
+        lambda: site.get(GRAPHS, namespace, "g")["status"].get("rollingUpdate", {}).get("phase") == "InProgress", "the roll being told"
+    )
+    site.kill()
+    site.reconcile()
+    assert site.get(DEPLOYMENTS, namespace, before)["status"]["availableReplicas"] == 2
+    site.pods.held.clear()
+    site.until(lambda: _workers(site, namespace) == {after}, "the old generation being gone")
+    site.ready(namespace)
+    assert from_old not in after
+    assert site.get(GRAPHS, namespace, "g")["status"]["rollingUpdate"]["phase"] == "Completed"
+    site.until(lambda: before not in site.names(DEPLOYMENTS, namespace), "its Deployment being collected")
+
+
+def test_scaling_goes_from_the_adapter_to_the_pods(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace, scalingAdapter={}))
+    site.ready(namespace)
+    assert site.names(ADAPTERS, namespace) == {"g-decode"}
+    [worker] = _workers(site, namespace)
+    done = site.plane.kubectl("scale", "-n", namespace, "dynamographdeploymentscalingadapter/g-decode", "--replicas=3")
+    assert done.code == 0, done.stderr
+    site.until(lambda: site.get(DEPLOYMENTS, namespace, worker)["spec"]["replicas"] == 3, "the pods being asked for")
+    site.ready(namespace)
+    assert site.get(GRAPHS, namespace, "g")["spec"]["components"][1]["replicas"] == 3
+    assert site.get(ADAPTERS, namespace, "g-decode")["status"]["replicas"] == 3
+
+
+def test_two_graphs_share_names_of_components_and_one_discovers_by_etcd(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    other = _disagg(namespace, "h")
+    other["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+    site.plane.apply(_disagg(namespace), other)
+    site.ready(namespace)
+    site.ready(namespace, "h")
+    assert len(site.names(DEPLOYMENTS, namespace)) == 6
+    assert site.names(ACCOUNTS, namespace) == {"g-k8s-service-discovery"}
+    assert "h-frontend" in site.names(SERVICES, namespace)
+    accounts = {
+        name: site.get(DEPLOYMENTS, namespace, name)["spec"]["template"]["spec"]["serviceAccountName"]
+        for name in ("g-frontend", "h-frontend")
+    }
+    assert accounts == {"g-frontend": "g-k8s-service-discovery", "h-frontend": "default"}
+
+
+def test_a_planner_gets_its_role_in_the_namespace(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    made = graph(component("Planner", "planner", {"image": "img:1"}))
+    made["metadata"]["namespace"] = namespace
+    site.plane.apply(made)
+    site.ready(namespace)
+    assert site.get(BINDINGS, namespace, "planner-serviceaccount-binding")["roleRef"]["name"] == "dynamo-webhooks-planner"
+
+
+def test_a_claimed_namespace_is_left_alone_until_it_is_released(site: Reconciled) -> None:
+    namespace, elsewhere = site.plane.namespace(), site.plane.namespace()
+    spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 3600, "renewTime": _now()}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
+    lease["metadata"] = {"name": "dynamo-operator-namespace-scope", "namespace": namespace}
+    site.plane.apply(lease)
+    site.plane.apply(_disagg(elsewhere, "first"))
+    site.ready(elsewhere, "first")  # whoever has seen this graph has seen the Lease, or sees it in a moment
+    site.plane.apply(_disagg(namespace))
+    site.plane.apply(_disagg(elsewhere, "second"))
+    site.ready(elsewhere, "second")
+    assert site.names(COMPONENTS, namespace) == set()
+    assert "conditions" not in site.get(GRAPHS, namespace, "g").get("status", {})
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/dynamo-operator-namespace-scope"
+    assert site.plane.request("DELETE", path).status == 200
+    site.ready(namespace)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def test_a_graph_that_admission_would_refuse_is_told_why(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    bad = _disagg(namespace, "bad")
+    bad["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
+    site.plane.apply(bad, _disagg(namespace))
+    site.until(lambda: site.state(namespace, "bad") == "failed", "the refusal being told")
+    [condition] = site.get(GRAPHS, namespace, "bad")["status"]["conditions"]
+    assert condition["reason"] == "refused_by_validation"
+    assert "nvidia.com/dynamo-kube-discovery-mode" in condition["message"]
+    site.ready(namespace)
+    assert not any(name.startswith("bad") for name in site.names(COMPONENTS, namespace))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.render.graph import read_graph
+from reconciler.render.grove.inter_pod import engines
 from reconciler.render.grove.names import set_name
 from tests.reconciler.rendering import children, component, graph, rendered, vllm
 
@@ -154,3 +155,36 @@ def test_pods_go_to_the_scheduler_that_the_user_chose() -> None:
     }
     assert {name: one["labels"].get("kai.scheduler/queue") for name, one in cliques.items()} == {"a": "dynamo", "b": None, "c": "dynamo"}
     assert "schedulerName" not in _clique(obj, "a")["spec"]["podSpec"]
+
+
+def test_services_follow_the_graph_not_the_template() -> None:
+    etcd = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+    members = (component("fe", "frontend"), component("w", "worker", podTemplate={"metadata": {"annotations": etcd}}))
+
+    def services(**settings: Any) -> list[str]:
+        return [one["metadata"]["name"] for one in rendered(graph(*members, **settings), grove=True).children if one["kind"] == "Service"]
+
+    assert services() == ["g-fe", "g-w"]
+    assert services(annotations=etcd) == ["g-fe"]
+
+
+def test_metrics_are_switched_off_by_the_graph_alone() -> None:
+    off = {"nvidia.com/enable-metrics": "false"}
+    worker = component("w", podTemplate={"metadata": {"annotations": off}})
+    assert _clique(graph(worker), "w")["labels"]["nvidia.com/metrics-enabled"] == "true"
+    assert "nvidia.com/metrics-enabled" not in _clique(graph(component("w"), annotations=off), "w")["labels"]
+
+
+def test_a_place_comes_from_the_policy_and_is_told_to_engines_alone() -> None:
+    key = "nvidia.com/topology-label-key"
+    policy = {"kvTransferPolicy": {"labelKey": "zone", "domain": "zone"}}
+    worker = vllm("w", experimental=SHARED, podTemplate={"metadata": {"annotations": {key: "mine"}}})
+    obj = graph(worker, experimental=policy)
+    assert _clique(obj, "w")["annotations"][key] == "zone"
+    assert key not in _clique(obj, "w-gms-0")["annotations"]
+    assert key not in _clique(graph(worker), "w")["annotations"]
+
+
+def test_shadows_of_another_layout_are_not_counted() -> None:
+    member = read_graph(graph(vllm("w", experimental={**SHARED, "failover": {"mode": "IntraPod", "numShadows": 3}}))).members[0]
+    assert engines(member) == 1

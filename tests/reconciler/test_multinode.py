@@ -124,6 +124,16 @@ def test_a_worker_waits_for_its_leader_also_when_the_user_wrote_the_flags() -> N
     assert worker["spec"]["volumes"][-1] == {"name": "wait-leader-script", "configMap": {"name": "g-wait-leader-script"}}
 
 
+def test_other_frameworks_do_not_wait() -> None:
+    main = {
+        "command": ["python3", "-m", "dynamo.sglang"],
+        "args": ["--distributed-executor-backend", "mp"],
+        "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    }
+    _, worker = _templates(graph(component("w", "worker", main, multinode={"nodeCount": 2})))
+    assert "initContainers" not in worker["spec"]
+
+
 def test_a_component_without_framework_keeps_probes_on_all_nodes() -> None:
     main = {"command": ["x"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     leader, worker = _containers(graph(component("w", "worker", main, multinode={"nodeCount": 3})))

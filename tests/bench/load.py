@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import subprocess
@@ -69,10 +68,19 @@ class Measured:
             body += self._connection.recv(262_144)
         return body
 
+    @property
+    def port(self) -> int:
+        """Where it serves."""
+        return self._port
+
+    @property
+    def authority(self) -> Path:
+        """The certificate with which it is verified."""
+        return self._authority
+
     def cpu(self) -> float:
-        """Seconds of CPU that the process has used, user and system."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Seconds of CPU that the threads of the process have used, by the scheduler's own account of nanoseconds."""
+        return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")) / 1e9
 
     def resident(self) -> float:
         """Megabytes resident, the pages shared with nobody and those shared alike."""
@@ -88,7 +96,7 @@ class Measured:
 
 
 def ours(folder: Path, facts: Path) -> list[str]:
-    """The command of our server on free ports with one worker."""
+    """The command of our server on free ports with one worker, which is the process itself."""
     free = "127.0.0.1:0"
     command = [sys.executable, "-m", "cli.main", "serve", "--cert-dir", str(folder), "--self-signed", "--no-cluster", "--facts", str(facts)]
     return [*command, "--workers", "1", "--listen", free, "--probe-listen", free, "--metrics-listen", free]

@@ -1,11 +1,17 @@
-"""The requests that are measured: a graph of about 2 KB as people write them, and what surrounds it in a review."""
+"""The requests that are measured: objects of all kinds as people write them, a graph of about 2 KB above all, and reviews around them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
+from api.kinds import BY_NAME
+from conversion.engine import convert
+from conversion.kinds import KINDS
+from tests.policies.examples import base
+
+UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"
 IMAGE = "registry.example/ai-dynamo/vllm-runtime:1.2.0"
 
 
@@ -51,21 +57,49 @@ def graph(*, defaulted: bool = True) -> dict[str, Any]:
     }
 
 
-def conversion(objects: int) -> bytes:
-    """The ConversionReview of a list of graphs, each with a name of its own."""
-    graphs = [graph() for _ in range(objects)]
-    for index, obj in enumerate(graphs):
-        obj["metadata"]["name"] = f"vllm-disagg-{index}"
-    request = {"uid": "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": graphs}
+def wide(services: int) -> dict[str, Any]:
+    """A graph of so many small services."""
+    worker = {"componentType": "worker", "replicas": 1, "resources": {"limits": {"gpu": "1"}}}
+    made = {"Frontend": {"componentType": "frontend", "replicas": 1}, **{f"w{index}": worker for index in range(1, services)}}
+    obj = graph()
+    return {**obj, "spec": {"services": made}}
+
+
+def objects() -> dict[tuple[str, str], dict[str, Any]]:
+    """One object of every kind and version that a webhook is asked about; v1beta1 is what conversion makes of v1alpha1."""
+    alpha = {
+        "DynamoGraphDeployment": graph()["spec"],
+        "DynamoComponentDeployment": {**_component("worker", 1, "1"), "backendFramework": "vllm", "dynamoNamespace": "llm"},
+        "DynamoGraphDeploymentRequest": {
+            "model": "Qwen/Qwen3-0.6B",
+            "backend": "vllm",
+            "profilingConfig": {"profilerImage": IMAGE, "config": {"sla": {"ttft": 200.5, "itl": 20, "isl": 3000, "osl": 150}}},
+            "deploymentOverrides": {"workersImage": IMAGE},
+        },
+        "DynamoGraphDeploymentScalingAdapter": {"replicas": 2, "dgdRef": {"name": "vllm-disagg", "serviceName": "VllmDecodeWorker"}},
+    }
+    made = {(kind, "v1alpha1"): {**graph(), "kind": kind, "spec": spec} for kind, spec in alpha.items()}
+    made |= {(kind, "v1beta1"): convert(KINDS[kind], made[kind, "v1alpha1"], "v1beta1").object for kind in alpha}
+    for kind in ("DynamoModel", "DynamoCheckpoint"):
+        made[kind, "v1alpha1"] = {**base()[f"{kind}/v1alpha1"], "apiVersion": "nvidia.com/v1alpha1", "kind": kind}
+    return made
+
+
+def conversion(count: int, obj: dict[str, Any] | None = None, desired: str = "v1beta1") -> bytes:
+    """The ConversionReview of a list of one object, each time with a name of its own; of graphs where none is given."""
+    obj = obj or graph()
+    made = [{**obj, "metadata": {**obj["metadata"], "name": f"vllm-disagg-{index}"}} for index in range(count)]
+    request = {"uid": UID, "desiredAPIVersion": f"nvidia.com/{desired}", "objects": made}
     return orjson.dumps({"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request})
 
 
 def review(obj: dict[str, Any]) -> bytes:
     """The AdmissionReview of a create, as an API server sends it."""
-    kind = {"group": "nvidia.com", "version": "v1alpha1", "kind": "DynamoGraphDeployment"}
-    resource = {"group": "nvidia.com", "version": "v1alpha1", "resource": "dynamographdeployments"}
+    group, _, version = obj["apiVersion"].partition("/")
+    kind = {"group": group, "version": version, "kind": obj["kind"]}
+    resource = {"group": group, "version": version, "resource": BY_NAME[obj["kind"]].plural}
     request = {
-        "uid": "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4",
+        "uid": UID,
         "kind": kind,
         "resource": resource,
         "requestKind": kind,

@@ -1,0 +1,68 @@
+"""What stays: memory over many requests; and what a start costs."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from tests.bench.load import Measured, ours
+from tests.bench.requests import conversion, graph, review
+from webhooks.routes import Purpose, path_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.bench.settings import Settings
+    from tests.bench.table import Table
+
+LOOKS: Final = 10
+
+
+def memory(table: Table, our: Measured, settings: Settings) -> None:
+    """Resident memory after a warm-up, and on the way through many more requests of all three purposes."""
+    bodies = [(path_of("DynamoGraphDeployment", "v1alpha1", purpose), review(graph())) for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
+    bodies.append(("/convert", conversion(1)))
+    seen = [our.resident()]
+    for look in range(LOOKS):
+        table.point("memory", "ours", look * settings.long / LOOKS / 1e3, seen[-1])
+        for path, body in bodies:
+            our.send(path, body, settings.long // LOOKS // len(bodies))
+        seen.append(our.resident())
+    table.point("memory", "ours", settings.long / 1e3, seen[-1])
+    first, last = seen[1], seen[-1]
+    what = f"resident after a tenth of {settings.long:,} requests, and after all; ratio: of the two"
+    table.row("Memory", what, f"{first:.1f} MB, {last:.1f} MB", ratio=last / first, goal="80 MB, flat")
+
+
+def starts(table: Table, certificates: Path, facts: Path, settings: Settings) -> None:
+    """From the start of the process to a first answer, for `serve`; CPU beyond the bare interpreter's for `check` of one file."""
+    body, path = review(graph()), path_of("DynamoGraphDeployment", "v1alpha1", Purpose.VALIDATE)
+    walls, used = [], []
+    for _ in range(settings.starts):
+        begin = time.perf_counter()
+        with Measured(ours(certificates, facts), certificates / "ca.crt") as server:
+            server.send(path, body, 1)
+            walls.append(time.perf_counter() - begin)
+            used.append(server.cpu())
+    table.row("Start", "serve, until its first answer", f"{statistics.median(walls):.2f} s, {statistics.median(used):.2f} s of CPU")
+    file = certificates / "graph.yaml"
+    file.write_text(yaml.safe_dump(graph()))
+    check = [sys.executable, "-m", "cli.main", "check", "-q", "--set-fact", "grove=true", str(file)]
+    _cpu_of(check)  # compiles
+    extra = statistics.median(_cpu_of(check) - _cpu_of([sys.executable, "-c", "pass"]) for _ in range(settings.starts))
+    table.row("Start", "check of one file, beyond the bare interpreter", f"{extra * 1e3:.0f} ms of CPU", goal="80 ms")
+
+
+def _cpu_of(command: list[str]) -> float:
+    # compiled files are part of an installation, whatever this shell thinks of them
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    _, _, used = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return used.ru_utime + used.ru_stime

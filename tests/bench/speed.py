@@ -1,0 +1,117 @@
+"""CPU of the server process for each request: every route, single and in bulk, and how it grows with objects and services."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.bench.requests import conversion, graph, objects, review, wide
+from tests.bench.table import microseconds
+from webhooks.routes import ROUTES, Purpose, path_of
+
+if TYPE_CHECKING:
+    from tests.bench.load import Measured
+    from tests.bench.settings import Settings
+    from tests.bench.table import Table
+
+GRAPH: Final = "DynamoGraphDeployment"
+BULK: Final = 100
+GOALS: Final = {Purpose.VALIDATE: 1.6, Purpose.MUTATE: 1.9, Purpose.CONVERT: 2.4}
+BULK_GOAL: Final = 1.9  # for an object of a review
+SPECIAL: Final = (GRAPH, "v1alpha1")  # what the goals are about: a graph of about 1.8 KB with three services
+
+
+class Pair:
+    """Our server and the bare one, under the same requests."""
+
+    def __init__(self, our: Measured, yardstick: Measured) -> None:
+        """Both serve with one worker."""
+        self.our, self.yardstick = our, yardstick
+
+    def costs(self, path: str, body: bytes, times: int, rounds: int) -> tuple[float, float, float]:
+        """Seconds of CPU for a request, ours and bare: medians of interleaved blocks, and the median of their ratios."""
+        for server in (self.our, self.yardstick):
+            server.send(path, body, max(2, times // 4))
+        found = [(cost(self.our, path, body, times), cost(self.yardstick, path, body, times)) for _ in range(rounds)]
+        mine, theirs = (statistics.median(column) for column in zip(*found, strict=True))
+        return mine, theirs, statistics.median(one / other for one, other in found)
+
+
+def cost(server: Measured, path: str, body: bytes, times: int) -> float:
+    """Seconds of CPU for one of so many requests."""
+    before = server.cpu()
+    server.send(path, body, times)
+    return (server.cpu() - before) / times
+
+
+def single(table: Table, pair: Pair, settings: Settings) -> None:
+    """Every route with one object; those that goals are about for longer."""
+    known = objects()
+    for route in ROUTES.values():
+        if route.purpose is not Purpose.CONVERT:
+            obj = known[route.kind, route.version]
+            if (route.kind, route.version, route.purpose) == (*SPECIAL, Purpose.MUTATE):
+                obj = graph(defaulted=False)
+            _one(table, pair, settings, route.purpose, obj, route.path, review(obj))
+    for (kind, version), obj in known.items():
+        if (kind, _other(version)) in known:
+            _one(table, pair, settings, Purpose.CONVERT, obj, "/convert", conversion(1, obj, _other(version)))
+
+
+def _one(table: Table, pair: Pair, settings: Settings, purpose: Purpose, obj: Any, path: str, body: bytes) -> None:
+    kind, version = obj["kind"], obj["apiVersion"].partition("/")[2]
+    special = (kind, version) == SPECIAL
+    mine, theirs, ratio = pair.costs(path, body, settings.block if special else settings.small_block, settings.rounds)
+    what = f"{purpose.value} {kind} {version} ({len(body):,} bytes)"
+    table.row("Single objects", what, microseconds(mine), microseconds(theirs), ratio, limit=GOALS[purpose] if special else 0.0)
+
+
+def bulk(table: Table, pair: Pair, settings: Settings) -> None:
+    """A hundred objects in one conversion review, for each kind and direction: an object of ours against a whole bare answer about one."""
+    known = objects()
+    times = max(2, settings.small_block // 20)
+    for (kind, version), obj in known.items():
+        desired = _other(version)
+        if (kind, desired) not in known:
+            continue
+        _, theirs, _ = pair.costs("/convert", conversion(1, obj, desired), settings.small_block, 3)
+        body = conversion(BULK, obj, desired)
+        pair.our.send("/convert", body, 2)
+        mine = statistics.median(cost(pair.our, "/convert", body, times) for _ in range(settings.rounds)) / BULK
+        limit = BULK_GOAL if (kind, version) == SPECIAL else 0.0
+        what = f"convert {kind} {version}, one of {BULK} ({len(body):,} bytes)"
+        table.row("Bulk conversion, an object", what, microseconds(mine), microseconds(theirs), mine / theirs, limit=limit)
+
+
+def _other(version: str) -> str:
+    return "v1beta1" if version == "v1alpha1" else "v1alpha1"
+
+
+def linear(table: Table, pair: Pair, settings: Settings) -> None:
+    """What one more object of a review, or one more service of a graph, costs: as much where there are many as where there are few."""
+    _growth(table, pair, settings, "convert: an object of a review", "/convert", conversion)
+    paths = {purpose: path_of(*SPECIAL, purpose) for purpose in (Purpose.VALIDATE, Purpose.MUTATE)}
+    for purpose, path in paths.items():
+        _growth(table, pair, settings, f"{purpose.value}: a service of a graph", path, lambda size: review(wide(size)))
+    _growth(table, pair, settings, "convert: a service of a graph", "/convert", lambda size: conversion(1, wide(size)))
+
+
+def _growth(table: Table, pair: Pair, settings: Settings, what: str, path: str, body_of: Any) -> None:
+    """The ratio is to the cost of one among a hundred: below that, what a request costs at all is the larger part."""
+    costs: dict[int, float] = {}
+    for size in settings.sizes:
+        body, times = body_of(size), max(1, min(settings.small_block, 2_000 // size))
+        pair.our.send(path, body, 1)
+        costs[size] = statistics.median(cost(pair.our, path, body, times) for _ in range(3)) / size
+        table.point("cost", what, size, costs[size] * 1e6)
+        ratio = costs[size] / costs[100] if size > 100 else 0.0
+        table.row(
+            "Growth", f"{what} of {size:,} ({len(body):,} bytes)", microseconds(costs[size]), ratio=ratio, goal="about 1" if ratio else ""
+        )
+
+
+def peak(table: Table, our: Measured) -> None:
+    """The highest resident memory of the server while it converts a review of 10 MB."""
+    body = conversion(5_600)
+    our.send("/convert", body, 2)
+    table.row("Memory", f"convert {len(body) / 1e6:.1f} MB, peak resident", f"{our.peak():.0f} MB", goal="300 MB")

@@ -1,0 +1,76 @@
+"""What was measured, as rows of a table: printed when they are known, and written to docs/bench.md and docs/bench.png at the end."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Final, NamedTuple
+
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+PAGE: Final = DOCS / "bench.md"
+HEAD: Final = """<!-- written by `make bench` (tests/bench) -->
+
+# Measurements
+
+CPU time of the server process per request, over one TLS keep-alive connection, against a bare aiohttp server that decodes the body with
+orjson and answers a fixed review. Both run in one measurement, in interleaved blocks, so that the ratio means something where the
+microseconds, which belong to the machine of the day, do not. The goal of a row is for its ratio where it has one, else for its value.
+
+![ratios, percentiles, cost by size, memory](bench.png)
+"""
+
+
+class Row(NamedTuple):
+    """One line: what was measured, ours and the bare server's as text, their ratio (0: there is none), what it should be."""
+
+    section: str
+    what: str
+    ours: str
+    bare: str = ""
+    ratio: float = 0.0
+    goal: str = ""
+    limit: float = 0.0  # the goal as a bound of the ratio; 0: there is none
+
+
+class Table:
+    """All rows and series of one run."""
+
+    def __init__(self) -> None:
+        """Nothing is measured yet."""
+        self.rows: list[Row] = []
+        self.series: dict[str, dict[str, list[tuple[float, float]]]] = {}  # panel -> line -> points
+
+    def row(self, section: str, what: str, ours: str, bare: str = "", ratio: float = 0.0, goal: str = "", limit: float = 0.0) -> None:
+        """Adds and prints a row; a limit is its goal where nothing else is said."""
+        row = Row(section, what, ours, bare, ratio, goal or (f"{limit:g}" if limit else ""), limit)
+        if not self.rows or self.rows[-1].section != section:
+            print(f"\n{section}", flush=True)
+        self.rows.append(row)
+        print(_line(row), flush=True)
+
+    def point(self, panel: str, line: str, x: float, y: float) -> None:
+        """Adds a point to a line of the plot."""
+        self.series.setdefault(panel, {}).setdefault(line, []).append((x, y))
+
+    def write(self) -> None:
+        """Writes the page and its picture."""
+        from tests.bench.plot import draw
+
+        machine = f"Measured on {os.cpu_count()} CPUs with Python {platform.python_version()}."
+        parts = [HEAD, machine]
+        for section in dict.fromkeys(row.section for row in self.rows):
+            lines = [_line(row) for row in self.rows if row.section == section]
+            parts.append(f"\n## {section}\n\n| what | ours | bare | ratio | goal |\n| --- | --- | --- | --- | --- |\n" + "\n".join(lines))
+        PAGE.write_text("\n".join(parts) + "\n")
+        draw(self, DOCS / "bench.png")
+
+
+def _line(row: Row) -> str:
+    ratio = f"{row.ratio:.2f}" if row.ratio else ""
+    return f"| {row.what} | {row.ours} | {row.bare} | {ratio} | {row.goal} |"
+
+
+def microseconds(seconds: float) -> str:
+    """A time as people read it."""
+    return f"{seconds * 1e6:.0f} us" if seconds < 0.01 else f"{seconds * 1e3:.0f} ms"

@@ -1,0 +1,71 @@
+"""How long clients wait: at sixteen connections, and for admission while an API server has long lists converted."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.bench.asker import Asker
+from tests.bench.requests import conversion, graph, review
+from tests.bench.speed import SPECIAL
+from webhooks.routes import Purpose, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.bench.load import Measured
+    from tests.bench.settings import Settings
+    from tests.bench.table import Table
+
+CONNECTIONS: Final = 16
+RATE: Final = 300.0  # requests a second over all connections: what a worker on half a CPU has time for
+STREAM: Final = 500  # objects in a review
+SHOWN: Final = (50, 75, 90, 95, 99, 99.9)
+PATH: Final = path_of(*SPECIAL, Purpose.VALIDATE)
+
+
+def waiting(table: Table, our: Measured, yardstick: Measured, settings: Settings, folder: Path) -> None:
+    """Waiting times of admission over sixteen connections: at a pace, as fast as answers come, and at a pace beside a stream."""
+    one, many = folder / "review.json", folder / "list.json"
+    one.write_bytes(review(graph()))
+    many.write_bytes(conversion(STREAM))
+    quiet = _row(table, "16 connections, 300 requests a second", our, yardstick, one, RATE, settings, goal="p99 5 ms, idle machine")
+    _row(table, "16 connections, each asking again at once", our, yardstick, one, 0, settings)
+    with _stream(our, many, settings.seconds + 3):
+        times = Asker(our, PATH, one, CONNECTIONS, RATE, settings.seconds).times()
+    what = f"the first, beside a stream of conversions of {STREAM} objects; ratio: of p99 to quiet"
+    _points(table, "ours, beside a stream of conversions", times)
+    table.row("Waiting", what, _said(times), ratio=at(times, 99) / quiet, limit=3.0)
+
+
+@contextlib.contextmanager
+def _stream(our: Measured, many: Path, seconds: float) -> Iterator[None]:
+    """An API server that has a list converted, and again, without a pause."""
+    asker = Asker(our, "/convert", many, 1, 0, seconds)
+    yield
+    if len(asker.times()) < 3:
+        raise RuntimeError("there was hardly a stream")
+
+
+def _row(table: Table, what: str, our: Measured, yardstick: Measured, body: Path, rate: float, settings: Settings, goal: str = "") -> float:
+    mine, theirs = (Asker(server, PATH, body, CONNECTIONS, rate, settings.seconds).times() for server in (our, yardstick))
+    if rate:
+        _points(table, "ours", mine)
+        _points(table, "bare", theirs)
+    table.row("Waiting", f"validate: {what}", _said(mine), _said(theirs), at(mine, 99) / at(theirs, 99), goal=goal)
+    return at(mine, 99)
+
+
+def _points(table: Table, line: str, times: list[float]) -> None:
+    for share in SHOWN:
+        table.point("times", line, share, at(times, share) * 1e3)
+
+
+def at(times: list[float], share: float) -> float:
+    """The time within which that many percent of the answers came."""
+    return times[min(len(times) - 1, int(len(times) * share / 100))]
+
+
+def _said(times: list[float]) -> str:
+    return f"p50 {at(times, 50) * 1e3:.1f} ms, p99 {at(times, 99) * 1e3:.1f} ms ({len(times):,} answers)"

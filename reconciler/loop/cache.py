@@ -115,7 +115,7 @@ class Cache:
 
     def wrote(self, obj: Node) -> None:
         """Takes what a write gave back, until the watch has it too."""
-        key = key_of(obj)
+        key = key_of(_lighten(obj))
         self._written[key] = (self._clock(), obj)
         self._index(key, obj)
 
@@ -133,6 +133,7 @@ class Cache:
         seen = new or old
         if seen is None:
             return
+        _lighten(seen)
         key = key_of(seen)
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])
@@ -149,6 +150,12 @@ class Cache:
                 del self._owned[before]
         if now:
             self._owned.setdefault(now, set()).add(key)
+
+
+def _lighten(obj: Node) -> Node:
+    """Drops what nobody here reads and what is often half of an object. The object is ours alone: a reflector's, or an answer."""
+    obj["metadata"].pop("managedFields", None)
+    return obj
 
 
 def _owner(obj: Node | None) -> str:

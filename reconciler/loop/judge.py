@@ -13,6 +13,8 @@ from policies.catalogue import rules
 from policies.evaluate import evaluate
 from policies.finding import Level
 from policies.review import CREATE, CURRENT, Review
+from reconciler.loop.keys import uid_of
+from reconciler.loop.likeness import fingerprint
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import OLD, converted
 
@@ -26,23 +28,24 @@ LISTED: Final = 5  # findings that the message names
 
 
 class Judge:
-    """Judges each generation of an object once."""
+    """Judges an object once until something in it, or a fact, is another."""
 
     def __init__(self) -> None:
         """Has judged nothing yet."""
-        self._known: OrderedDict[tuple[str, int, Facts], str] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], tuple[Facts, str]] = OrderedDict()  # (uid, what is judged) -> (by which facts, verdict)
 
     def refusal(self, obj: Node, facts: Facts) -> str:
         """Why admission would refuse the object; empty when it would not."""
-        metadata = obj["metadata"]
-        key = (str(metadata.get("uid") or ""), int(metadata.get("generation") or 0), facts)
-        if not key[0]:
-            return judged(obj, facts)
-        if key not in self._known:
-            self._known[key] = judged(obj, facts)
-            while len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
-        return self._known[key]
+        key = (uid_of(obj), fingerprint(obj))
+        known = self._known.get(key)
+        if known is not None and known[0] == facts:
+            return known[1]
+        verdict = judged(obj, facts)
+        self._known[key] = (facts, verdict)
+        self._known.move_to_end(key)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return verdict
 
 
 def judged(obj: Node, facts: Facts) -> str:

@@ -40,6 +40,8 @@ def of_error(error: ApiError, what: str) -> Problem:
         (InvalidError, "validation"),
         (ConflictError, "conflict"),
     )
+    if "admission webhook" in error.message and isinstance(error, (ForbiddenError, InvalidError)):
+        return Problem(f"{what}: {error.message}", "validation")
     category = next((name for kind, name in kinds if isinstance(error, kind)), "unavailable")
     passing = category in {"conflict", "unavailable"}
     if category == "not_found":

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kube.capability import Detector
+from kube.capability import Detector, Presence
 from kube.errors import ApiError
 from kube.events import Recorder
 from kube.lease import Election
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from api.operator.settings import ReconcilerSettings
-    from kube.capability import Presence
     from kube.lease import Timings
     from kube.protocol import Cluster, Node
 
@@ -139,6 +138,7 @@ class Reconciler:
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
         cache.start()
+        self._listen(cache, self.detector.known)
         try:
             await self._ready(cache)
             LOG.info("reconciling %d graphs", len(cache.all(GRAPH)))
@@ -228,10 +228,14 @@ class Reconciler:
         """What the cluster can do has changed, hence what is rendered."""
         if self.cache is None:
             return
-        for name, resource in OPTIONAL.items():
-            if known[name].value == "usable":
-                self.cache.also(resource)
+        self._listen(self.cache, known)
         self._all()
+
+    @staticmethod
+    def _listen(cache: Cache, known: Mapping[str, Presence]) -> None:
+        for name, resource in OPTIONAL.items():
+            if known[name] is Presence.USABLE:
+                cache.also(resource)
 
     def _all(self, namespace: str = "") -> None:
         for kind in _PASSES:

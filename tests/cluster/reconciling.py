@@ -6,6 +6,7 @@ There is no kubelet: pods become ready when `Pods` says so, as many as a test pe
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -64,7 +65,7 @@ class Pods:
 
     def _run(self) -> None:
         while not self._ended.wait(_PAUSE):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
                 for pod in self._plane.request("GET", "/api/v1/pods").body.get("items", []):
                     self._see_to(pod)
 

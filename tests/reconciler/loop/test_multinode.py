@@ -59,4 +59,13 @@ async def test_the_old_generation_goes_when_the_new_one_is_there() -> None:
     assert new != old
     assert len(await site.all(COMPONENTS)) == 2
     assert (await site.condition())["status"] == "True"
+    # a term that begins later listens to the same kinds
+    await site.stop()
+    site.start()
+    await site.user.delete(LWS, new, NAMESPACE)
+    await site.rest()
+    assert new in await site.all(LWS)
+    await site.user.delete(LWS, new, NAMESPACE)
+    await site.rest()
+    assert new in await site.all(LWS)
     await site.stop()

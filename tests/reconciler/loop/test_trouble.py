@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kube.errors import NotFoundError, UnavailableError
+from kube.errors import ForbiddenError, NotFoundError, UnavailableError
 from kube.resources import DEPLOYMENTS, LEASES, ROLES, SERVICES
 from reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
@@ -268,3 +268,36 @@ async def test_nothing_is_done_until_the_claims_of_others_can_be_read() -> None:
         assert await site.all(COMPONENTS) == {}
         assert site.reconciler is not None
         assert (await site.reconciler.details())[0].startswith("waiting: which namespaces other operators claim is not known")
+
+
+async def test_a_child_that_admission_refuses_is_told_in_its_words() -> None:
+    async with running() as site:
+
+        def refuse(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
+            refused = verb == "apply" and resource is not None and resource.plural == "deployments" and name == "g-frontend"
+            return ForbiddenError(403, "Forbidden", 'admission webhook "policy.example.com" denied the request: no') if refused else None
+
+        site.cluster.fail(refuse)
+        await site.make(disagg())
+        await site.rest()
+        message = (await site.condition())["message"]
+        assert 'Deployment g-frontend: admission webhook "policy.example.com" denied the request: no' in message
+        assert "permission" not in message
+
+
+async def test_an_annotation_that_makes_a_running_graph_refusable_is_told_and_what_runs_stays() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        obj = await site.graph()
+        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-kube-discovery-mode": "both"}
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert (await site.condition())["reason"] == "refused_by_validation"
+        assert len(await site.all(DEPLOYMENTS)) == 3
+        assert (await site.graph())["status"]["components"]["decode"]["readyReplicas"] == 2
+        obj = await site.graph()
+        obj["metadata"]["annotations"] = {}
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert (await site.condition())["status"] == "True"

@@ -56,9 +56,9 @@ class Bodies:
         """The longest body that a conversion may have."""
         return self._limits.body if request.content_length is None else self._limits.conversion_body
 
-    def too_long(self, request: BaseRequest) -> RejectedError:
-        """What is said of a conversion's body that is longer."""
-        return self._too_long(self.most(request), conversion=True)
+    def too_long(self, request: BaseRequest, *, conversion: bool = False) -> RejectedError:
+        """What is said of a body that is longer than it may be."""
+        return self._too_long(self.most(request) if conversion else self._limits.body, conversion=conversion)
 
     async def _rest(self, request: BaseRequest, start: bytes, most: int, *, conversion: bool) -> bytes:
         content, parts, size = request.content, [start], len(start)

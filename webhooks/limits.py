@@ -16,7 +16,7 @@ class Limits(NamedTuple):
     conversion_seconds: float = 30  # for the body of a conversion review: the API server gives up after 30 s
     body_seconds: float = 10  # for a whole body, waiting for a place included: the API server gives up after 10 s by default
     head_seconds: float = 10  # from the connection to the first request line and headers
-    write_seconds: float = 10  # for a client to take an answer
+    write_seconds: float = 10  # for a client to take an answer, or the next piece of a long one
     idle_seconds: float = 120  # between two requests; longer than the API server's 90 s, so that the client closes first
     goodbye_seconds: float = 1  # for a client to take leave of a closed TLS connection
     drain_seconds: float = 20  # for requests in flight after SIGTERM

@@ -20,6 +20,7 @@ _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
 JSON: Final = b"Content-Type: application/json\r\n"
 TEXT: Final = b"Content-Type: text/plain; charset=utf-8\r\n"
 METRICS: Final = b"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+PIECE: Final = 256 * 1024  # of an answer; the time for writing is for each
 
 
 class Dates:
@@ -67,9 +68,22 @@ class Reply:
         connection = request.protocol
         if connection.transport is None:
             raise ConnectionResetError
-        connection.transport.write(self._data)
+        if len(self._data) <= PIECE:
+            connection.transport.write(self._data)
+        else:
+            await self._in_pieces(request)
         if connection.writing_paused:
             await self._drain(request)
+
+    async def _in_pieces(self, request: BaseRequest) -> None:
+        """A transport over TLS that is given much at one time takes it all, and never says that nobody reads it."""
+        connection, data = request.protocol, memoryview(self._data)
+        for start in range(0, len(data), PIECE):
+            if connection.writing_paused:
+                await self._drain(request)
+            if connection.transport is None:
+                raise ConnectionResetError
+            connection.transport.write(data[start : start + PIECE])
 
     async def _drain(self, request: BaseRequest) -> None:
         try:

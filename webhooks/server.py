@@ -173,6 +173,8 @@ class Webhooks:
                     else:
                         started, body = time.perf_counter(), got
                 size = len(body)
+                if found is None and size > self._limits.body:
+                    found = _refused(self._bodies.too_long(request))  # a short bound: all of it had arrived before anybody looked
                 found = found or answer(route, body, self._settings)
         assert found is not None  # noqa: S101 - a path without a route is unfit
         seconds = time.perf_counter() - started
@@ -195,8 +197,7 @@ class Webhooks:
             body = await self._read(route, request, cast("bytes", body))
         started = time.perf_counter()
         if not isinstance(body, Answer) and len(body) > self._bodies.most(request):
-            long = self._bodies.too_long(request)  # it had arrived before anybody looked at its length
-            body = rejection(long.status, long.sentence, long.bound)
+            body = _refused(self._bodies.too_long(request, conversion=True))  # it had arrived before anybody looked at its length
         if isinstance(body, Answer):
             return body, 0, started
         size, slices = len(body), convert.steps(body)
@@ -228,7 +229,7 @@ class Webhooks:
         try:
             return await self._bodies.read(request, start, conversion=route.purpose is Purpose.CONVERT)
         except RejectedError as error:
-            return rejection(error.status, error.sentence, error.bound)
+            return _refused(error)
         except Exception:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
             return rejection(400, "the body must arrive whole")
         finally:
@@ -243,6 +244,10 @@ class Webhooks:
         bare = request.method == "HEAD"
         head = JSON + self._dates.line()
         return cast("StreamResponse", Reply(found.status, head, found.body, self._limits, keep_alive=keep_alive, extra=extra, bare=bare))
+
+
+def _refused(error: RejectedError) -> Answer:
+    return rejection(error.status, error.sentence, error.bound)
 
 
 def _finished(slices: Generator[None, None, Answer]) -> Answer | None:

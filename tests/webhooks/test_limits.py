@@ -1,0 +1,157 @@
+"""Every bound of the wire: somebody meets it, is told so or dropped, others are served on, and a metric counts it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytest
+
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
+from tests.webhooks.test_convert import review as conversion
+from webhooks.limits import Bound, Limits
+from webhooks.metrics import export
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+BODY: Final = review(graph())
+MANY: Final = conversion([graph()] * 7_000)  # the answer is longer than what a kernel keeps on the way
+
+
+class Met(NamedTuple):
+    """How a bound is met: limits that make it short, what a client does, and how often it is counted."""
+
+    limits: Limits
+    act: Callable[[Served], Awaitable[None]]
+    times: int = 1
+
+
+async def answered(running: Served, path: str, body: bytes, status: int) -> None:
+    """Sends a whole request and wants a status."""
+    assert (await (await running.connect()).post(path, body)).status == status
+
+
+async def too_long(running: Served) -> None:
+    await answered(running, GRAPHS, b" " * len(BODY + b" "), 413)
+
+
+async def too_long_to_convert(running: Served) -> None:
+    await answered(running, "/convert", b" " * 2_000, 413)
+
+
+async def too_deep(running: Served) -> None:
+    await answered(running, GRAPHS, b'{"request":' + b"[" * 3_000 + b"]" * 3_000 + b"}", 400)
+
+
+async def too_slow(running: Served, path: str = GRAPHS) -> None:
+    client = await running.connect()
+    client.send(post(path, BODY)[:-1])
+    assert (await client.answer()).status == 408
+
+
+async def too_slow_to_convert(running: Served) -> None:
+    await too_slow(running, "/convert")
+
+
+async def turns(running: Served) -> None:
+    """Two large bodies for one place."""
+    holder, other = await running.connect(), await running.connect()
+    whole = post(GRAPHS, BODY)
+    holder.send(whole[:-1])
+    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    other.send(whole[:-1])
+    await until(lambda: running.server.meter.reading.get(GRAPHS) == 2)
+    holder.send(whole[-1:])
+    other.send(whole[-1:])
+    assert ((await holder.answer()).status, (await other.answer()).status) == (200, 200)
+
+
+async def silence(running: Served) -> None:
+    assert await (await running.connect()).closed()
+
+
+async def strange(running: Served) -> None:
+    """A header line that is too long, headers without end, and no HTTP at all."""
+    heads = (
+        b"GET / HTTP/1.1\r\nA: " + b"x" * 9_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n",
+        b"nonsense\r\n\r\n",
+    )
+    for head in heads:
+        client = await running.connect()
+        client.send(head)
+        assert (await client.answer()).status == 400
+
+
+async def not_reading(running: Served) -> None:
+    """A client that doesn't take its answer."""
+    client = await running.connect()
+    client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.send(post("/convert", MANY))
+    await until(lambda: running.server.meter.bounds)
+    client.writer.transport.abort()
+
+
+async def crowd(running: Served) -> None:
+    first = await running.connect()
+    assert (await first.post(GRAPHS, BODY)).status == 200
+    with contextlib.suppress(OSError):  # it may be refused before its handshake has ended on the client's side
+        assert await (await running.connect()).closed()
+    first.writer.transport.abort()
+    await running.gone()
+
+
+async def never_ending(running: Served) -> None:
+    client = await running.connect()
+    client.send(post(GRAPHS, BODY)[:-1])
+    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    async with asyncio.timeout(DEADLINE):
+        await running.server.drain()
+    assert await client.closed()
+
+
+CASES: Final = {
+    Bound.ADMISSION_BODY: Met(QUICK._replace(body=len(BODY)), too_long),
+    Bound.CONVERSION_BODY: Met(QUICK._replace(conversion_body=1_999), too_long_to_convert),
+    Bound.DEPTH: Met(QUICK, too_deep),
+    Bound.BODY_SECONDS: Met(QUICK._replace(body_seconds=0.2), too_slow),
+    Bound.CONVERSION_SECONDS: Met(QUICK._replace(conversion_seconds=0.2, body_seconds=1.0), too_slow_to_convert),
+    Bound.LARGE_BODIES: Met(QUICK._replace(small_body=10, large_bodies=1), turns),
+    Bound.HEAD_SECONDS: Met(QUICK._replace(head_seconds=3.0), silence),  # enough for a handshake, whatever else runs
+    Bound.HEAD: Met(QUICK, strange, 3),
+    Bound.WRITE_SECONDS: Met(QUICK._replace(write_seconds=0.2), not_reading),
+    Bound.CONNECTIONS: Met(QUICK._replace(connections=1), crowd),
+    Bound.DRAIN_SECONDS: Met(QUICK._replace(drain_seconds=0.1), never_ending),
+}
+
+
+def test_every_bound_is_tried() -> None:
+    assert CASES.keys() == {*Bound}
+
+
+@pytest.mark.parametrize("bound", CASES, ids=str)
+async def test_a_bound_is_counted_when_it_is_met_and_others_are_served_on(tmp_path: Path, bound: Bound) -> None:
+    met = CASES[bound]
+    async with served(tmp_path, met.limits) as running:
+        await met.act(running)
+        assert running.server.meter.bounds == {bound.value: met.times}
+        text = export(running.server.snapshot(), {}).decode().splitlines()
+        counts = {
+            line.partition(" ")[0]: float(line.rpartition(" ")[2]) for line in text if line.startswith("dynamo_webhooks_bounds_met_total")
+        }
+        assert counts == {f'dynamo_webhooks_bounds_met_total{{bound="{each}"}}': met.times if each is bound else 0 for each in Bound}
+        if bound is not Bound.DRAIN_SECONDS:
+            await answered(running, GRAPHS, BODY, 200)
+
+
+async def test_ordinary_requests_meet_no_bound(tmp_path: Path) -> None:
+    async with served(tmp_path) as running:
+        client = await running.connect()
+        for path, body in ((GRAPHS, BODY), ("/convert", conversion([graph()])), (GRAPHS, b"no JSON"), ("/nowhere", BODY)):
+            await client.post(path, body)
+        assert running.server.meter.bounds == {}

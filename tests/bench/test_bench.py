@@ -1,0 +1,70 @@
+"""The parts of the measurements that are right or wrong whatever the clock says: percentiles, the page, the picture, the requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from tests.bench import table as tables
+from tests.bench.plot import draw
+from tests.bench.requests import conversion, objects, review, wide
+from tests.bench.table import Table
+from tests.bench.waiting import at
+from tests.webhooks.test_admission import SETTINGS
+from webhooks.admission import answer
+from webhooks.routes import ROUTES, Purpose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _filled() -> Table:
+    table = Table()
+    table.row("Single objects", "validate Kind (7 bytes)", "9 us", "3 us", 3.0, limit=1.6)
+    table.row("Waiting", "at once", "5 ms", goal="p99 5 ms")
+    for panel in ("cost", "times", "memory"):
+        table.point(panel, "ours", 10, 1.0)
+        table.point(panel, "ours", 100, 2.0)
+    return table
+
+
+def test_percentiles_are_of_the_answers_seen() -> None:
+    times = [index / 100 for index in range(100)]
+    assert (at(times, 0), at(times, 50), at(times, 99), at(times, 100)) == (0.0, 0.5, 0.99, 0.99)
+
+
+def test_the_page_has_a_table_for_each_section(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tables, "PAGE", tmp_path / "bench.md")
+    monkeypatch.setattr(tables, "DOCS", tmp_path)
+    _filled().write()
+    page = (tmp_path / "bench.md").read_text()
+    assert "| validate Kind (7 bytes) | 9 us | 3 us | 3.00 | 1.6 |" in page
+    assert "| at once | 5 ms |  |  | p99 5 ms |" in page
+    assert page.index("## Single objects") < page.index("## Waiting")
+
+
+def test_the_picture_is_a_png(tmp_path: Path) -> None:
+    draw(_filled(), tmp_path / "bench.png")
+    assert (tmp_path / "bench.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT], ids=lambda route: route.path
+)
+def test_what_is_measured_is_judged(route: object) -> None:
+    """A request that is refused before anything is done would be quick for the wrong reason."""
+    assert isinstance(route, type(next(iter(ROUTES.values()))))
+    found = answer(route, review(objects()[route.kind, route.version]), SETTINGS)
+    assert found.verdict.outcome == "allowed", found.body
+
+
+@pytest.mark.parametrize("size", [2, 40])
+def test_lists_and_wide_graphs_are_converted_and_allowed(size: int) -> None:
+    converted = answer(ROUTES["/convert"], conversion(size), SETTINGS)
+    assert len(orjson.loads(converted.body)["response"]["convertedObjects"]) == size
+    graph = wide(size)
+    assert len(graph["spec"]["services"]) == size
+    assert answer(ROUTES["/validate-nvidia-com-v1alpha1-dynamographdeployment"], review(graph), SETTINGS).verdict.outcome == "allowed"
+    assert answer(ROUTES["/convert"], conversion(1, graph), SETTINGS).verdict.outcome == "converted"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from certs import meters as provisioner
+from reconciler.loop import meters as reconciler
 from webhooks.cluster.feed import STALE_SECONDS
-from webhooks.declared import COUNTER, DECLARED, GAUGE, Declared
+from webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
 from webhooks.gate import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from webhooks.limits import Limits
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HEAD: Final = """\
-<!-- written by `make docs` (cli/pages.py) from webhooks/declared.py and certs/meters.py; edit those, not this file -->
+<!-- written by `make docs` (cli/pages.py) from webhooks/declared.py and the meters.py of each room; edit those, not this file -->
 
 # Metrics, probes and logs
 
@@ -57,13 +58,14 @@ writes no Kubernetes Events.
 
 
 def metrics_page() -> str:
-    """All metrics of server and provisioner, and how they are read."""
+    """All metrics of the three processes, and how they are read."""
     head = _HEAD.format(
         allow=ALLOW_SECONDS, deny=DENY_SECONDS, stale=STALE_ALLOW_SECONDS / 60, facts=STALE_SECONDS, poll=Limits().poll_seconds
     )
     lines = [head, "## Of the server", "", *_table(iter(DECLARED.values()))]
     lines += ["", "## Of the provisioner", "", *_table(provisioner_metrics())]
     lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint; there are as many as there are servers."]
+    lines += ["", "## Of the reconciler", "", *_table(reconciler_metrics())]
     return "\n".join(lines) + "\n"
 
 
@@ -72,6 +74,15 @@ def provisioner_metrics() -> Iterator[Declared]:
     for kind, table in ((GAUGE, provisioner.GAUGES), (COUNTER, provisioner.COUNTERS)):
         for name, (labels, text) in table.items():
             yield Declared(provisioner.PREFIX + name, kind, text, labels)
+
+
+def reconciler_metrics() -> Iterator[Declared]:
+    """What the reconciler declares, in the server's terms."""
+    name, names, help_text = reconciler.DURATION
+    yield Declared(name, HISTOGRAM, help_text, names, reconciler.BUCKETS)
+    for kind, table in ((COUNTER, reconciler.COUNTERS), (GAUGE, reconciler.GAUGES)):
+        for called, (labels, text) in table.items():
+            yield Declared(called, kind, text, labels)
 
 
 def _table(metrics: Iterator[Declared]) -> Iterator[str]:

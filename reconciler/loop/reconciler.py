@@ -22,7 +22,7 @@ from reconciler.loop.judge import Judge
 from reconciler.loop.keys import Key, key_of
 from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
 from reconciler.loop.marks import MANAGER
-from reconciler.loop.meters import Label, Meters
+from reconciler.loop.meters import Label, Meters, Standing
 from reconciler.loop.problems import StandDownError, joined, of_error
 from reconciler.loop.queue import Queue
 from reconciler.loop.route import routed
@@ -102,13 +102,9 @@ class Reconciler:
     async def metrics(self) -> bytes:
         """For the metrics endpoint."""
         leading = self.election is None or self.election.leading
-        gauges = {
-            "leading": ("1 when this reconciler holds the Lease", float(leading)),
-            "queue_depth": ("Objects that wait to be passed over", float(len(self.queue))),
-            "excluded_namespaces": ("Namespaces that another operator has claimed", float(len(self.territory.excluded))),
-            "unreadable_kinds": ("Kinds that can't be read", float(len(self.cache.lacking()) if self.cache is not None else 0)),
-        }
-        return self.meters.text(objects_by_state(self.cache) if leading and self.cache is not None else {}, gauges)
+        unreadable = len(self.cache.lacking()) if self.cache is not None else 0
+        standing = Standing(leading, len(self.queue), len(self.territory.excluded), unreadable)
+        return self.meters.text(objects_by_state(self.cache) if leading and self.cache is not None else {}, standing)
 
     def may_write(self, namespace: str) -> bool:
         """Whether a write there is ours to make."""
@@ -184,10 +180,10 @@ class Reconciler:
                 result = self._again(key, Outcome((of_error(error, str(key)),)))
             except Exception:
                 LOG.exception("a pass over %s failed in a way nobody foresaw", key)
-                self.meters.errors[Label(key.kind, key.namespace, "internal")] += 1
+                self.meters.errors[Label(key.kind, "internal")] += 1
                 self.queue.failed(key)
                 result = "error"
-            self.meters.passed(Label(key.kind, key.namespace, result), self._clocks.monotonic() - began)
+            self.meters.passed(Label(key.kind, result), self._clocks.monotonic() - began)
 
     async def _pass(self, work: Work, key: Key) -> Outcome:
         obj = work.cache.get(key)
@@ -215,7 +211,7 @@ class Reconciler:
 
     def _count(self, key: Key, outcome: Outcome) -> None:
         for category in {problem.category for problem in outcome.problems}:
-            self.meters.errors[Label(key.kind, key.namespace, category)] += 1
+            self.meters.errors[Label(key.kind, category)] += 1
 
     def _changed(self, old: Node | None, new: Node | None, ours: bool) -> None:
         cache = self.cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from reconciler.loop.keys import key_of
 from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
 from reconciler.loop.meters import Label
 
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def objects_by_state(cache: Cache) -> dict[Label, int]:
-    """Objects of our kinds by namespace and state."""
+    """Objects of our kinds by kind and state."""
     counts: Counter[Label] = Counter()
     for kind in (GRAPH, COMPONENT, ADAPTER):
         for obj in cache.all(kind):
-            counts[Label(kind, key_of(obj).namespace, _state(kind, obj))] += 1
+            counts[Label(kind, _state(kind, obj))] += 1
     return dict(counts)
 
 

@@ -52,10 +52,10 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         await site.rest()
         assert site.reconciler is not None
         text = (await site.reconciler.metrics()).decode()
-        graph = 'namespace="demo",resource_type="DynamoGraphDeployment"'
+        graph = 'resource_type="DynamoGraphDeployment"'
         assert f'dynamo_operator_resources{{{graph},status="failed"}} 1.0' in text
         assert f'dynamo_operator_reconcile_errors_total{{error_type="forbidden",{graph}}}' in text
-        component = 'namespace="demo",resource_type="DynamoComponentDeployment"'
+        component = 'resource_type="DynamoComponentDeployment"'
         assert f'dynamo_operator_reconcile_total{{{component},result="success"}}' in text
         assert "dynamo_operator_reconcile_duration_seconds_bucket" in text
         assert "dynamo_webhooks_reconciler_leading 1.0" in text

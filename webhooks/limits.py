@@ -12,6 +12,7 @@ class Limits(NamedTuple):
     body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
     small_body: int = 256 * 1024  # bodies up to here are read at once, longer ones wait for one of the places below
     large_bodies: int = 4  # longer bodies in memory at one time, per worker
+    conversions: int = 2  # longer conversion reviews that are decoded and converted at one time, per worker
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one
     conversion_seconds: float = 30  # for the body of a conversion review: the API server gives up after 30 s
     body_seconds: float = 10  # for a whole body, waiting for a place included: the API server gives up after 10 s by default

@@ -51,7 +51,8 @@ class Webhooks:
         self._bodies = Bodies(self._limits, self.meter.met)
         self._http = Server(cast("Any", self._handle))
         self._reading: set[object] = set()  # connections whose request has begun to arrive, or is being converted
-        self._huge = asyncio.Semaphore(1)  # reviews beyond admission's bound: one at a time lies decoded in memory
+        # what lies decoded in memory at one time: long conversion reviews a few, those beyond admission's bound one
+        self._long, self._huge = asyncio.Semaphore(self._limits.conversions), asyncio.Semaphore(1)
         self._sockets: list[socket.socket] = []
         self._listeners: list[asyncio.AbstractServer] = []
         self._watch: asyncio.Task[None] | None = None
@@ -185,10 +186,14 @@ class Webhooks:
 
     async def _convert(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
         """Answers a conversion, however long; returns the size of its body too, and when that had arrived."""
-        if (request.content_length or 0) <= self._limits.body:
+        length = request.content_length
+        if length is not None and length <= self._limits.small_body:
             return await self._in_slices(route, request)
+        places = self._long if length is None or length <= self._limits.body else self._huge
+        if places.locked():
+            self.meter.met(Bound.LARGE_BODIES)
         with self._held(request):
-            async with self._huge:
+            async with places:
                 return await self._in_slices(route, request)
 
     async def _in_slices(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:

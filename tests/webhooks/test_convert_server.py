@@ -126,8 +126,11 @@ async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: py
     assert (left["msg"], left["code"], answered["msg"]) == ("rejected", 408, "converted")  # the rest was not converted for nobody
 
 
-async def test_huge_reviews_are_converted_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two that are longer than admission's bound never lie decoded in memory together."""
+@pytest.mark.parametrize(("beyond", "together"), [(False, 2), (True, 1)], ids=["long", "huge"])
+async def test_so_many_reviews_lie_decoded_in_memory_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, *, beyond: bool
+) -> None:
+    """Of long ones a few, and those beyond admission's bound one after the other."""
     monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
     running: list[int] = []
     most: list[int] = []
@@ -142,10 +145,11 @@ async def test_huge_reviews_are_converted_one_after_the_other(tmp_path: Path, mo
 
     monkeypatch.setattr(convert, "steps", counted)
     body = conversion([graph()] * 50)
-    async with served(tmp_path, QUICK._replace(body=len(body) - 1)) as server:
+    bounds = {"small_body": 100, "body": len(body) - beyond, "conversions": 2}
+    async with served(tmp_path, QUICK._replace(**bounds)) as server:
         clients = [await server.connect() for _ in range(4)]
         for client in clients:
             client.send(post("/convert", body))
         answers = [await client.answer() for client in clients]
     assert all(orjson.loads(found.body)["response"]["result"]["status"] == "Success" for found in answers)
-    assert max(most) == 1
+    assert max(most) == together

@@ -1,0 +1,240 @@
+"""Two replicas behind the Service of an installation, a kubelet that asks them whether they are ready, and the ways in which things break.
+
+What is modelled: a replica is a `serve` process of two workers with the server's account, on a port of its own at this machine's address,
+with an EndpointSlice of its own. The kubelet asks `/readyz` of each replica again and again and writes what it heard to that slice, as the
+kubelet and the EndpointSlice controller do together, only sooner. The API server itself picks among the ready endpoints, as kube-proxy
+would. So a crash has a moment in which the endpoint of a dead process is still called, which no server can help: there requests may fail,
+by connection alone. A replica that is taken away on purpose gets SIGTERM, and its endpoint goes at the same time, as with a deleted pod.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from tests.cluster import programs
+from tests.cluster.admission import COMMAND
+from tests.cluster.processes import RUNNING, Process, free_ports, running, wait_until
+from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cluster.load import Failure, Load
+
+PATIENCE: Final = 60.0  # seconds in which what must happen has happened, on a machine that does much else besides
+IN_A_ROW: Final = 100  # requests that are answered without a failure in between: then things are well again
+LAG: Final = 5  # seconds in which a replica that is told to end still serves those who haven't heard of it
+SLICES: Final = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
+# How a dead process looks to the API server: nobody listens, or a request that was under way found no answer.
+BY_CONNECTION: Final = re.compile(
+    r"connection refused|EOF|connection reset|broken pipe|server closed idle connection|use of closed network"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One server as a pod would run it."""
+
+    name: str
+    process: Process
+    port: int
+
+    def said(self, what: str) -> str:
+        """What follows a word at the start of a line of its log; empty when there is no such line yet."""
+        found = re.search(rf"^{what} (\S+)", self.process.text(), re.MULTILINE)
+        return found[1] if found else ""
+
+    def ready(self) -> bool:
+        """What a kubelet hears."""
+        address = self.said("probes").rpartition("/")[2]
+        if not address or self.process.ended() is not None:
+            return False
+        host, _, port = address.rpartition(":")
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException),
+            contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=10)) as connection,
+        ):
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        return False
+
+    def children(self) -> dict[int, bool]:
+        """Its processes, and whether each is a worker: the other one watches the cluster."""
+        pid = self.process.pid
+        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return {child: b"webhooks.cluster" not in Path(f"/proc/{child}/cmdline").read_bytes() for child in found}
+
+    def workers(self) -> list[int]:
+        """Its serving processes."""
+        return [child for child, serves in self.children().items() if serves]
+
+    def peak(self) -> int:
+        """The most memory that a worker of it has ever had resident, in bytes."""
+        texts = [Path(f"/proc/{worker}/status").read_text() for worker in self.workers()]
+        return max(int(found[1]) * 1024 for text in texts if (found := re.search(r"^VmHWM:\s+(\d+) kB", text, re.MULTILINE)))
+
+    def kill(self) -> None:
+        """Ends it and all its processes as the end of its node would; its endpoint stays until somebody notices."""
+        family = [self.process.pid, *self.children()]
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.stop()
+
+
+@dataclass
+class Site:
+    """The installation, its replicas by name, and what its kubelet knows."""
+
+    installed: Installed
+    replicas: dict[str, Replica] = field(default_factory=dict)
+    heard: dict[str, bool] = field(default_factory=dict)  # replica -> readiness as the API server was told
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def start(self, name: str) -> None:
+        """Starts a replica and waits until the kubelet has given it an endpoint."""
+        self.launch(name)
+        self.wait_until_heard(name, ready=True)
+
+    def launch(self, name: str) -> None:
+        """Starts a replica that has no endpoint yet."""
+        with contextlib.closing(_bound(self.installed.address)) as sock:
+            port = int(sock.getsockname()[1])
+        home, address = self.installed.home, self.installed.address
+        flags: dict[str, str | Path] = {
+            "--config": home / "replicas.yaml",
+            "--kubeconfig": self.installed.kubeconfig("server"),
+            "--listen": f"{address}:{port}",
+        }
+        flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
+        environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": name, "POD_SERVICE_ACCOUNT": "dynamo-webhooks-server"}
+        words: list[str | Path] = [COMMAND, "serve", *(part for flag in flags.items() for part in flag)]
+        log = home / f"{name}.log"
+        log.unlink(missing_ok=True)
+        self.replicas[name] = Replica(name, Process(name, words, log, environment), port)
+
+    def terminate(self, name: str) -> int:
+        """Takes a replica away as the deletion of its pod does, and returns its exit status."""
+        replica = self.replicas.pop(name)
+        os.kill(replica.process.pid, signal.SIGTERM)
+        self._tell(replica, ready=False)
+        wait_until(lambda: replica.process.ended() is not None, f"{name} ending", patience=PATIENCE)
+        return replica.process.stop()
+
+    def wait_until_heard(self, name: str, *, ready: bool) -> None:
+        """Waits until the API server has been told that a replica is ready, or isn't."""
+        processes = [self.replicas[name].process, *self.installed.provisioners.values()] if ready else []
+        wait_until(lambda: self.heard.get(name) is ready, f"{name} being {'' if ready else 'un'}ready", *processes, patience=PATIENCE)
+
+    def watch(self) -> None:
+        """What the kubelet does until the end: asks, and writes down what has changed."""
+        while not self._stop.wait(0.2):
+            for replica in list(self.replicas.values()):
+                ready = replica.ready()
+                if ready is not self.heard.get(replica.name, False):
+                    with contextlib.suppress(OSError, http.client.HTTPException):
+                        self._tell(replica, ready=ready)
+
+    def stop(self) -> None:
+        """Ends the kubelet and all replicas, without a drain that nobody would see."""
+        self._stop.set()
+        for replica in self.replicas.values():
+            replica.kill()
+
+    def _tell(self, replica: Replica, *, ready: bool) -> None:
+        conditions = {"ready": ready, "serving": ready, "terminating": not ready}
+        piece = {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": f"{SERVICE}-{replica.name}", "labels": {"kubernetes.io/service-name": SERVICE}},
+            "addressType": "IPv6" if ":" in self.installed.address else "IPv4",
+            "ports": [{"name": "webhook", "port": replica.port, "protocol": "TCP"}],
+            "endpoints": [{"addresses": [self.installed.address], "conditions": conditions}],
+        }
+        path = f"{SLICES}/{SERVICE}-{replica.name}?fieldManager=kubelet&force=true"
+        reply = self.installed.plane.request("PATCH", path, piece, kind="application/apply-patch+yaml")
+        if reply.status in (200, 201):
+            self.heard[replica.name] = ready
+
+
+def _bound(host: str) -> socket.socket:
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    found.bind((host, 0))
+    return found
+
+
+@contextlib.contextmanager
+def faulty_site(assets: Path, home: Path) -> Iterator[Site]:
+    """An installation with two ready replicas, trusted by all objects; the API server may be another process at the end."""
+    with installed(assets, home) as found:
+        written = yaml.safe_load((home / "config.yaml").read_text())
+        written["serving"] |= {"workers": 2, "drainLag": f"{LAG}s"}
+        written["namespace"] = {"scope": {"grace": "2s"}}
+        (home / "replicas.yaml").write_text(yaml.safe_dump(written))
+        site = Site(found)
+        kubelet = threading.Thread(target=site.watch, name="kubelet", daemon=True)
+        kubelet.start()
+        try:
+            found.provision()
+            for name in ("replica-1", "replica-2"):
+                site.launch(name)
+            found.wait_until_stable()
+            for name in site.replicas:
+                site.wait_until_heard(name, ready=True)
+            yield site
+        finally:
+            site.stop()
+            kubelet.join(PATIENCE)
+            found.stop()
+            found.plane.server.stop()
+
+
+@contextlib.contextmanager
+def controllers(site: Site, assets: Path) -> Iterator[Process]:
+    """Runs kube-controller-manager: namespaces that are deleted end, and what has lost its owner goes."""
+    plane = site.installed.plane
+    [port] = free_ports(1)
+    command = programs.controllers(assets, plane.home, port)
+    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log")) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def etcd_paused(site: Site) -> Iterator[None]:
+    """Stops the clock of the plane's etcd within the block."""
+    log = site.installed.plane.home / "etcd.log"
+    [etcd] = [process for process in RUNNING if process.log == log]
+    os.kill(etcd.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(etcd.pid, signal.SIGCONT)
+
+
+def recovered(load: Load) -> list[Failure]:
+    """Waits until many requests in a row have been answered well; returns what has failed until then, and takes it away."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        began = time.monotonic()
+        load.wait_for(IN_A_ROW)
+        if not load.since(began):
+            found, load.failures[:] = list(load.failures), []
+            return found
+        assert began < deadline, f"requests still fail: {load.since(began)[-3:]}"
+
+
+def unexplained(failed: list[Failure]) -> list[Failure]:
+    """Failures that the end of a process doesn't explain."""
+    return [each for each in failed if not BY_CONNECTION.search(each.said)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -21,13 +21,14 @@ import cli.yaml.yaml_text
 import conversion.difference
 import conversion.legacy
 import conversion.remainder
+import conversion.request_legacy
 import webhooks.envelope
 from api.decode import METADATA, MOST_ERRORS, Shape, decoder
 from cli.yaml.load import Document, InputError, Source, read
 from conversion.kinds import KINDS
 from conversion.remainder import Remainder
 from tests.laws.dice import Dice
-from tests.laws.hostile import DAMAGED, LEFTISH, RIGHTISH, STATUS
+from tests.laws.hostile import DAMAGED, LEFTISH, LEGACY, RIGHTISH, STATUS
 from tests.laws.strategies import PAIRS, make_object
 from webhooks.envelope import RejectedError
 
@@ -89,12 +90,15 @@ def _type(kind: str, version: str) -> tuple[tuple[str, str], ...]:
 
 
 def remainder(body: bytes) -> None:
-    """What annotations remember is read or set aside; what was read, is written and read again as the same."""
+    """What annotations remember is read or set aside; what was read, is written and read again as the same.
+
+    The first byte draws the kind and direction; the annotations' texts follow, those of older operators last.
+    """
     names = sorted(KINDS)
     first = body[0] if body else 0
     kind, rightward = KINDS[names[first % len(names)]], bool(first & 64)
-    spec, _, status = body[1:].decode(errors="replace").partition("\x00")
-    annotations = {kind.spec_key: spec, kind.status_key: status}
+    keys = (kind.spec_key, kind.status_key, *(sorted(kind.legacy.keys) if kind.legacy else ()))
+    annotations = dict(zip(keys, body[1:].decode(errors="replace").split("\x00"), strict=False))
     found, damaged = conversion.remainder.read(kind, annotations, rightward)
     assert set(damaged) <= set(annotations)
     assert all(damaged[key] == annotations[key] for key in damaged)
@@ -172,6 +176,18 @@ def _texts() -> list[bytes]:
     ]
 
 
+def _remainders() -> Iterator[bytes]:
+    """What other graphs, components and requests would carry, in both directions; with texts of older operators behind it."""
+    legacy = KINDS["DynamoGraphDeploymentRequest"].legacy
+    assert legacy
+    older = b"\0".join(LEGACY[key.removeprefix("nvidia.com/dgdr-")][0].encode() for key in sorted(legacy.keys))
+    for number, short in enumerate(("dcd", "dgd", "dgdr", "dgdsa")):
+        for specs, side in ((LEFTISH, 0), (RIGHTISH, 64)):
+            for spec in specs[short]:
+                text = orjson.dumps({"version": 1, "spec": spec, "kept": [[["spec", "x"], 1]]})
+                yield from (bytes([number | side, *text, 0, *orjson.dumps(status), 0]) + older for status in STATUS[short])
+
+
 TARGETS: Final[dict[str, Target]] = {
     "envelope": Target(
         envelope,
@@ -185,18 +201,8 @@ TARGETS: Final[dict[str, Target]] = {
     ),
     "remainder": Target(
         remainder,
-        lambda: (
-            [
-                bytes([number, *orjson.dumps({"version": 1, "spec": spec, "kept": [[["spec", "x"], 1]]}), 0, *orjson.dumps(status)])
-                for number, short in enumerate(("dcd", "dgd", "dgdr", "dgdsa"))
-                for specs, side in ((LEFTISH, 0), (RIGHTISH, 64))
-                for spec in specs[short]
-                for status in STATUS[short]
-                for number in (number | side,)
-            ]
-            + [b"\x01" + text.encode() for text in DAMAGED if len(text) < 1_000]
-        ),
-        _files(conversion.remainder, conversion.legacy, conversion.difference),
+        lambda: [*_remainders(), *(b"\x01" + text.encode() for text in DAMAGED if len(text) < 1_000)],
+        _files(conversion.remainder, conversion.legacy, conversion.difference, conversion.request_legacy),
     ),
     "yaml": Target(
         yaml,

@@ -9,10 +9,11 @@ from kube.resources import CLAIMS
 from reconciler.loop.adapter import adapter_to_apply
 from reconciler.loop.generations import Roll, plan
 from reconciler.loop.graph_status import READY, Seen, refused, status_of
-from reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS
+from reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
 from reconciler.loop.marks import MANAGER, WORKER_DIGEST
 from reconciler.loop.observe import observed_graph
 from reconciler.loop.problems import Problem, of_error, of_render
+from reconciler.loop.ssh_keys import give_keys
 from reconciler.loop.status import found
 from reconciler.loop.surroundings import facts_of, render_settings
 from reconciler.loop.work import SLOWLY, Outcome
@@ -71,7 +72,10 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
     problems += [of_render(error) for error in rendered.problems]
     expected, others = [], {}
     await _look_for_claims(work, graph, problems)
+    await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
+        if child["kind"] == SECRET:
+            continue
         made = await _put(work, graph, child, problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])

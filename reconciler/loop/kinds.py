@@ -16,6 +16,7 @@ COMPONENT: Final = "DynamoComponentDeployment"
 ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
 LWS: Final = "LeaderWorkerSet"
 CLIQUES: Final = "PodCliqueSet"
+SECRET: Final = resources.SECRETS.kind
 GRAPHS: Final = of_kind(GRAPH, "v1beta1")
 COMPONENTS: Final = of_kind(COMPONENT, "v1beta1")
 ADAPTERS: Final = of_kind(ADAPTER, "v1beta1")
@@ -45,7 +46,7 @@ _OTHERS: Final = (
     Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
 )
 _KNOWN: Final = {each.kind: each for each in (*MAIN, *WATCHED, *OPTIONAL.values(), *_OTHERS)}
-ONCE: Final = frozenset({"PersistentVolumeClaim", "Secret", "DynamoCheckpoint"})  # they hold data: made when absent, never changed
+ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, "DynamoCheckpoint"})  # they hold data: made when absent, never changed
 # nothing in them may be changed, so that they are made anew
 REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 

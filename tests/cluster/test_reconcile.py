@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -199,3 +201,30 @@ def test_a_graph_that_admission_would_refuse_is_told_why(site: Reconciled) -> No
     assert "nvidia.com/dynamo-kube-discovery-mode" in condition["message"]
     site.ready(namespace)
     assert not any(name.startswith("bad") for name in site.names(COMPONENTS, namespace))
+
+
+def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orderly_end(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    process = site.processes[-1]
+    addresses = dict(re.findall(r"^(probes|metrics) (http://\S+)$", process.text(), re.MULTILINE))
+    assert _fetched(f"{addresses['probes']}/healthz") == "ok\n"
+    text = _fetched(f"{addresses['metrics']}/metrics")
+    assert "dynamo_webhooks_reconciler_leading 1.0" in text
+    assert re.search(r'^dynamo_operator_resources\{resource_type="DynamoGraphDeployment",status="successful"\} [1-9]', text, re.MULTILINE)
+    site.processes.remove(process)
+    assert process.stop(patience=60) == 0
+    lease = site.plane.request("GET", "/apis/coordination.k8s.io/v1/namespaces/dynamo-system/leases/dynamo-webhooks-reconciler").body
+    assert not lease["spec"].get("holderIdentity")
+    site.reconcile()
+    site.patch(
+        GRAPHS, namespace, "g", [{"op": "replace", "path": "/spec/components/0/replicas", "value": 2}], "application/json-patch+json"
+    )
+    site.ready(namespace)
+    assert site.get(DEPLOYMENTS, namespace, "g-frontend")["spec"]["replicas"] == 2
+
+
+def _fetched(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - our own process on loopback
+        return str(answer.read().decode())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
+from kube.resources import SECRETS
 from reconciler.loop.kinds import COMPONENTS, GRAPHS, OPTIONAL
 from tests.reconciler.loop.site import NAMESPACE, Site, running
 from tests.reconciler.rendering import component, graph, vllm
@@ -54,6 +56,7 @@ async def test_the_old_generation_goes_when_the_new_one_is_there() -> None:
     await site.rest()
     assert len(await site.all(LWS)) == 2
     assert old in await site.all(LWS)
+    assert await site.all(SECRETS) == {}  # no process of vLLM reads keys
     await _all_ready(site)
     [new] = await site.all(LWS)
     assert new != old
@@ -68,4 +71,35 @@ async def test_the_old_generation_goes_when_the_new_one_is_there() -> None:
     await site.user.delete(LWS, new, NAMESPACE)
     await site.rest()
     assert new in await site.all(LWS)
+    await site.stop()
+
+
+async def test_processes_of_mpi_get_one_pair_of_keys_for_all_graphs_which_is_never_changed() -> None:
+    site = Site()
+    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
+    site.start()
+    main = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "args": [], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    for name in ("g", "h"):
+        await site.make(graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2}), name=name))
+    await site.rest()
+    home = await site.user.get(SECRETS, "ssh", "dynamo-system")
+    copy = await site.user.get(SECRETS, "ssh", NAMESPACE)
+    assert home is not None
+    assert copy is not None
+    assert home["data"] == copy["data"]
+    assert set(home["data"]) == {"private.key", "private.key.pub"}
+    assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
+    assert [verb for verb, plural, _ in site.cluster.writes if plural == "secrets"] == ["create", "create"]
+    await site.stop()
+
+
+async def test_keys_that_may_not_be_made_are_named() -> None:
+    site = Site()
+    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
+    site.cluster.denied.add(("get", "secrets"))
+    site.start()
+    main = {"image": "img:1", "command": ["python3", "-m", "dynamo.trtllm"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    await site.make(graph(component("decode", "decode", main, replicas=1, multinode={"nodeCount": 2})))
+    await site.rest()
+    assert "Secret ssh in dynamo-system: the reconciler lacks a permission" in (await site.condition())["message"]
     await site.stop()

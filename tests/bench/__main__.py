@@ -2,7 +2,7 @@
 
 `--quick` takes short settings, whose figures mean little; `--cluster` also measures the API server's cache fill, which needs a control
 plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that of the cache fill. On an idle machine of two CPUs a run
-takes about five minutes, and one with `--cluster` another.
+takes about four minutes, and the cache fill another one or two.
 """
 
 from __future__ import annotations

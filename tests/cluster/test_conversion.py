@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 Node: TypeAlias = dict[str, Any]
 MERGE: Final = "application/merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
-MANY: Final = 5_000
+MANY: Final = int(os.environ.get("CLUSTER_OBJECTS", "5000"))  # 10000 is what is promised; half of it keeps an ordinary run short
 
 GRAPH: Final[Node] = {
     "backendFramework": "vllm",
@@ -229,14 +232,19 @@ def test_thousands_of_objects_are_listed_after_a_restart_of_the_api_server(plane
     """Its caches of the other version fill through us; each object is what it is when it is read alone."""
     namespace = plane.namespace()
     obj = make("DGD", ALPHA, namespace, GRAPH)
+    began = time.monotonic()
     create_many(plane, path_of(obj), [{**obj, "metadata": {"name": f"g{index}"}} for index in range(MANY)])
+    print(f"{MANY} objects made in {time.monotonic() - began:.0f} s")
     restart(plane)
-    path = path_of(_as(obj, BETA))
-    items = wait_until(lambda: listed(plane, path), "the list", plane.server)["items"]
-    assert len(items) == MANY
-    assert all(item["apiVersion"] == f"nvidia.com/{BETA}" for item in items)
-    one = _ok(plane.request("GET", f"{path}/g{MANY // 2}"))
-    assert next(item for item in items if item["metadata"]["name"] == f"g{MANY // 2}") == one
+    for version in (BETA, ALPHA):
+        began = time.monotonic()
+        path = path_of(_as(obj, version))
+        items = wait_until(partial(listed, plane, path), "the list", plane.server)["items"]
+        print(f"listed in {version} after {time.monotonic() - began:.0f} s")
+        assert len(items) == MANY
+        assert all(item["apiVersion"] == f"nvidia.com/{version}" for item in items)
+        one = _ok(plane.request("GET", f"{path}/g{MANY // 2}"))
+        assert next(item for item in items if item["metadata"]["name"] == f"g{MANY // 2}") == one
     assert converter.process.ended() is None
 
 

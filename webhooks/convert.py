@@ -49,6 +49,7 @@ def steps(body: bytes) -> Generator[None, None, Answer]:
 
     A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
     """
+    began = time.perf_counter()  # decoding a long review is work, too, and can't be interrupted
     try:
         _, request, version, uid = load(body, "ConversionReview", VERSIONS)
     except RejectedError as error:
@@ -60,7 +61,7 @@ def steps(body: bytes) -> Generator[None, None, Answer]:
     if type(desired) is not str or not desired:
         return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", Tally())
     work = _Work(desired)
-    return (yield from work.through(objects or [], version, uid))
+    return (yield from work.through(objects or [], version, uid, began))
 
 
 class _Work:
@@ -74,10 +75,13 @@ class _Work:
         self.failed = 0
         self.faults = 0
 
-    def through(self, objects: list[Any], version: str, uid: str) -> Generator[None, None, Answer]:
-        """Converts all objects in their order, and lets go of each when it is done: a long list must not lie in memory twice."""
+    def through(self, objects: list[Any], version: str, uid: str, began: float) -> Generator[None, None, Answer]:
+        """Converts all objects in their order, and lets go of each when it is done: a long list must not lie in memory twice.
+
+        `began` is when the first slice did.
+        """
         now = time.perf_counter()
-        pause = now + SLICE_SECONDS
+        pause = began + SLICE_SECONDS
         for index, obj in enumerate(objects):
             objects[index] = None
             outcome = self._one(obj, index)

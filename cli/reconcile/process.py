@@ -33,7 +33,7 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     state = _State()
-    listener = Probes(state)
+    listener = Probes(state, state.details)
     if probes is metrics:
         await listener.listen(loop, probes, PROBES | METRICS)
     else:
@@ -61,9 +61,6 @@ class _State:
 
     async def checks(self) -> dict[str, list[str]]:
         return {}
-
-    async def reasons(self) -> list[str]:
-        return []
 
     async def details(self) -> list[str]:
         return await self.reconciler.details() if self.reconciler else [self.reason]

@@ -88,12 +88,8 @@ class Reconciler:
         else:
             await self._lead()
 
-    async def reasons(self) -> list[str]:
-        """For probes: nobody sends requests here, hence it is ready when it runs."""
-        return []
-
     async def details(self) -> list[str]:
-        """What it is doing, and what it can't read."""
+        """For people: what it is doing, and what it can't read."""
         if self.waiting:
             return [f"waiting: {self.waiting}"]
         lacking = self.cache.lacking() if self.cache is not None else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -298,3 +299,19 @@ def _nested(obj: Any) -> bytes:
 def test_another_review_is_rejected() -> None:
     found, told = ask(b'{"kind":"AdmissionReview","request":{"uid":"c-1"}}')
     assert (found.status, told["message"]) == (400, "kind must be ConversionReview")
+
+
+@pytest.mark.parametrize(("seconds", "pauses"), [(0.0, 0), (convert.SLICE_SECONDS * 2, 1)])
+def test_decoding_is_a_part_of_the_first_slice(monkeypatch: pytest.MonkeyPatch, seconds: float, pauses: int) -> None:
+    """A long review can't be decoded in parts: what else has arrived is looked at soon after it, and not a slice later."""
+    now, load = [0.0], convert.load
+
+    def slow(*given: Any) -> Any:
+        now[0] += seconds
+        return load(*given)
+
+    monkeypatch.setattr(convert, "load", slow)
+    monkeypatch.setattr(convert, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    request = {"uid": "u", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [graph(), graph()]}
+    slices = convert.steps(orjson.dumps({"request": request}))
+    assert len(list(slices)) == pauses

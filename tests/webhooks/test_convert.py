@@ -12,7 +12,7 @@ import pytest
 
 from policies.facts import Facts
 from tests.webhooks.requests import PRIVATE, graph
-from webhooks import convert
+from webhooks import convert, envelope
 from webhooks.admission import Settings, answer
 from webhooks.envelope import Answer
 from webhooks.meters import Meter
@@ -304,7 +304,7 @@ def test_another_review_is_rejected() -> None:
 @pytest.mark.parametrize(("seconds", "pauses"), [(0.0, 0), (convert.SLICE_SECONDS * 2, 1)])
 def test_decoding_is_a_part_of_the_first_slice(monkeypatch: pytest.MonkeyPatch, seconds: float, pauses: int) -> None:
     """A long review can't be decoded in parts: what else has arrived is looked at soon after it, and not a slice later."""
-    now, load = [0.0], convert.load
+    now, load = [0.0], envelope.load
 
     def slow(*given: Any) -> Any:
         now[0] += seconds

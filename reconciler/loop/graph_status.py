@@ -52,7 +52,8 @@ def status_of(before: Node, seen: Seen, moment: datetime) -> Node:
         now["observedGeneration"] = generation
     if seen.objects:
         now["components"] = _components(seen)
-    _put(now, "rollingUpdate", _rolling(before.get("rollingUpdate") or {}, seen.roll, moment))
+    workers = sorted(one.name for one in seen.graph.members if one.is_worker)
+    _put(now, "rollingUpdate", _rolling(before.get("rollingUpdate") or {}, seen.roll, workers, moment))
     _put(now, "restart", _restart(before.get("restart") or {}, seen))
     return now
 
@@ -118,15 +119,15 @@ def _components(seen: Seen) -> Node:
     return out
 
 
-def _rolling(before: Node, roll: Roll, moment: datetime) -> Node:
+def _rolling(before: Node, roll: Roll, workers: list[str], moment: datetime) -> Node:
+    """At the end all workers are updated: whoever finds that out need not be the process that updated them."""
     if roll.rolling and not roll.retired:
         begun = before.get("startTime") if before.get("phase") in ("Pending", "InProgress") else None
         now: Node = {"phase": "InProgress", "startTime": begun or seconds(moment)}
         return {**now, "updatedComponents": [*roll.updated]} if roll.updated else now
     if roll.retired or before.get("phase") in ("Pending", "InProgress"):
-        updated = [*(roll.updated or before.get("updatedComponents") or ())]
         ended: Node = {"phase": "Completed", "startTime": before.get("startTime") or seconds(moment), "endTime": seconds(moment)}
-        return {**ended, "updatedComponents": updated} if updated else ended
+        return {**ended, "updatedComponents": workers}
     return before
 
 

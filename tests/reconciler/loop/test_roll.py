@@ -6,7 +6,12 @@ import random
 from typing import Any
 
 from kube.resources import DEPLOYMENTS
+from reconciler.loop.generations import Roll
+from reconciler.loop.graph_status import Seen, status_of
 from reconciler.loop.kinds import GRAPHS
+from reconciler.render.graph import read_graph
+from reconciler.render.observed import Observed
+from tests.kube.storage import START
 from tests.reconciler.loop.site import Site, disagg, running
 from tests.reconciler.rendering import vllm
 
@@ -109,5 +114,18 @@ async def _killed_at(number: int) -> dict[str, Any]:
 async def test_killed_at_any_write_it_ends_in_the_same_state() -> None:
     wanted, writes = await _undisturbed()
     assert writes > 40
-    for number in sorted(random.Random(8).sample(range(2, writes - 1), 20)):  # noqa: S311 - where it is killed, the same each time
+    chosen = random.Random(8).sample(range(2, writes - 1), 20)  # noqa: S311 - where it is killed, the same each time
+    for number in sorted(chosen):
         assert await _killed_at(number) == wanted, f"killed at write {number}"
+
+
+def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
+    obj = disagg()
+    before = {"rollingUpdate": {"phase": "InProgress", "startTime": "2030-01-01T00:00:00Z", "updatedComponents": ["decode"]}}
+    status = status_of(before, Seen(read_graph(obj), [], [], Roll("new"), Observed()), START)
+    assert status["rollingUpdate"] == {
+        "phase": "Completed",
+        "startTime": "2030-01-01T00:00:00Z",
+        "endTime": "2030-01-01T00:00:00Z",
+        "updatedComponents": ["decode", "prefill"],
+    }

@@ -95,5 +95,6 @@ def _bind(flag: str, what: str, address: Address) -> socket.socket:
         bound, [sock] = bind(address)
     except AddressError as error:
         raise UsageError(f"{flag}: {error}") from None
+    sock.listen()  # before the address is told: who asks at once waits in the queue instead of being refused
     say(f"{what} http://{bound}")
     return sock

@@ -47,7 +47,7 @@ def _kind(kind: Kind, crd: Node) -> Iterator[Finding]:
     if len(stored) > 1:
         storage = next((name for name, each in versions.items() if each.get("storage")), "")
         text = f"objects are stored in {' and '.join(stored)}; new ones in {storage}"
-        yield info("stored-versions", _named(kind), text, "dynamo-webhooks migrate --dry-run")
+        yield info("stored-versions", _named(kind), text, repairs.store_again(kind, storage))
     yield from _conversion(kind, spec.get("conversion") or {})
 
 

@@ -73,5 +73,5 @@ def _stanzas(sight: Sight) -> Iterator[Finding]:
             "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
         )
         if len(stored) > 1:
-            text += f"; objects may be stored in {' and '.join(stored)}, so migrate them first"
+            text += f"; objects may be stored in {' and '.join(stored)}, so write each of them once more first"
         yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repairs.patch("crd", kind.crd_name, change))

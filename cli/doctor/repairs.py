@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from api.kinds import GROUP
+
+if TYPE_CHECKING:
+    from api.kinds import Kind
 
 KINDS: Final = "dynamo-webhooks crds | kubectl apply --server-side -f -"
 MANIFESTS: Final = "kubectl apply --server-side -k manifests/overlays/self-signed"
@@ -32,6 +37,11 @@ def restart(namespace: str, part: str) -> str:
 def status(namespace: str, part: str) -> str:
     """Shows why one of our Deployments isn't ready."""
     return f"kubectl -n {namespace} describe pods -l app.kubernetes.io/component={part}"
+
+
+def store_again(kind: Kind, version: str) -> str:
+    """Writes every object back as it is: the API server stores it in today's version then, and writes nothing where it already is."""
+    return f"kubectl get {kind.plural}.{version}.{GROUP} --all-namespaces -o json | kubectl replace -f -"
 
 
 def patch(kind: str, name: str, *operations: dict[str, object]) -> str:

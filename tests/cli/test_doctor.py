@@ -200,6 +200,12 @@ def test_kinds(crd: Node, level: str, check: str, words: str) -> None:
     assert has(_kinds(crd), level, check, words)
 
 
+def test_objects_of_an_older_version_are_stored_again_by_a_command_that_exists() -> None:
+    [found] = _kinds(_crd(storedVersions=["v1alpha1", "v1beta1"]))
+    get = f"kubectl get {KINDS[0].plural}.v1alpha1.nvidia.com --all-namespaces -o json"
+    assert found.repair == f"{get} | kubectl replace -f -"
+
+
 def test_a_kind_as_it_should_be() -> None:
     assert _kinds(_crd()) == []
 
@@ -301,7 +307,7 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
     [stanza] = await removal(cluster, sight(crds=crds))
     assert stanza.check == "conversion"
-    assert "migrate them first" in stanza.text
+    assert "write each of them once more first" in stanza.text
     assert '"strategy": "None"' in stanza.repair
     cluster.fail(lambda verb, *_: UnavailableError(500, "", "conversion webhook failed") if verb == "list" else None)
     assert has(await removal(cluster, sight(crds=crds)), "error", "objects", "can't be listed, and whoever removes the CRD loses them")

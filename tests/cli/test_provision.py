@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import re
 import signal
-import socket
 from os import kill
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.main import main
+from tests.cli.lasting import CONFIG, configured, unreachable
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONFIG = """
-apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
-kind: OperatorConfiguration
-operator: {namespace: dynamo-system}
-server: {metrics: {secure: false}}
-mpi: {sshSecretName: keys, sshSecretNamespace: dynamo-system}
-rbac: {plannerClusterRoleName: planner, dgdrProfilingClusterRoleName: profiling, eppClusterRoleName: epp}
-"""
-
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("POD_NAMESPACE", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
-        monkeypatch.delenv(name, raising=False)
-    file = tmp_path / "config.yaml"
-    file.write_text(CONFIG)
-    return file
-
-
-def _unreachable(directory: Path) -> Path:
-    """A kubeconfig whose server is a port that nobody listens on."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port = bound.getsockname()[1]
-    file = directory / "kubeconfig"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "x",
-        "clusters": [{"name": "x", "cluster": {"server": f"https://127.0.0.1:{port}"}}],
-        "users": [{"name": "x", "user": {"token": "t"}}],
-        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
-    }
-    file.write_text(json.dumps(config))
-    return file
+    return configured(tmp_path, monkeypatch)
 
 
 def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(config: Path, tmp_path: Path) -> None:
@@ -62,7 +30,7 @@ def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(config
         "--config",
         config,
         "--kubeconfig",
-        _unreachable(tmp_path),
+        unreachable(tmp_path),
         "--probe-listen",
         "127.0.0.1:0",
         "--metrics-listen",

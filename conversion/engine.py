@@ -140,9 +140,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
         if (
             candidate.keys() <= set(PARTS)
             and refused.issuperset(decodes(candidate))
-            and all(
-                identical(_said(kind, form, view, not rightward, name), one) for form, view, one in zip(forms, views, said, strict=True)
-            )
+            and all(_alike(_said(kind, form, view, not rightward, name), one) for form, view, one in zip(forms, views, said, strict=True))
         ):
             return candidate
         if len(entries) == 1:
@@ -151,6 +149,17 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
         return attempt(attempt(current, entries[:middle]), entries[middle:])
 
     return attempt(parts, kept)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two objects say the same: a member that is null says nothing."""
+    return identical(one, other) or identical(_spoken(one), _spoken(other))
+
+
+def _spoken(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _spoken(member) for name, member in value.items() if member is not None}
+    return [_spoken(item) for item in value] if type(value) is list else value
 
 
 def _older(

@@ -123,7 +123,8 @@ def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
     for cache in live[:1]:
         for index, entry in enumerate(out):
             if flat_place(entry) == flat_place(cache):
-                out[index] = {**entry, FLAG: True}
+                # what the cache says of its place, and how, is the live side's; other members are the entry's
+                out[index] = {**{name: value for name, value in entry.items() if name not in _PLAIN}, **cache}
                 return out
         out.append(cache)
     return out

@@ -85,6 +85,13 @@ _SIDE_FIRST: Final = {"spec": {"containers": [_SIDE, {"name": "main"}, {"name": 
 _CREATED: Final = _object(REQUEST, LEFT, status={"state": "", "deployment": {"state": "pending", "created": True}})
 _UNNAMED: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": {"spec": {"containers": [{}]}}})
 _MOUNTED: Final = {"serviceName": "x", "extraPodMetadata": {}, "volumeMounts": [{"useAsCompilationCache": True}]}
+_MAIN_MOUNTS: Final = [{"mountPath": "/c", "name": "c"}, {"mountPath": "/c/", "name": "a"}, {"name": "main"}]
+_MOUNTS_OF_MAIN: Final = {"spec": {"containers": [{"name": "main", "volumeMounts": _MAIN_MOUNTS}]}}
+_SPLIT_MOUNTS: Final = _object(
+    COMPONENT, LEFT, spec={"volumeMounts": [{"name": "a"}], "extraPodSpec": {"mainContainer": {"volumeMounts": _MAIN_MOUNTS}}}
+)
+_EMPTY_SECRET: Final = _object(COMPONENT, LEFT, spec={"serviceName": "x", "frontendSidecar": {"envFromSecret": ""}})
+_NULL_SOURCES: Final = {"spec": {"containers": [{"name": "sidecar-frontend", "envFrom": None}]}}
 
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
@@ -103,5 +110,7 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_FLAT_SIDE, _edited(_FLAT_SIDE, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _SIDE_FIRST})),
     (_CREATED, _edited(_CREATED, status={"phase": "Ready"})),
     (_UNNAMED, _edited(_UNNAMED, spec=_MOUNTED)),
+    (_EMPTY_SECRET, _edited(_EMPTY_SECRET, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _NULL_SOURCES})),
+    (_SPLIT_MOUNTS, _edited(_SPLIT_MOUNTS, spec={"compilationCache": {"pvcName": "a", "mountPath": ""}, "podTemplate": _MOUNTS_OF_MAIN})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

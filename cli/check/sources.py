@@ -1,16 +1,16 @@
-"""Which files a command reads: files, folders, globs, lists of files and standard input, in a stable order. It reads none itself."""
+"""Which files a command reads: files, folders, globs, lists of files and standard input, in a stable order; and the documents of one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
 from cli.exits import UsageError
 from cli.files import STDIN, load_text
-from cli.yaml.errors import InputError
+from cli.yaml.load import Document, InputError, Source, read
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _WILD: Final = frozenset("*?[")
@@ -41,6 +41,19 @@ def listed(file: str) -> list[str]:
         return [line.strip() for line in load_text(file).splitlines() if line.strip()]
     except InputError as error:
         raise UsageError(f"--files-from {error}") from None
+
+
+def documents(file: str | Source | InputError, stdin_name: str) -> Iterable[Document | InputError]:
+    """Reads the documents of a file, or of a text that never was one; what can't be read is an error in its place."""
+    if isinstance(file, InputError):
+        return [file]
+    if isinstance(file, Source):
+        return read(file)
+    name = stdin_name if file == STDIN and stdin_name else file
+    try:
+        return read(Source(name, load_text(file, name)))
+    except InputError as error:
+        return [error]
 
 
 def _expand(path: str) -> Iterator[str | InputError]:

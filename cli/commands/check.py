@@ -5,14 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import os
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from cli.check.result import Result
 
 HELP = "check files as the API server and the webhooks would, and list every finding"
 
@@ -20,17 +16,13 @@ HELP = "check files as the API server and the webhooks would, and list every fin
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     from cli import facts
+    from cli.check import inputs, outputs
 
-    inputs = parser.add_argument_group("inputs")
-    inputs.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
-    inputs.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
-    inputs.add_argument("--stdin-name", default="", metavar="NAME", help="what reports call standard input")
-    inputs.add_argument("--files-from", metavar="FILE", help="a file of paths, one a line, or - for standard input")
+    inputs.configure(parser)
     request = parser.add_argument_group("request")
     request.add_argument(
         "--op", choices=("auto", "create", "update", "delete"), default="auto", help="auto: an update where --old has the object"
     )
-    request.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
     request.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the request")
     request.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
     facts.configure(parser)
@@ -41,23 +33,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rules.add_argument("--ignore", action="append", default=[], metavar="WORD", help="not these rules")
     rules.add_argument("--no-schema", action="store_true", help="leave out schema defaults, schema and CEL rules")
     rules.add_argument("--no-defaults", action="store_true", help="leave out the defaults of the mutating webhooks")
-    _configure_report(parser)
+    _configure_strictness(parser)
+    outputs.configure(parser)
 
 
-def _configure_report(parser: argparse.ArgumentParser) -> None:
+def _configure_strictness(parser: argparse.ArgumentParser) -> None:
     strictness = parser.add_argument_group("strictness")
     strictness.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="which findings make the exit code 1")
     strictness.add_argument("--strict", action="store_true", help="unknown fields are errors")
     strictness.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
     strictness.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     strictness.add_argument("--exit-zero", action="store_true", help="findings do not change the exit code")
-    output = parser.add_argument_group("output")
-    output.add_argument("-o", "--output", choices=("text", "json", "jsonl"), default="text", help="the report's format")
-    output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
-    output.add_argument("-v", "--verbose", action="store_true", help="name every input on stderr; show tracebacks of bugs")
-    output.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colours in text; NO_COLOR and FORCE_COLOR count too"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,19 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from cli.check.choice import choose
+    from cli.check.inputs import gather
+    from cli.check.outputs import deliver
     from cli.check.pipeline import Settings
     from cli.check.result import exit_code
-    from cli.check.run import Run, load_old
-    from cli.check.sources import find, listed
-    from cli.exits import UsageError
+    from cli.check.run import Run
     from cli.facts import load_facts
     from cli.output import say
 
-    if arguments.op == "update" and not arguments.old:
-        raise UsageError("--op update needs --old with the stored objects")
-    if not arguments.paths and not arguments.files_from:
-        raise UsageError("name at least one file, folder or glob, or - for standard input")
-    paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
+    inputs = gather(arguments)
     settings = Settings(
         load_facts(arguments.facts, arguments.set_fact),
         arguments.profile,
@@ -96,9 +78,8 @@ def _check(arguments: argparse.Namespace) -> int:
         arguments.strict,
     )
     choice = choose(arguments.select, arguments.ignore, arguments.profile)
-    old = load_old(arguments.old) if arguments.old and arguments.op in ("auto", "update") else None
-    running = Run(settings, choice, arguments.op, old)
-    for file in find(paths, arguments.exclude):
+    running = Run(settings, choice, arguments.op, inputs.old)
+    for file in inputs.files:
         if arguments.verbose:
             say(f"reading {file}")
         running.take(file, arguments.stdin_name)
@@ -110,50 +91,8 @@ def _check(arguments: argparse.Namespace) -> int:
         allow_empty=arguments.allow_empty,
         exit_zero=arguments.exit_zero,
     )
-    _print(arguments, result, code)
+    deliver(arguments, result, code)
     return code
-
-
-def _print(arguments: argparse.Namespace, result: Result, code: int) -> None:
-    from cli.exits import BUG, NOTHING_FOUND
-    from cli.output import say, write
-
-    write(_report(arguments, result, code))
-    for error in result.unreadable:
-        say(str(error))
-    if code == NOTHING_FOUND:
-        say("no object of our kinds was found; --allow-empty makes that fine")
-    if code == BUG:
-        say(f"a rule of ours raised; to replay it: {_replay()}")
-    if not arguments.quiet and arguments.output == "text":
-        from cli.check.text import summary
-
-        say(summary(result))
-
-
-def _report(arguments: argparse.Namespace, result: Result, code: int) -> str:
-    if arguments.output == "text":
-        from cli.check.text import text
-
-        return text(result, colour=_coloured(arguments.color), quiet=arguments.quiet)
-    from cli.check import machine
-
-    return machine.document(result, code) if arguments.output == "json" else machine.lines(result, code)
-
-
-def _coloured(wish: str) -> bool:
-    """The flag decides; else NO_COLOR, then FORCE_COLOR, then whether a terminal reads the result."""
-    if wish != "auto":
-        return wish == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
-
-
-def _replay() -> str:
-    import shlex
-
-    return shlex.join(["dynamo-webhooks", *sys.argv[1:], "-v"])
 
 
 @contextlib.contextmanager

@@ -97,12 +97,12 @@ def _object(identity: Identity | None) -> dict[str, str] | None:
 
 def _summary(result: Result, code: int) -> dict[str, int]:
     return {
-        "objects": result.objects,
+        "objects": len(result.checked),
         "errors": result.count(record.ERROR),
         "warnings": result.count(record.WARNING),
         "faults": result.count(record.FAULT),
         "notEvaluated": len(result.not_evaluated),
-        "suppressed": result.suppressed,
+        "suppressed": len(result.suppressed),
         "unreadable": len(result.unreadable),
         "exit": code,
     }

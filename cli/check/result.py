@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cli import exits
 from cli.check import record
+from cli.check.objects import Identity
 from cli.check.record import NotEvaluated, Reported
 from cli.yaml.errors import InputError
+from cli.yaml.load import Source
+
+if TYPE_CHECKING:
+    from cli.check.answer import Answer
+
+COMMENT: Final = "comment"
+BASELINE: Final = "baseline"
 
 _REFUSING: Final = {"error": (record.ERROR,), "warning": (record.ERROR, record.WARNING), "never": ()}
+
+
+class Checked(NamedTuple):
+    """One object that was looked at, whatever came of it."""
+
+    source: Source
+    line: int
+    identity: Identity
+    operation: str  # CREATE, UPDATE or DELETE, as in policies.review
+
+
+class Suppressed(NamedTuple):
+    """A finding that does not count, by what (COMMENT or BASELINE), and the reason that stands there."""
+
+    finding: Reported
+    by: str
+    reason: str
 
 
 class Result(NamedTuple):
@@ -18,22 +44,34 @@ class Result(NamedTuple):
     findings: list[Reported]
     not_evaluated: list[NotEvaluated]
     unreadable: list[InputError]
-    objects: int
-    suppressed: int
+    checked: list[Checked]
+    suppressed: list[Suppressed]
+    answers: list[Answer]  # one for each checked object, or none where nobody asked
+    unreachable: list[str]  # sentences about clusters that did not answer
 
     def count(self, level: str) -> int:
         """How many findings have a level."""
         return sum(1 for finding in self.findings if finding.level == level)
 
 
-def assemble(findings: list[Reported], notes: list[NotEvaluated], unreadable: list[InputError], objects: int, suppressed: int) -> Result:
+def assemble(
+    findings: Iterable[Reported] = (),
+    not_evaluated: Iterable[NotEvaluated] = (),
+    unreadable: Iterable[InputError] = (),
+    checked: Iterable[Checked] = (),
+    suppressed: Iterable[Suppressed] = (),
+    answers: Iterable[Answer] = (),
+    unreachable: Iterable[str] = (),
+) -> Result:
     """Sorts what was found by file, line and rule."""
     return Result(
         sorted(findings, key=lambda finding: finding.order),
-        sorted(notes, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
+        sorted(not_evaluated, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
         sorted(unreadable, key=lambda error: (error.name, error.line, error.column, error.text)),
-        objects,
-        suppressed,
+        sorted(checked, key=lambda one: (one.source.name, one.line, one.identity)),
+        sorted(suppressed, key=lambda one: one.finding.order),
+        sorted(answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
+        sorted(unreachable),
     )
 
 
@@ -42,12 +80,14 @@ def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty:
     codes = [exits.OK]
     if result.count(record.FAULT):
         codes.append(exits.BUG)
+    if result.unreachable:
+        codes.append(exits.UNREACHABLE)
     if result.unreadable:
         codes.append(exits.UNREADABLE)
     if not exit_zero and any(result.count(level) for level in _REFUSING[fail_on]):
         codes.append(exits.REFUSED)
     if require_facts and result.not_evaluated:
         codes.append(exits.NOT_EVALUATED)
-    if not result.objects and not allow_empty:
+    if not result.checked and not allow_empty:
         codes.append(exits.NOTHING_FOUND)
     return exits.worst(codes)

@@ -7,7 +7,7 @@ from cli.check.objects import Found, objects
 from cli.check.old import Old
 from cli.check.pipeline import Outcome, Settings, check_object
 from cli.check.record import NotEvaluated, Reported
-from cli.check.result import Result, assemble
+from cli.check.result import Checked, Result, Suppressed, assemble
 from cli.check.sources import documents
 from cli.check.suppress import suppress
 from cli.yaml.load import InputError, Source
@@ -29,8 +29,8 @@ class Run:
         self._findings: list[Reported] = []
         self._notes: list[NotEvaluated] = []
         self._unreadable: list[InputError] = []
-        self._objects = 0
-        self._suppressed = 0
+        self._checked: list[Checked] = []
+        self._suppressed: list[Suppressed] = []
 
     def take(self, file: str | Source | InputError, stdin_name: str) -> None:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
@@ -50,14 +50,14 @@ class Run:
 
     def result(self) -> Result:
         """Everything, sorted."""
-        return assemble(self._findings, self._notes, self._unreadable, self._objects, self._suppressed)
+        return assemble(self._findings, self._notes, self._unreadable, self._checked, self._suppressed)
 
     def _object(self, found: Found) -> list[Reported]:
         operation, old = self._operation(found)
         if isinstance(old, InputError):
             self._unreadable.append(old)
             return []
-        self._objects += 1
+        self._checked.append(Checked(found.document.source, found.document.position(()).line, found.identity, operation))
         outcome: Outcome = check_object(found, operation, old, self.settings)
         self._notes += [note for note in outcome.not_evaluated if self.choice.takes(note.rule, note.code)]
         return outcome.findings

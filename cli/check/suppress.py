@@ -8,6 +8,7 @@ from typing import Final
 
 from cli.check import record
 from cli.check.record import Reported, own
+from cli.check.result import COMMENT, Suppressed
 from cli.yaml.load import Position, Source
 
 # compiled only where a file has such a comment: start-up time counts
@@ -33,22 +34,26 @@ class _Ignore:
         return named and finding.position.line in self.lines and finding.level != record.FAULT
 
 
-def suppress(source: Source, findings: list[Reported]) -> tuple[list[Reported], int]:
-    """Takes out of one source's findings those that a comment with a reason ignores, and counts them.
+def suppress(source: Source, findings: list[Reported]) -> tuple[list[Reported], list[Suppressed]]:
+    """Takes out of one source's findings those that a comment with a reason ignores.
 
     A comment without a reason ignores nothing and is a finding itself, as is one that nothing made necessary.
     """
     if _MARK not in source.text:
-        return findings, 0
+        return findings, []
     ignores = list(_ignores(source))
-    kept = []
+    kept: list[Reported] = []
+    suppressed: list[Suppressed] = []
     for finding in findings:
         covering = [ignore for ignore in ignores if ignore.covers(finding)]
         for ignore in covering:
             ignore.used = True
-        if not any(ignore.reason for ignore in covering):
+        reason = next((ignore.reason for ignore in covering if ignore.reason), "")
+        if reason:
+            suppressed.append(Suppressed(finding, COMMENT, reason))
+        else:
             kept.append(finding)
-    return [*kept, *_complaints(source, ignores)], len(findings) - len(kept)
+    return [*kept, *_complaints(source, ignores)], suppressed
 
 
 def _ignores(source: Source) -> Iterable[_Ignore]:

@@ -31,11 +31,11 @@ def summary(result: Result) -> str:
         (result.count(record.WARNING), "warning", "warnings"),
         (result.count(record.FAULT), "fault of ours", "faults of ours"),
         (len(result.not_evaluated), "not evaluated", "not evaluated"),
-        (result.suppressed, "ignored by comment", "ignored by comment"),
+        (len(result.suppressed), "ignored by comment", "ignored by comment"),
         (len(result.unreadable), "unreadable", "unreadable"),
     ]
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
-    checked = f"{result.objects} object{'' if result.objects == 1 else 's'} checked"
+    checked = f"{len(result.checked)} object{'' if len(result.checked) == 1 else 's'} checked"
     return f"{checked}: {', '.join(said) if said else 'nothing found'}"
 
 

@@ -68,6 +68,12 @@ def edits(review: Review) -> list[Edit]:
     return [found for found in _collect(review, plan) if isinstance(found, Edit)]
 
 
+def idle(review: Review) -> list[Finding]:
+    """Defaults that were asked and could not answer: for want of a fact, or by a fault of ours. For reports; the server doesn't ask."""
+    plan = _plan(review.profile, review.kind, review.operation, True)
+    return [found for found in _collect(review, plan) if isinstance(found, Finding)]
+
+
 def _collect(review: Review, plan: tuple[_Group, ...]) -> list[Any]:
     """Asks every rule that can fire. This is the hot path of the server: a good graph costs two dozen calls and nothing else."""
     found: list[Any] = []

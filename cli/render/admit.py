@@ -9,11 +9,10 @@ from api.decode import decoder
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
 from api.walk.prune import prune
-from cli.check.versions import read_as
+from cli.defaulted import defaulted
 from conversion.lens.protocol import ConversionError
-from policies.edit import apply
-from policies.evaluate import edits
-from policies.review import CREATE, CURRENT, Review
+from policies.facts import UNKNOWN
+from policies.review import CREATE, Review
 
 if TYPE_CHECKING:
     from api.paths import Path
@@ -44,25 +43,11 @@ def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
     default(obj, schema)
     prune(obj, schema)
     drop_nulls(obj, schema)
-    obj = _defaulted(obj, kind, version, facts)
+    # in a leased namespace another operator's webhooks fill in the same
+    asked = facts._replace(excludedNamespaces=UNKNOWN)
+    try:
+        obj = defaulted(Review(f"{kind}/{version}", CREATE, obj, facts=asked)).object
+    except ConversionError:
+        return Admitted(obj, [])  # rendering says so, with the field
     default(obj, schema)
     return Admitted(obj, [])
-
-
-def _defaulted(obj: Fields, kind: str, version: str, facts: Facts) -> Fields:
-    """Our own defaults, read in the version that they are written for."""
-    from webhooks.across import Across
-
-    read = read_as(kind, version, CURRENT, defaults=True)
-    if not read:
-        return obj
-    if read == version:
-        changes = edits(Review(f"{kind}/{read}", CREATE, obj, None, facts=facts))
-        return apply(obj, changes) if changes else obj
-    across = Across(kind, version, read)
-    try:
-        judged = across.judged(obj)
-    except ConversionError:
-        return obj  # rendering says so, with the field
-    changes = edits(Review(f"{kind}/{read}", CREATE, judged, None, facts=facts))
-    return across.changed(judged, changes) if changes else obj

@@ -1,0 +1,46 @@
+"""Writes a file in one step, so that nobody ever sees half of it, and an interrupted run leaves the old one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from cli.exits import UsageError
+
+
+def replace(file: str, content: str | bytes) -> None:
+    """Writes a file anew, made if it wasn't there; an old one keeps its mode, and a link stays a link to what it names.
+
+    What is no regular file (`/dev/stdout`, a pipe) is written to as it is. Raises: UsageError when the file can't be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        target = Path(file).resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            _swap(target, data)
+    except FileNotFoundError:
+        raise UsageError(f"{file} can't be written: its folder does not exist") from None
+    except PermissionError:
+        raise UsageError(f"{file} can't be written: permission denied") from None
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror}") from None
+    except (RuntimeError, ValueError):  # a loop of links; a zero byte
+        raise UsageError(f"{file!a} can't be written: it is no usable path") from None
+
+
+def _swap(target: Path, data: bytes) -> None:
+    # beside the target, because a file is renamed in one step only within a file system; not named after it: names may be at their limit
+    beside = target.parent / f".{secrets.token_hex(8)}.tmp"
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as out:
+            out.write(data)
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

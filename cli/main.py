@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "certs": "look at certificates and trust, issue a certificate, ask for a new authority, write bundles",
     "reconcile": "make running workloads of graphs, and keep them as the graphs say",
     "check": "check files as the API server and the webhooks would, and list every finding",
+    "default": "show what the mutating webhooks would fill in, edit by edit, or write it into the files",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
     "explain": "explain a rule, a kind, a field path or a pasted server message",
@@ -28,6 +29,7 @@ COMMANDS: Final = {
     "config": "print the effective configuration and where each value came from",
     "review": "answer an AdmissionReview or ConversionReview from a file as the server would",
     "crds": "print the CustomResourceDefinitions, ready to be applied",
+    "facts": "collect from a cluster what rules may need into a file to commit",
     "doctor": "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing",
     "version": "print versions as JSON",
 }

@@ -1,0 +1,79 @@
+"""The command `facts`: what a cluster tells of itself, as a facts file to commit. The look is cli/gather.py, the text cli/gathering."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.gather import Gathered
+
+HELP: Final = "collect from a cluster what rules may need into a file to commit"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add("--cluster", action="store_true", help="ask the cluster; nothing in it is changed")
+    add("--namespace", "-n", metavar="NS", default="", help="of the operator whose settings count, where several are installed")
+    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
+    add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
+    add("--redact", action="store_true", help="number namespaces and accounts instead of naming them, so that the file can be shared")
+    add("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints or writes the file; 6 when the cluster can't be reached.
+
+    Raises: UsageError.
+    """
+    from cli.exits import OK, UNREACHABLE, UsageError
+    from cli.gathering.text import as_text, redacted
+    from cli.output import say, write
+    from kube.config import ConfigError
+    from kube.errors import ApiError
+
+    if not args.cluster:
+        raise UsageError(
+            "--cluster must be given: facts are collected from a cluster, the one of the current context unless flags say more"
+        )
+    try:
+        found = asyncio.run(_gathered(args))
+    except ConfigError as error:
+        raise UsageError(f"--kubeconfig: {error}") from None
+    except ApiError as error:
+        say(f"the cluster can't be asked: {error.message}")
+        return UNREACHABLE
+    found = redacted(found) if args.redact else found
+    if args.output is None:
+        write(as_text(found))
+    else:
+        _store(args.output, as_text(found))
+    for name, reason in found.reasons.items():
+        say(f"{name} is not known: {reason}")
+    return OK
+
+
+async def _gathered(args: argparse.Namespace) -> Gathered:
+    from cli.gather import MANAGER, gathered
+    from kube.client import connect
+
+    cluster = await connect(MANAGER, args.kubeconfig, args.context)
+    try:
+        return await gathered(cluster, args.namespace)
+    finally:
+        await cluster.close()
+
+
+def _store(file: str, text: str) -> None:
+    """Raises: UsageError when the file can't be written."""
+    from pathlib import Path
+
+    from cli.exits import UsageError
+
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"-o {file}: can't be written: {error.strerror or type(error).__name__}") from None

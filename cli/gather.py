@@ -1,0 +1,104 @@
+"""One look at a cluster for all that rules may ask of it, in the form of the facts file. What can't be known is said, never guessed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.operator.settings import ScopeSettings
+from cli.gathering.operators import Operator, operators
+from kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
+from kube.claims import LEASE_NAME, Claims
+from kube.errors import ApiError, NotFoundError, UnavailableError
+from kube.resources import LEASES, TOPOLOGIES
+from policies.facts import Facts
+from webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kube.protocol import Cluster, Listing, Node
+
+MANAGER: Final = "dynamo-webhooks-facts"  # how this command calls itself to an API server
+# for claims when no operator's configuration can be read: the defaults of ours
+_SCOPE: Final = ScopeSettings("", 30.0, 10.0, 10.0, 60.0)
+_TOLD: Final = ("operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot")
+_UNREADABLE: Final = "can't be read"
+
+
+class Gathered(NamedTuple):
+    """Known facts as the facts file writes them, and for each of the others why it isn't known.
+
+    A fact that isn't known is in `reasons` alone: `clusterTopologies: None` says that the API is absent.
+    """
+
+    values: dict[str, Any]
+    reasons: dict[str, str]
+
+
+async def gathered(cluster: Cluster, namespace: str = "") -> Gathered:
+    """Asks for everything once; `namespace` chooses among several installed operators.
+
+    Raises: ApiError when the API server can't be reached.
+    """
+    wall = await cluster.server_time()  # a claim is judged by the clock of those who can see it
+    reasons: dict[str, str] = {}
+    operator = await _operator(cluster, namespace, reasons)
+    groups = Detector(cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False)
+    await groups.detect()
+    served = {fact: groups.known[name].served for name, fact in CAPABILITIES.items()}
+    reasons |= {fact: f"{_UNREADABLE}: {groups.reason}" for fact, value in served.items() if value is None}
+    topologies = await _listed(cluster.list(TOPOLOGIES), "clusterTopologies", reasons)
+    leases = await _listed(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
+    claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
+    for lease in leases or ():
+        claims.seen(lease, 0.0, wall)
+    seen = Sighting(
+        {fact: value for fact, value in served.items() if value is not None},
+        {each["metadata"]["name"]: domains(each) for each in topologies} if topologies is not None else None,
+        topologies is None and "clusterTopologies" not in reasons,
+        claims.excluded(0.0) if leases is not None else None,
+    )
+    return _whole(facts_of(operator.told if operator is not None else {}, seen), reasons)
+
+
+def _whole(values: Mapping[str, Any], reasons: Mapping[str, str]) -> Gathered:
+    """Every fact is in one of both, in the order of the facts file."""
+    return Gathered(
+        {name: values[name] for name in Facts._fields if name in values},
+        {name: reasons.get(name, "nothing tells it") for name in Facts._fields if name not in values},
+    )
+
+
+async def _listed(asking: Any, fact: str, reasons: dict[str, str]) -> list[Node] | None:
+    """The objects; None when there is no such API, or with a reason when they can't be read."""
+    try:
+        listing: Listing = await asking
+    except UnavailableError:
+        raise
+    except NotFoundError:
+        return None
+    except ApiError as error:
+        reasons[fact] = f"{_UNREADABLE}: {error.message}"
+        return None
+    return listing.items
+
+
+async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -> Operator | None:
+    """The operator whose settings count; None when that can't be told."""
+    try:
+        found = await operators(cluster, namespace)
+    except UnavailableError:
+        raise
+    except ApiError as error:
+        reasons |= dict.fromkeys(_TOLD, f"Deployments can't be read: {error.message}")
+        return None
+    chosen = [each for each in found if not each.restricted] or found
+    if len(chosen) == 1:
+        reasons |= dict.fromkeys(_TOLD, chosen[0].why) if chosen[0].why else {}
+        reasons |= chosen[0].reasons
+        return chosen[0]
+    where = f" in namespace {namespace}" if namespace else ""
+    names = ", ".join(f"{each.namespace}/{each.name}" for each in chosen)
+    why = f"several operators are installed, choose by --namespace: {names}" if chosen else f"no operator is installed{where}"
+    reasons |= dict.fromkeys(_TOLD, why)
+    return None

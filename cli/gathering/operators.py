@@ -1,0 +1,165 @@
+"""Which operators a cluster's Deployments run, ours or the Go one, and what each was told: flags, environment and configuration.
+
+A Deployment is what somebody wanted; whether its pods run is the doctor's business.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from cli.exits import UsageError
+from kube.errors import ApiError, UnavailableError
+from kube.resources import CONFIG_MAPS, DEPLOYMENTS
+
+if TYPE_CHECKING:
+    from api.operator.settings import ScopeSettings, ServerSettings
+    from kube.protocol import Cluster, Node
+
+_PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
+# what the text of an environment variable decides, when a Deployment doesn't show that text
+_DECIDES: Final = {
+    "POD_NAMESPACE": "operatorPrincipal",
+    "POD_SERVICE_ACCOUNT": "operatorPrincipal",
+    "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT": "allowGmsSnapshot",
+}
+
+
+class Operator(NamedTuple):
+    """One operator: what it was told, by the names of facts, and why something of it can't be known."""
+
+    namespace: str
+    name: str
+    told: dict[str, Any]
+    scope: ScopeSettings | None  # None when its configuration can't be known
+    reasons: dict[str, str]
+    why: str = ""  # why nothing of the configuration is known
+
+    @property
+    def restricted(self) -> bool:
+        """Whether it works in one namespace alone, as far as is known."""
+        return self.scope is not None and bool(self.scope.restricted)
+
+
+class _Container(NamedTuple):
+    """The container of an operator in its Deployment."""
+
+    deployment: Node
+    pod: Node
+    spec: Node
+
+    @property
+    def namespace(self) -> str:
+        return str(self.deployment["metadata"].get("namespace", ""))
+
+    @property
+    def words(self) -> list[str]:
+        return [str(word) for key in ("command", "args") for word in self.spec.get(key) or ()]
+
+    def flag(self, name: str) -> str | None:
+        """The value of a flag, given with or without an equals sign."""
+        words = self.words
+        for index, word in enumerate(words):
+            if word.startswith(f"{name}="):
+                return word.partition("=")[2]
+            if word == name and index + 1 < len(words):
+                return words[index + 1]
+        return None
+
+
+async def operators(cluster: Cluster, namespace: str) -> list[Operator]:
+    """All operators, of one namespace if one is given, in the order of their names. Raises: ApiError when Deployments can't be listed."""
+    deployments = (await cluster.list(DEPLOYMENTS, namespace)).items
+    found = [container for each in deployments if (container := _operator_in(each)) is not None]
+    told = [await _read(cluster, each) for each in found]
+    return sorted(told, key=lambda each: (each.namespace, each.name))
+
+
+def _operator_in(deployment: Node) -> _Container | None:
+    """The container that judges objects: of the Go operator, which has no other flag like this one, or of our server."""
+    template = (deployment.get("spec") or {}).get("template") or {}
+    pod = template.get("spec") or {}
+    ours = ((template.get("metadata") or {}).get("labels") or {}).get(_PART_OF[0]) == _PART_OF[1]
+    for spec in pod.get("containers") or ():
+        container = _Container(deployment, pod, spec)
+        if "serve" in container.words if ours else container.flag("--operator-version") is not None:
+            return container
+    return None
+
+
+async def _read(cluster: Cluster, container: _Container) -> Operator:
+    environment, unseen = _environment(container)
+    version = container.flag("--operator-version")
+    flags = {"operatorVersion": version} if version is not None else {}
+    try:
+        text = await _configuration(cluster, container)
+        settings = _settings(text, environment)
+    except UnavailableError:
+        raise
+    except ApiError as error:
+        return _unreadable(container, flags, f"its configuration can't be read: {error.message}")
+    except (LookupError, UsageError) as error:
+        return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
+    from webhooks.cluster.sighting import told_by
+
+    told = {name: value for name, value in {**told_by(settings), **flags}.items() if name not in unseen}
+    return Operator(container.namespace, container.deployment["metadata"]["name"], told, settings.scope, unseen)
+
+
+def _unreadable(container: _Container, told: dict[str, Any], why: str) -> Operator:
+    return Operator(container.namespace, container.deployment["metadata"]["name"], told, None, {}, why)
+
+
+def _environment(container: _Container) -> tuple[dict[str, str], dict[str, str]]:
+    """The variables whose text can be told, and why facts are unknown that others decide."""
+    fields = {"metadata.namespace": container.namespace, "spec.serviceAccountName": container.pod.get("serviceAccountName") or "default"}
+    known, hidden = {}, set(_DECIDES) if container.spec.get("envFrom") else set()
+    for variable in container.spec.get("env") or ():
+        name, source = variable.get("name", ""), variable.get("valueFrom")
+        field = ((source or {}).get("fieldRef") or {}).get("fieldPath", "")
+        text = str(variable.get("value") or "") if source is None else fields.get(field)
+        hidden.discard(name)
+        if text is not None:
+            known[name] = text
+        elif name in _DECIDES:
+            hidden.add(name)
+    reasons = {_DECIDES[name]: f"the text of {name} doesn't stand in the Deployment" for name in sorted(hidden)}
+    if not known.get("POD_NAMESPACE"):  # the Go operator knows no other namespace, and then has no principal either
+        if "serve" not in container.words:
+            known.pop("POD_SERVICE_ACCOUNT", None)
+        known["POD_NAMESPACE"] = container.namespace
+    return known, reasons
+
+
+async def _configuration(cluster: Cluster, container: _Container) -> str:
+    """The file that `--config` names, from the ConfigMap that is mounted there. Raises: ApiError, LookupError with a sentence."""
+    path = container.flag("--config")
+    if path is None:
+        raise LookupError("it is started without --config")
+    file = PurePosixPath(path)
+    for mount in container.spec.get("volumeMounts") or ():
+        if file.is_relative_to(mount.get("mountPath") or "/"):
+            volumes = {each.get("name"): each for each in container.pod.get("volumes") or ()}
+            source = (volumes.get(mount.get("name")) or {}).get("configMap") or {}
+            inside = mount.get("subPath") or str(file.relative_to(mount["mountPath"]))
+            key = next((item["key"] for item in source.get("items") or () if item.get("path") == inside), inside)
+            found = await cluster.get(CONFIG_MAPS, source["name"], container.namespace) if source.get("name") else None
+            text = ((found or {}).get("data") or {}).get(key)
+            if text is not None:
+                return str(text)
+    raise LookupError(f"no ConfigMap holds {path}")
+
+
+def _settings(text: str, environment: dict[str, str]) -> ServerSettings:
+    """The settings that a server would have. Raises: UsageError."""
+    from api.operator import projection
+    from cli.configuration import load_configuration
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config"
+        file.write_text(text, encoding="utf-8")
+        try:
+            return projection.server(load_configuration(str(file), environment).configuration)
+        except UsageError as error:
+            raise UsageError(str(error).replace(str(file), "its file")) from None

@@ -1,0 +1,223 @@
+"""What is gathered from an API server in memory: every fact is known with its value, or unknown with its reason."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+
+from cli.gather import gathered
+from cli.gathering.text import as_text, redacted
+from cli.yaml.load import load
+from kube.errors import ForbiddenError, UnavailableError
+from kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, TOPOLOGIES
+from policies.facts import Facts, facts_from
+from tests.cli.facts.installed import GO, OURS, configuration, deployment, install
+from tests.kube.memory import MemoryCluster
+
+Node = dict[str, Any]
+SERVED = {
+    "grove.io": frozenset({"v1alpha1"}),
+    "inference.networking.k8s.io": frozenset({"v1"}),
+    "leaderworkerset.x-k8s.io": frozenset({"v1"}),
+    "resource.k8s.io": frozenset({"v1beta2"}),
+}
+
+
+async def claim(cluster: MemoryCluster, namespace: str, *, age: float = 0.0) -> None:
+    from datetime import timedelta
+
+    from kube.times import micro
+
+    renewed = micro(cluster.storage.now - timedelta(seconds=age))
+    spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 30, "renewTime": renewed}
+    metadata = {"name": "dynamo-operator-namespace-scope", "namespace": namespace}
+    await cluster.create(LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
+
+
+async def topology(cluster: MemoryCluster, name: str, *names: str) -> None:
+    levels = [{"domain": each, "key": f"example.com/{each}"} for each in names]
+    obj = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology", "metadata": {"name": name}, "spec": {"levels": levels}}
+    await cluster.create(TOPOLOGIES, obj)
+
+
+async def whole() -> MemoryCluster:
+    """A cluster with everything: our installation, two claims of which one ran out, two topologies."""
+    cluster = MemoryCluster(served=SERVED)
+    await install(cluster, OURS, configuration(gpu={"discoveryEnabled": False}))
+    await claim(cluster, "team-b")
+    await claim(cluster, "team-a", age=3600)
+    await topology(cluster, "wide", "zone", "rack", "host")
+    await topology(cluster, "flat", "host")
+    return cluster
+
+
+async def test_everything_that_a_cluster_tells() -> None:
+    found = await gathered(await whole())
+    assert found.reasons == {}
+    assert found.values == {
+        "operatorScope": "cluster",
+        "operatorVersion": "1.2.0",
+        "operatorPrincipal": "system:serviceaccount:dynamo-system:dynamo-webhooks-reconciler",
+        "grove": True,
+        "inferencePool": True,
+        "clusterTopologies": {"flat": ["host"], "wide": ["zone", "rack", "host"]},
+        "gpuDiscovery": False,
+        "dra": False,
+        "lws": False,
+        "istio": False,
+        "excludedNamespaces": ["team-b"],
+        "allowGmsSnapshot": False,
+    }
+
+
+async def test_nothing_is_written() -> None:
+    cluster = await whole()
+    cluster.writes.clear()
+    await gathered(cluster)
+    assert cluster.writes == []
+
+
+async def test_the_go_operator_is_told_by_its_flags_and_environment() -> None:
+    cluster = MemoryCluster(served=SERVED)
+    await install(cluster, GO, configuration())
+    values = (await gathered(cluster)).values
+    assert values["operatorVersion"] == "1.3.0"
+    assert values["operatorPrincipal"] == "system:serviceaccount:dynamo-system:platform-controller-manager"
+    assert values["allowGmsSnapshot"] is True
+
+
+async def test_an_operator_of_one_namespace_alone() -> None:
+    cluster = MemoryCluster(served=SERVED)
+    await install(cluster, OURS, configuration(namespace={"restricted": "team-a"}))
+    await claim(cluster, "team-a")
+    values = (await gathered(cluster)).values
+    assert (values["operatorScope"], values["excludedNamespaces"]) == ("namespace", [])
+
+
+async def test_a_cluster_without_any_operator() -> None:
+    found = await gathered(MemoryCluster(served=SERVED))
+    unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot"}
+    assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed")
+    assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])
+    missing = await gathered(MemoryCluster(served=SERVED), "elsewhere")
+    assert missing.reasons["operatorScope"] == "no operator is installed in namespace elsewhere"
+
+
+async def test_the_cluster_wide_one_counts_where_restricted_ones_are_too_and_a_namespace_chooses() -> None:
+    cluster = await whole()
+    await install(cluster, OURS, configuration(namespace={"restricted": "team-b"}), namespace="team-b")
+    assert (await gathered(cluster)).values["operatorScope"] == "cluster"
+    chosen = await gathered(cluster, "team-b")
+    assert chosen.values["operatorScope"] == "namespace"
+    assert chosen.values["operatorPrincipal"] == "system:serviceaccount:team-b:dynamo-webhooks-reconciler"
+
+
+async def test_two_cluster_wide_operators_are_not_guessed_between() -> None:
+    cluster = await whole()
+    await install(cluster, GO, configuration(), namespace="other")
+    found = await gathered(cluster)
+    assert "operatorVersion" not in found.values
+    assert found.reasons["operatorVersion"] == (
+        "several operators are installed, choose by --namespace: dynamo-system/dynamo-webhooks-server, other/platform-controller-manager"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "fact", "words"),
+    [
+        ({"args": ["serve"]}, "gpuDiscovery", "its configuration can't be used: it is started without --config"),
+        ({"args": ["serve", "--config", "/elsewhere/x"]}, "gpuDiscovery", "no ConfigMap holds /elsewhere/x"),
+        ({"env": [{"name": "POD_SERVICE_ACCOUNT", "valueFrom": {"secretKeyRef": {}}}]}, "operatorPrincipal", "POD_SERVICE_ACCOUNT"),
+        ({"envFrom": [{"configMapRef": {"name": "x"}}]}, "allowGmsSnapshot", "the text of DYN_OPERATOR_ALLOW_GMS_SNAPSHOT"),
+    ],
+)
+async def test_what_a_deployment_does_not_show_is_not_guessed(change: Node, fact: str, words: str) -> None:
+    cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(OURS)
+    changed["spec"]["template"]["spec"]["containers"][0] |= change
+    await install(cluster, changed, configuration())
+    found = await gathered(cluster)
+    assert fact not in found.values
+    assert words in found.reasons[fact]
+
+
+async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it_was_read_at() -> None:
+    cluster = MemoryCluster(served=SERVED)
+    await install(cluster, OURS, {**configuration(), "nonsense": 1})
+    reason = (await gathered(cluster)).reasons["operatorScope"]
+    assert reason.startswith("its configuration can't be used: its file can't be used; 1 thing to change:")
+    assert "nonsense" in reason
+    assert "tmp" not in reason
+
+
+async def test_what_may_not_be_read_is_told_with_the_servers_words() -> None:
+    cluster = await whole()
+    cluster.denied |= {("list", "deployments"), ("list", "leases"), ("list", "clustertopologies")}
+    found = await gathered(cluster)
+    assert set(found.values) == {"grove", "inferencePool", "dra", "lws", "istio"}
+    assert found.reasons["excludedNamespaces"].startswith("can't be read: ")
+    assert found.reasons["operatorScope"].startswith("Deployments can't be read: ")
+    assert "clusterTopologies" not in yaml.safe_load(as_text(found))  # where null would say that there are none
+    cluster = await whole()
+    cluster.denied.add(("get", "configmaps"))
+    assert (await gathered(cluster)).reasons["operatorScope"].startswith("its configuration can't be read: ")
+
+
+async def test_api_groups_that_can_not_be_asked_for_are_unknown_not_absent() -> None:
+    cluster = await whole()
+    cluster.fail(lambda verb, *_: ForbiddenError(403, "Forbidden", "no discovery for you") if verb == "groups" else None)
+    found = await gathered(cluster)
+    assert found.reasons["dra"] == "can't be read: no discovery for you"
+    assert not {"grove", "inferencePool", "dra", "lws", "istio"} & set(found.values)
+
+
+async def test_a_cluster_without_topologies_says_so() -> None:
+    cluster = MemoryCluster(served={})
+    found = await gathered(cluster)
+    assert found.values["clusterTopologies"] is None
+    assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in as_text(found)
+    assert facts_from(load(as_text(found), "facts.yaml")[0].data).clusterTopologies is None
+
+
+@pytest.mark.parametrize("resource", [DEPLOYMENTS, LEASES, TOPOLOGIES, CONFIG_MAPS])
+async def test_a_server_that_goes_away_in_between_is_no_unknown_fact(resource: Any) -> None:
+    cluster = await whole()
+    cluster.fail(lambda _verb, asked, *_: UnavailableError(0, "", "gone away") if asked == resource else None)
+    with pytest.raises(UnavailableError):
+        await gathered(cluster)
+
+
+async def test_the_text_is_a_facts_file_with_the_same_facts_and_the_same_bytes() -> None:
+    found = await gathered(await whole())
+    text = as_text(found)
+    assert text == as_text(await gathered(await whole()))
+    assert facts_from(load(text, "facts.yaml")[0].data) == facts_from(found.values)
+    assert [line.partition(":")[0] for line in text.splitlines() if line[0] not in "# "] == list(Facts._fields)
+    empty = as_text(await gathered(MemoryCluster(served=SERVED)))
+    assert "# operatorScope is not known: no operator is installed\noperatorScope: null\n" in empty
+
+
+async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
+    cluster = await whole()
+    await claim(cluster, "a-team")
+    cluster.denied.add(("list", "clustertopologies"))
+    before = await gathered(cluster)
+    after = redacted(before)
+    assert after.values["excludedNamespaces"] == ["namespace-1", "namespace-3"]
+    assert after.values["operatorPrincipal"] == "system:serviceaccount:namespace-2:account-1"
+    assert after.reasons == {"clusterTopologies": "can't be read"}
+    for name in ("team", "dynamo-system", "reconciler"):
+        assert name in as_text(before)
+        assert name not in as_text(after)
+    for name in ("operatorVersion", "grove", "gpuDiscovery"):
+        assert after.values[name] == before.values[name]
+    assert redacted(await gathered(await whole())).values["clusterTopologies"] == {"flat": ["host"], "wide": ["zone", "rack", "host"]}
+
+
+def test_a_deployment_of_somebody_else_is_no_operator() -> None:
+    from cli.gathering.operators import _operator_in
+
+    assert _operator_in(deployment("web", {"app": "web"}, ["serve", "--config=x"])) is None
+    assert _operator_in({"metadata": {"name": "odd"}}) is None

@@ -1,47 +1,72 @@
-"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or the line above it."""
+"""Comments that ignore a rule at one place: `# dynamo-webhooks: ignore[rule] reason` on the finding's line or above it.
+
+Several comment lines may stand above one line. Where comments are in a text is found in comments.py.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cli.check import record
-from cli.check.record import Reported, own
+from cli.check.record import NotEvaluated, Reported, own
 from cli.check.result import COMMENT, Suppressed
 from cli.yaml.load import Position, Source
+from policies.review import CREATE, CURRENT, UPDATE
 
-# compiled only where a file has such a comment: start-up time counts
-_COMMENT: Final = r"#\s*dynamo-webhooks:\s*ignore\[(?P<rules>[^\]]*)\](?P<reason>.*)$"
+if TYPE_CHECKING:
+    from cli.check.comments import Comment
+    from cli.check.record import OwnRule
+
 _MARK: Final = "dynamo-webhooks:"
+# compiled only where a file has such a comment: start-up time counts
+_IGNORE: Final = r"#\s*dynamo-webhooks:\s*ignore\[(?P<rules>[^\]]*)\](?P<reason>.*)$"
+_MEANT: Final = r"#\s*dynamo-webhooks:\s*ignore\b"
+_SCHEMA_RULES: Final = (record.SCHEMA_RULE, record.CEL_RULE, record.UNKNOWN_FIELD)
+
+
+class Heard(NamedTuple):
+    """What a source was asked, so that only a comment whose rule could have spoken is called needless."""
+
+    notes: tuple[NotEvaluated, ...] = ()  # what could not be judged in this source
+    operations: frozenset[str] = frozenset((CREATE,))  # on its objects
+    profile: str = CURRENT
+    schema: bool = True  # whether the schema was held against it
+
+
+_CREATED: Final = Heard()
 
 
 class _Ignore:
     """One rule named by one comment."""
 
-    __slots__ = ("lines", "position", "reason", "used", "word")
+    __slots__ = ("comment", "reason", "used", "width", "word")
 
-    def __init__(self, word: str, reason: str, position: Position, lines: frozenset[int]) -> None:
+    def __init__(self, word: str, reason: str, comment: Comment, width: int) -> None:
         self.word = word
         self.reason = reason
-        self.position = position
-        self.lines = lines
+        self.comment = comment
+        self.width = width  # of the comment up to its bracket
         self.used = False
 
     def covers(self, finding: Reported) -> bool:
         """Whether the comment speaks of that finding; a fault of ours can't be ignored."""
         named = self.word in (finding.rule, finding.code)
-        return named and finding.position.line in self.lines and finding.level != record.FAULT
+        return named and finding.position.line in (self.comment.line, self.comment.of) and finding.level != record.FAULT
 
 
-def suppress(source: Source, findings: list[Reported]) -> tuple[list[Reported], list[Suppressed]]:
+def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) -> tuple[list[Reported], list[Suppressed]]:
     """Takes out of one source's findings those that a comment with a reason ignores.
 
-    A comment without a reason ignores nothing and is a finding itself, as is one that nothing made necessary.
+    A comment without a reason ignores nothing and is a finding itself, as is one that nothing made necessary or that names no rule.
     """
     if _MARK not in source.text:
         return findings, []
-    ignores = list(_ignores(source))
+    from cli.check.comments import comments
+
+    found = comments(source, _MARK)
+    ignores = [ignore for comment in found for ignore in _ignores(comment)]
     kept: list[Reported] = []
     suppressed: list[Suppressed] = []
     for finding in findings:
@@ -53,25 +78,70 @@ def suppress(source: Source, findings: list[Reported]) -> tuple[list[Reported], 
             suppressed.append(Suppressed(finding, COMMENT, reason))
         else:
             kept.append(finding)
-    return [*kept, *_complaints(source, ignores)], suppressed
+    kept += (_complaint(source, *said) for comment in found if (said := _misspelt(comment)))
+    kept += (_complaint(source, *said) for ignore in ignores if (said := _wrong(ignore, heard)))
+    return kept, suppressed
 
 
-def _ignores(source: Source) -> Iterable[_Ignore]:
-    for number, line in enumerate(source.lines, start=1):
-        if _MARK not in line or not (comment := re.search(_COMMENT, line)):
-            continue
-        alone = not line[: comment.start()].strip()
-        lines = frozenset((number, number + 1) if alone else (number,))
-        position = Position(number, comment.start() + 1, comment.end("rules") + 2)
-        for word in comment["rules"].split(",") or [""]:
-            yield _Ignore(word.strip(), comment["reason"].strip(), position, lines)
+def _ignores(comment: Comment) -> Iterator[_Ignore]:
+    if found := re.search(_IGNORE, comment.text):
+        for word in found["rules"].split(","):
+            yield _Ignore(word.strip(), found["reason"].strip(), comment, found.end("rules") + 1)
 
 
-def _complaints(source: Source, ignores: Iterable[_Ignore]) -> Iterable[Reported]:
-    for ignore in ignores:
-        if not ignore.reason:
-            text = f"the comment ignores {ignore.word or 'no rule'} without a reason"
-            yield own(record.IGNORE_WITHOUT_REASON, record.ERROR, record.COMMENT, source, ignore.position, None, "", text)
-        elif not ignore.used:
-            text = f"the comment ignores {ignore.word or 'no rule'}, which finds nothing here"
-            yield own(record.UNUSED_IGNORE, record.WARNING, record.COMMENT, source, ignore.position, None, "", text)
+_Said = tuple["OwnRule", str, "Comment", int, str]  # rule, level, place and width, sentence
+
+
+def _misspelt(comment: Comment) -> _Said | None:
+    if not re.search(_MEANT, comment.text, re.IGNORECASE) or re.search(_IGNORE, comment.text):
+        return None
+    text = "the comment ignores nothing: it must read # dynamo-webhooks: ignore[rule] reason"
+    return record.UNUSED_IGNORE, record.WARNING, comment, len(comment.text), text
+
+
+def _wrong(ignore: _Ignore, heard: Heard) -> _Said | None:
+    place = ignore.comment, ignore.width
+    if not ignore.used and (unknown := _unknown(ignore.word)):
+        return record.UNUSED_IGNORE, record.WARNING, *place, unknown
+    if not ignore.reason:
+        return record.IGNORE_WITHOUT_REASON, record.ERROR, *place, f"the comment ignores {ignore.word} without a reason"
+    if not ignore.used and _could_speak(ignore.word, heard):
+        return record.UNUSED_IGNORE, record.WARNING, *place, f"the comment ignores {ignore.word}, which finds nothing here"
+    return None
+
+
+def _unknown(word: str) -> str:
+    """What is wrong with a word that is no rule's name or code; empty where it is one."""
+    from cli.nearest import hint
+    from policies.catalogue import declared
+
+    pairs = [*((rule.name, rule.code) for rule in declared()), *((rule.name, rule.code) for rule in record.OWN_RULES)]
+    known = [one for pair in pairs for one in pair]
+    if word in known:
+        return ""
+    return (
+        f"the comment ignores {word}, which is no rule{hint(word, known)}"
+        if word
+        else "the comment ignores no rule: name one in the brackets"
+    )
+
+
+def _could_speak(word: str, heard: Heard) -> bool:
+    """Whether the rule would have found something if it were there: not when it was left out, or for want of a fact or an old object."""
+    from policies.catalogue import rules
+
+    if not heard.schema and any(word in (rule.name, rule.code) for rule in _SCHEMA_RULES):
+        return False
+    if any(word in (note.rule, note.code) for note in heard.notes):
+        return False
+    rule = next((rule for rule in rules(heard.profile) if word in (rule.name, rule.code)), None)
+    if rule is None:
+        return any(word in (own_rule.name, own_rule.code) for own_rule in record.OWN_RULES)
+    if any(note.rule == record.POLICIES for note in heard.notes) or not heard.operations <= rule.on:
+        return False
+    return not (rule.ratchets and UPDATE in heard.operations)  # an old violation that an update leaves alone is not told again
+
+
+def _complaint(source: Source, rule: OwnRule, level: str, comment: Comment, width: int, text: str) -> Reported:
+    position = Position(comment.line, comment.column, comment.column + width)
+    return own(rule, level, record.COMMENT, source, position, None, "", text)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from cli.check.objects import Identity, objects
+from cli.check.pipeline import Settings, check_object
+from cli.check.record import NotEvaluated
+from cli.check.result import COMMENT
+from cli.check.suppress import Heard, suppress
+from cli.yaml.load import Source, load
+from policies.review import CREATE, DELETE, UPDATE
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, WARNED
 
@@ -62,3 +71,123 @@ def test_a_comment_speaks_of_its_own_rule_only(command: Command, files: Files) -
 def test_a_rule_that_was_not_asked_for_leaves_its_comments_alone(command: Command, files: Files) -> None:
     files(a=_with(behind=f" # dynamo-webhooks: ignore[{BAD_RULE}] x"))
     assert command("check", "a.yaml", "--ignore", BAD_RULE, "-q").out == ""
+
+
+REASONED = f"# dynamo-webhooks: ignore[{BAD_RULE}] the host comes from an overlay"
+
+
+def _rules(command: Command, *words: str) -> list[tuple[str, int]]:
+    return [(finding["rule"], finding["line"]) for finding in command("check", *words, "-o", "json").json["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (_with(above=f"      envFromSecret: '{REASONED}\n        '\n"), [(BAD_RULE, 12)]),
+        (_with(above=f"      {REASONED}\n      # and another line about something else\n"), []),
+        (_with(above=f"      {REASONED}\n      # dynamo-webhooks: ignore[DYN003] nothing\n"), [("unused-ignore", 11)]),
+        (_with(above=f"      {REASONED}\n\n"), [("unused-ignore", 10), (BAD_RULE, 12)]),
+        (_with(behind=f" # until Friday {REASONED}"), []),
+        (_with(behind=f" {REASONED}").replace("\n", "\r\n"), []),
+        (_with(behind=f" # dynamo-webhooks: ignore[unused-ignore, {BAD_RULE}] both"), [("unused-ignore", 10)]),
+    ],
+    ids=["quoted", "comments between", "stacked", "a blank line between", "behind other words", "CRLF", "two rules"],
+)
+def test_what_is_a_comment_and_of_which_line_it_speaks(command: Command, files: Files, text: str, wanted: list[tuple[str, int]]) -> None:
+    files(a=text)
+    assert _rules(command, "a.yaml") == wanted
+
+
+ANNOTATED = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoModel
+metadata:
+  name: m
+  annotations:
+    script: {style}
+      # dynamo-webhooks: ignore[DYN202] a line of a script
+      # dynamo-webhooks: ignore another
+    quoted: "# dynamo-webhooks: ignore[] a text"
+    plain: a# dynamo-webhooks
+spec: {{modelName: a, baseModelName: b}}
+"""
+
+
+@pytest.mark.parametrize("style", ["|", ">-", "!!str |", "&anchor |+", "|2"])
+def test_a_script_in_a_block_holds_no_comments(command: Command, files: Files, style: str) -> None:
+    files(a=ANNOTATED.format(style=style))
+    assert command("check", "a.yaml").out == ""
+
+
+def test_the_first_line_of_a_block_may_end_in_a_comment(command: Command, files: Files) -> None:
+    files(a=ANNOTATED.format(style=f"|  {REASONED}"))
+    assert _rules(command, "a.yaml") == [("unused-ignore", 6)]
+
+
+def test_json_has_no_comments(command: Command, files: Files) -> None:
+    files(
+        a='{"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m", "labels": {}, "annotations":\n'
+        f'{{"a": "x {REASONED}"}}}}, "spec": {{"modelName": "a", "baseModelName": "b"}}}}'
+    )
+    assert command("check", "a.yaml").out == ""
+
+
+def test_a_broken_document_takes_no_comments_from_its_neighbours(command: Command, files: Files) -> None:
+    files(a=f"a: [ # dynamo-webhooks: ignore[x] y\n---\n{_with(behind=f' {REASONED}')}---\nb: ] # dynamo-webhooks: ignore[x] y\n")
+    ran = command("check", "a.yaml", "-o", "json")
+    assert (ran.code, ran.json["findings"], ran.json["summary"]["suppressed"]) == (4, [], 1)
+
+
+@pytest.mark.parametrize(
+    ("comment", "words"),
+    [
+        ("ignore[ingress-host-requird] x", "ingress-host-requird, which is no rule; did you mean ingress-host-required?"),
+        ("ignore[] x", "ignores no rule: name one in the brackets"),
+        ("ignore ingress-host-required", "must read # dynamo-webhooks: ignore[rule] reason"),
+        ("Ignore[ingress-host-required", "must read # dynamo-webhooks: ignore[rule] reason"),
+    ],
+)
+def test_a_comment_that_can_ignore_nothing_says_so(command: Command, files: Files, comment: str, words: str) -> None:
+    files(a=GOOD + f"# dynamo-webhooks: {comment}\n")
+    [finding] = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["level"], finding["line"], finding["column"]) == ("unused-ignore", "warning", 11, 1)
+    assert words in finding["message"]
+
+
+def test_a_comment_that_speaks_of_the_project_otherwise_is_left_alone(command: Command, files: Files) -> None:
+    files(a=GOOD + "# dynamo-webhooks: ask Ann before you change this\n")
+    assert command("check", "a.yaml").out == ""
+
+
+@pytest.mark.parametrize(
+    ("heard", "complains"),
+    [
+        (Heard(), True),
+        (Heard(notes=(NotEvaluated("priority-class-needs-grove", "", Source("", ""), 1, Identity("", "", ""), "", ""),)), True),
+        (Heard(notes=(NotEvaluated(BAD_RULE, BAD_CODE, Source("", ""), 1, Identity("", "", ""), "", ""),)), False),
+        (Heard(notes=(NotEvaluated("policies", "", Source("", ""), 1, Identity("", "", ""), "", ""),)), False),
+        (Heard(operations=frozenset({DELETE})), False),
+        (Heard(operations=frozenset({UPDATE})), False),  # an update leaves old violations alone
+        (Heard(schema=False), True),
+    ],
+)
+def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(heard: Heard, *, complains: bool) -> None:
+    source = Source("a.yaml", f"a: b {REASONED}\n")
+    kept, suppressed = suppress(source, [], heard)
+    assert [finding.rule for finding in kept] == ["unused-ignore"] * complains
+    assert suppressed == []
+
+
+def test_comments_on_rules_of_the_schema_wait_for_the_schema() -> None:
+    source = Source("a.yaml", "a: b # dynamo-webhooks: ignore[schema-rule] x\n")
+    assert suppress(source, [], Heard(schema=False)) == ([], [])
+    assert [finding.rule for finding in suppress(source, [], Heard())[0]] == ["unused-ignore"]
+
+
+def test_the_suppressed_stay_known_with_their_reason(command: Command, files: Files) -> None:
+    files(a=_with(behind=f" {REASONED}"))
+    document = load(Path("a.yaml").read_text(), "a.yaml")[0]
+    [found] = objects([document])
+    outcome = check_object(found, CREATE, None, Settings())
+    kept, [one] = suppress(document.source, outcome.findings)
+    assert (kept, one.finding.rule, one.by, one.reason) == ([], BAD_RULE, COMMENT, "the host comes from an overlay")

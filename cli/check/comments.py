@@ -1,0 +1,86 @@
+"""Finds the comments of a YAML text that hold a word; a `#` inside a quoted text or a block of text begins none. JSON has no comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import yaml
+
+from cli.yaml.load import Source
+
+# compiled only where a file has such a comment: start-up time counts
+_MARKER: Final = r"^---(?=[ \t\r\n]|\Z)"
+_BLOCK: Final = r"(?:[!&]\S*[ \t]+)*[|>]"  # how a block of text begins, behind its tag and anchor
+_ENDLESS: Final = 2**31  # a column behind the end of every line
+
+
+class Comment(NamedTuple):
+    """A comment from its `#` on; `line` and `column` count from 1. `of` is the line that it speaks of: its own, or the one below."""
+
+    line: int
+    column: int
+    text: str
+    of: int
+
+
+def comments(source: Source, word: str) -> list[Comment]:
+    """The comments that hold a word, in their order; none of a document that can't be read.
+
+    A comment on a line of its own speaks of the next line that isn't one, so that several may stand above each other.
+    """
+    lines = source.lines
+    spans = _texts(source.text, {number for number, line in enumerate(lines) if word in line})
+    found = []
+    for number, taken in sorted(spans.items()):
+        start = _start(lines[number], taken)
+        if start < 0 or word not in lines[number][start:]:
+            continue
+        below = number
+        if not lines[number][:start].strip():
+            below = next((at for at in range(number + 1, len(lines)) if not lines[at].lstrip().startswith("#")), number)
+        found.append(Comment(number + 1, start + 1, lines[number][start:], below + 1))
+    return found
+
+
+def _start(line: str, taken: list[tuple[int, int]]) -> int:
+    """Where the comment of a line begins, -1 where it has none; `taken` are the columns that belong to texts."""
+    return next((at for at, character in enumerate(line) if character == "#" and not any(low <= at < high for low, high in taken)), -1)
+
+
+def _texts(text: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:
+    """The columns of each wanted line that belong to texts, numbers, keys; lines of documents that can't be read are left out."""
+    starts = [0, *(match.start() for match in re.finditer(_MARKER, text, re.MULTILINE) if match.start()), len(text)]
+    spans: dict[int, list[tuple[int, int]]] = {}
+    offset = 0
+    for begin, end in pairwise(starts):
+        part = text[begin:end]
+        height = len(Source("", part).lines) - 1
+        here = {number - offset for number in wanted if offset <= number < offset + height + (end == len(text))}
+        if here:
+            spans |= {number + offset: taken for number, taken in _spans(part, here).items()}
+        offset += height
+    return spans
+
+
+def _spans(part: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:
+    spans: dict[int, list[tuple[int, int]]] = {number: [] for number in wanted}
+    try:
+        for start, end in _scalars(part):
+            for number in wanted.intersection(range(start[0], end[0] + 1)):
+                spans[number].append((start[1] if number == start[0] else 0, end[1] if number == end[0] else _ENDLESS))
+    except yaml.YAMLError:
+        return {}
+    return spans
+
+
+def _scalars(part: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    block = re.compile(_BLOCK)
+    for event in yaml.parse(part, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):
+        if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
+            start, end = event.start_mark, event.end_mark
+            # behind the bar of a block there is room for a comment
+            begin = (start.line + 1, 0) if block.match(part, start.index) else (start.line, start.column)
+            yield begin, (end.line, end.column)

@@ -1,0 +1,141 @@
+"""The command `default`: what the mutating webhooks would change. Flags, output and exit codes here; the work is in cli/default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli import facts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.default.run import Asked, Outcome
+
+HELP = "show what the mutating webhooks would fill in, edit by edit, or write it into the files"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    parser.add_argument("--check", action="store_true", help="exit code 1 when something would change")
+    parser.add_argument("--write", action="store_true", help="change the files; other documents and comments stay as they are")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json", "diff", "patch", "yaml"),
+        default="text",
+        help="a line an edit; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line an object; "
+        "the defaulted objects; default text",
+    )
+    parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update where --old has the object")
+    parser.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults")
+    facts.configure(parser)
+    parser.add_argument("--require-facts", action="store_true", help="exit code 5 when a default could not be evaluated")
+    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about defaults that were not evaluated")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints or writes the edits; 0, 1 when something would change under --check or could not be asked, 3, 4, 5, 70.
+
+    Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
+    """
+    from cli.check.old import load_old
+    from cli.check.sources import find
+    from cli.default.run import Asked
+    from cli.exits import UsageError
+
+    if not arguments.paths:
+        raise UsageError("name at least one file, folder or glob, or - for standard input")
+    if arguments.check and arguments.write:
+        raise UsageError("--check writes nothing, --write writes: use one of them")
+    if arguments.write and "-" in arguments.paths:
+        raise UsageError("--write can't change standard input")
+    if arguments.op == "update" and not arguments.old:
+        raise UsageError("--op update needs --old with the stored objects")
+    old = load_old(arguments.old) if arguments.old and arguments.op != "create" else None
+    asked = Asked(facts.load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.op, old)
+    outcomes = [_read(file, asked) for file in find(arguments.paths, arguments.exclude)]
+    code = _code(arguments, outcomes)
+    _print(arguments, outcomes, code)
+    _say(arguments, outcomes)
+    if arguments.write:
+        _write(outcomes)
+    return code
+
+
+def _read(file: object, asked: Asked) -> Outcome:
+    from cli.default.run import Outcome, default_text
+    from cli.files import load_text
+    from cli.yaml.load import InputError, Source
+
+    try:
+        if isinstance(file, InputError):
+            raise file
+        return default_text(str(file), load_text(str(file)), asked)
+    except InputError as error:
+        return Outcome(Source(error.name, ""), [], [error])
+
+
+def _code(arguments: argparse.Namespace, outcomes: list[Outcome]) -> int:
+    from cli import exits
+    from cli.default.reports import has_fault
+
+    objects = [one for outcome in outcomes for one in outcome.objects]
+    codes = [exits.BUG] * has_fault(outcomes)
+    codes += [exits.UNREADABLE] * any(outcome.unreadable for outcome in outcomes)
+    codes += [exits.REFUSED] * any(one.failure or (arguments.check and one.edits) for one in objects)
+    codes += [exits.NOT_EVALUATED] * (arguments.require_facts and any(one.idle for one in objects))
+    codes += [exits.NOTHING_FOUND] * (not objects and not arguments.allow_empty)
+    return exits.worst(codes)
+
+
+def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) -> None:
+    from cli.default import reports
+    from cli.output import write
+
+    if arguments.output == "json":
+        from cli.convert.texts import json_text
+
+        write(json_text(reports.document(outcomes, code)))
+    elif arguments.output == "diff":
+        from cli.default.texts import new_text
+
+        changed = (one for one in outcomes if one.changes and not one.failed)
+        write("".join(reports.diff(one.source.name, one.source.text, new_text(one)) for one in changed))
+    else:
+        write({"patch": reports.patches, "yaml": reports.objects, "text": reports.text}[arguments.output](outcomes))
+
+
+def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
+    from cli.default import reports
+    from cli.output import say
+
+    for outcome in outcomes:
+        for line in reports.failures(outcome):
+            say(line)
+    if arguments.quiet:
+        return
+    for line in reports.idle(outcomes):
+        say(line)
+    if not any(outcome.objects for outcome in outcomes) and not arguments.allow_empty:
+        say("no object of our kinds was found; --allow-empty makes that fine")
+    elif arguments.output == "text":
+        say(reports.summary(outcomes))
+
+
+def _write(outcomes: list[Outcome]) -> None:
+    """Changes the files that can be changed as a whole, and names them."""
+    from cli.default.texts import new_text
+    from cli.output import say
+    from cli.replace import replace
+
+    for outcome in outcomes:
+        if outcome.changes and not outcome.failed:
+            replace(outcome.source.name, new_text(outcome))
+            say(f"{outcome.source.name}: written")
+        elif outcome.changes:
+            say(f"{outcome.source.name}: not written, since a part of it can't be read or judged")

@@ -1,0 +1,1 @@
+"""What the mutating webhooks would change in objects of files: named edits, patches, and new texts."""

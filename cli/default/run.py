@@ -1,0 +1,106 @@
+"""Takes the objects of one text through the defaults. Which files are read, what is printed and the exit code are the command's."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+from api.paths import render
+from api.wording import shortened
+from cli.check.objects import objects
+from cli.check.pipeline import prepared
+from cli.check.versions import unknown
+from cli.default.edits import named, with_patch
+from cli.defaulted import defaulted
+from cli.yaml.load import Document, InputError, Source, read
+from conversion.lens.protocol import ConversionError
+from policies.review import CREATE, CURRENT, UPDATE, Review
+
+if TYPE_CHECKING:
+    from cli.check.objects import Found
+    from cli.check.old import Old
+    from cli.default.edits import NamedEdit
+    from policies.edit import PatchOperation
+    from policies.facts import Facts
+    from policies.finding import Finding
+    from policies.review import Fields
+
+LONGEST = 2_000  # characters of one message
+
+
+class Asked(NamedTuple):
+    """What a run was asked for; the same for every object."""
+
+    facts: Facts
+    profile: str = CURRENT
+    operation: str = "auto"
+    old: Old | None = None
+
+
+class Changed(NamedTuple):
+    """One object, and what the defaults do to it; `object` is what was written with the edits, and nothing else."""
+
+    found: Found
+    object: Fields
+    edits: list[NamedEdit]
+    patch: list[PatchOperation]
+    idle: list[Finding]
+    failure: str = ""  # why the defaults could not be asked
+
+
+class Outcome(NamedTuple):
+    """One text after the defaults, its objects in the order in which they stand."""
+
+    source: Source
+    objects: list[Changed]
+    unreadable: list[InputError]
+
+    @property
+    def changes(self) -> bool:
+        """Whether some object would change."""
+        return any(one.edits for one in self.objects)
+
+    @property
+    def failed(self) -> bool:
+        """Whether something could not be read or asked: such a text is never written anew."""
+        return bool(self.unreadable) or any(one.failure for one in self.objects)
+
+
+def default_text(name: str, text: str, asked: Asked) -> Outcome:
+    """What the defaults change in every object of a text."""
+    outcome = Outcome(Source(name, text), [], [])
+    documents: list[Document] = []
+    for one in read(outcome.source):
+        if isinstance(one, InputError):
+            outcome.unreadable.append(one)
+        else:
+            documents.append(one)
+    outcome.objects.extend(default_object(found, asked) for found in objects(documents))
+    return outcome
+
+
+def default_object(found: Found, asked: Asked) -> Changed:
+    """What the defaults change in one object, which stays as it is."""
+    if not found.known:
+        return _failed(found, unknown(found.identity.kind, found.version))
+    kind, version = found.identity.kind, found.version
+    obj, errors = prepared(copy.deepcopy(found.data), kind, version)
+    if errors:
+        return _failed(found, f"{render(errors[0].path)}: {errors[0].message}")
+    old = None
+    if asked.old is not None and (asked.operation == "update" or found.identity in asked.old):
+        stored = asked.old.of(found)
+        if isinstance(stored, InputError):
+            return _failed(found, stored.text)
+        old = stored
+    operation = UPDATE if old is not None else CREATE
+    try:
+        done = defaulted(Review(f"{kind}/{version}", operation, obj, old, facts=asked.facts, profile=asked.profile))
+    except ConversionError as error:
+        return _failed(found, f"{render(error.path)}: {error.reason}")
+    edits = sorted(named(done), key=lambda edit: (found.document.position(edit.path).line, edit.rule, render(edit.path)))
+    return Changed(found, with_patch(found.data, done), edits, done.patch(), done.idle())
+
+
+def _failed(found: Found, why: str) -> Changed:
+    return Changed(found, found.data, [], [], [], shortened(why, LONGEST))

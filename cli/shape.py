@@ -1,0 +1,49 @@
+"""Steps through an object beside its schema: what lies below, and which names are fields and which are keys of a map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from api.paths import Key
+from api.schema import Node, resolve
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+
+class Child(NamedTuple):
+    """One step down: the path's step as reports print it, and the schema there, None where there is none."""
+
+    step: str | int
+    node: Node | None
+
+
+def child(node: Node | None, step: str | int) -> Child:
+    """What the schema says of a field, a key or an index; names that it does not list are keys."""
+    here = resolve(node) if node is not None else {}
+    if isinstance(step, int):
+        found = here.get("items")
+        return Child(step, resolve(found) if isinstance(found, dict) else None)
+    known = (here.get("properties") or {}).get(step)
+    if known is not None:
+        return Child(str(step), resolve(known))
+    extra = here.get("additionalProperties")
+    return Child(Key(step), resolve(extra) if isinstance(extra, dict) else None)
+
+
+def path_of(pointer: str, obj: Any, schema: Node) -> Path:
+    """A JSON pointer into an object as a path: what steps into a list is a number, keys of maps are told from fields."""
+    path: list[str | int] = []
+    node: Node | None = schema
+    for part in pointer.split("/")[1:]:
+        word = part.replace("~1", "/").replace("~0", "~")
+        step, node = child(node, int(word) if isinstance(obj, list) and word.isdecimal() else word)
+        path.append(step)
+        obj = _below(obj, step)
+    return tuple(path)
+
+
+def _below(obj: Any, step: str | int) -> Any:
+    if isinstance(step, int):
+        return obj[step] if isinstance(obj, list) and step < len(obj) else None
+    return obj.get(step) if isinstance(obj, dict) else None

@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from cli.exits import OK, UNREACHABLE, UsageError
     from cli.gathering.text import as_text, redacted
     from cli.output import say, write
+    from cli.replace import replace
     from kube.config import ConfigError
     from kube.errors import ApiError
 
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         write(as_text(found))
     else:
-        _store(args.output, as_text(found))
+        replace(args.output, as_text(found))
     for name, reason in found.reasons.items():
         say(f"{name} is not known: {reason}")
     return OK
@@ -65,15 +66,3 @@ async def _gathered(args: argparse.Namespace) -> Gathered:
         return await gathered(cluster, args.namespace)
     finally:
         await cluster.close()
-
-
-def _store(file: str, text: str) -> None:
-    """Raises: UsageError when the file can't be written."""
-    from pathlib import Path
-
-    from cli.exits import UsageError
-
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"-o {file}: can't be written: {error.strerror or type(error).__name__}") from None

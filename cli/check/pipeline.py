@@ -1,4 +1,4 @@
-"""What happens to one object, in a server's order: decode, schema defaults, our defaults, schema and CEL, policies."""
+"""What happens to one object, in a server's order: decode, schema defaults, our defaults, schema and CEL, policies, conversion."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from cli.check.fields import field_hint
 from cli.check.objects import Found
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.versions import read_as, unknown
+from cli.defaulted import defaulted
 from cli.facts import flag_for
-from policies.edit import apply
-from policies.evaluate import edits, evaluate
+from cli.legacy.recognise import recognised
+from conversion.lens.protocol import ConversionError
+from policies.evaluate import evaluate
 from policies.facts import Facts
 from policies.finding import Finding, Level
 from policies.review import CURRENT, DELETE, UPDATE, Fields, Review
@@ -79,6 +81,10 @@ class _Run:
         self.not_evaluated: list[NotEvaluated] = []
 
     def run(self) -> Outcome:
+        if legacy := recognised(self.found.data):
+            text = f"is an earlier form of the API ({legacy}), which today's definitions do not have"
+            self._own(record.LEGACY_KIND, record.ERROR, record.DECODE, ("kind",), "kind", text)
+            return self._outcome()
         if not self.found.known:
             self._unknown_kind()
             return self._outcome()
@@ -100,6 +106,7 @@ class _Run:
             self._note("policies", "", "the object can't be read into its type", "")
         else:
             self._policies(obj, kind, version)
+            self._conversion(obj, kind, version)
         return self._outcome()
 
     def _outcome(self) -> Outcome:
@@ -124,28 +131,13 @@ class _Run:
 
     def _defaulted(self, obj: Fields, kind: str, version: str) -> Fields:
         """Applies our defaults as the mutating webhook would, and the schema's once more to what they made."""
-        read = read_as(kind, version, self.settings.profile, defaults=True)
-        changed = self._edited(obj, kind, version, read) if read else obj
-        if changed is obj:
-            return obj
-        if self.settings.schema:
-            default(changed, load_schema(kind, version))
-        return changed
-
-    def _edited(self, obj: Fields, kind: str, version: str, read: str) -> Fields:
-        if read == version:
-            changes = edits(self._review(obj, self.old, version))
-            return apply(obj, changes) if changes else obj
-        from conversion.lens.protocol import ConversionError
-        from webhooks.across import Across
-
-        across = Across(kind, version, read)
         try:
-            judged = across.judged(obj)
-            changes = edits(self._review(judged, across.judged(self.old) if self.old is not None else None, read))
+            changed = defaulted(self._review(obj, self.old, version)).object
         except ConversionError:
             return obj  # the policies say so
-        return across.changed(judged, changes) if changes else obj
+        if changed is not obj and self.settings.schema:
+            default(changed, load_schema(kind, version))
+        return changed
 
     def _schema(self, obj: Fields, kind: str, version: str) -> set[Path]:
         """Reports what the server's own validation refuses; returns the places, so that the decoder need not repeat them."""
@@ -180,7 +172,6 @@ class _Run:
         """What the policies find, in the author's fields and words; an object of another version than they read is converted first."""
         if read == version:
             return evaluate(self._review(obj, self.old, version))
-        from conversion.lens.protocol import ConversionError
         from webhooks.across import Across
 
         across = Across(kind, version, read)
@@ -195,6 +186,15 @@ class _Run:
             self._note("policies", "", f"the old object can't be converted to {read}: {render(error.path)}: {error.reason}", "")
             return []
         return across.findings(evaluate(self._review(judged, old, read)), judged, obj)
+
+    def _conversion(self, obj: Fields, kind: str, version: str) -> None:
+        """Reports what does not come back from the other version; what the policies could not have converted, they have told."""
+        if len(BY_NAME[kind].versions) == 1 or any(finding.rule == record.UNCONVERTIBLE.name for finding in self.findings):
+            return
+        from cli.check.journey import losses
+
+        for loss in losses(obj, kind, version):
+            self._own(loss.rule, loss.level, record.CONVERSION, loss.path, render(loss.path), loss.text)
 
     def _policy(self, finding: Finding) -> None:
         rule, document = finding.rule, self.found.document

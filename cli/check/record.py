@@ -17,6 +17,7 @@ DECODE: Final = "decode"
 SCHEMA: Final = "schema"
 CEL: Final = "cel"
 POLICIES: Final = "policies"
+CONVERSION: Final = "conversion"
 
 
 class OwnRule(NamedTuple):
@@ -85,6 +86,27 @@ UNCONVERTIBLE: Final = OwnRule(
     "The API server keeps objects in one version and converts the others, so such an object could be neither stored nor judged.",
     "Write what the message asks for",
 )
+LEGACY_KIND: Final = OwnRule(
+    "legacy-kind",
+    "DYN009",
+    "A document of an earlier form of the API.",
+    "No API server with today's definitions takes it; what it means has other fields, and often another kind, today.",
+    "Run `dynamo-webhooks convert` on the file: it writes today's form and lists what a person must decide",
+)
+DAMAGED_REMAINDER: Final = OwnRule(
+    "damaged-remainder",
+    "DYN010",
+    "An annotation that keeps the other version's fields can't be used.",
+    "Such annotations are written by conversion; one that was edited by hand is set aside, and what it kept does not come back.",
+    "Remove the annotation, or restore the text that conversion wrote",
+)
+CONVERSION_LOSS: Final = OwnRule(
+    "conversion-loss",
+    "DYN011",
+    "An object that does not come back from the kind's other version as it was.",
+    "Whoever reads and writes the object in the other version would change this field without knowing.",
+    "Remove the annotations that conversion wrote, or write the field as the other version gives it back",
+)
 OWN_RULES: Final = (
     UNKNOWN_KIND,
     WRONG_TYPE,
@@ -94,6 +116,9 @@ OWN_RULES: Final = (
     IGNORE_WITHOUT_REASON,
     UNUSED_IGNORE,
     UNCONVERTIBLE,
+    LEGACY_KIND,
+    DAMAGED_REMAINDER,
+    CONVERSION_LOSS,
 )
 
 

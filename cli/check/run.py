@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cli.check.choice import Choice
 from cli.check.objects import Found, objects
 from cli.check.old import Old
@@ -13,6 +15,9 @@ from cli.check.suppress import suppress
 from cli.yaml.load import InputError, Source
 from policies.review import CREATE, DELETE, UPDATE, Fields
 
+if TYPE_CHECKING:
+    from cli.check.answer import Answer
+
 AUTO = "auto"
 _OPERATIONS = {"create": CREATE, "update": UPDATE, "delete": DELETE}
 
@@ -20,17 +25,19 @@ _OPERATIONS = {"create": CREATE, "update": UPDATE, "delete": DELETE}
 class Run:
     """Gathers what all sources give."""
 
-    def __init__(self, settings: Settings, choice: Choice, operation: str, old: Old | None) -> None:
-        """`operation` is auto, create, update or delete."""
+    def __init__(self, settings: Settings, choice: Choice, operation: str, old: Old | None, *, answering: bool = False) -> None:
+        """`operation` is auto, create, update or delete; `answering` also asks what a server would answer to each write."""
         self.settings = settings
         self.choice = choice
         self.operation = operation
         self.old = old
+        self.answering = answering
         self._findings: list[Reported] = []
         self._notes: list[NotEvaluated] = []
         self._unreadable: list[InputError] = []
         self._checked: list[Checked] = []
         self._suppressed: list[Suppressed] = []
+        self._answers: list[Answer] = []
 
     def take(self, file: str | Source | InputError, stdin_name: str) -> None:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
@@ -50,7 +57,7 @@ class Run:
 
     def result(self) -> Result:
         """Everything, sorted."""
-        return assemble(self._findings, self._notes, self._unreadable, self._checked, self._suppressed)
+        return assemble(self._findings, self._notes, self._unreadable, self._checked, self._suppressed, self._answers)
 
     def _object(self, found: Found) -> list[Reported]:
         operation, old = self._operation(found)
@@ -58,6 +65,10 @@ class Run:
             self._unreadable.append(old)
             return []
         self._checked.append(Checked(found.document.source, found.document.position(()).line, found.identity, operation))
+        if self.answering:
+            from cli.check.answer import answered
+
+            self._answers.append(answered(found, operation, old, self.settings))
         outcome: Outcome = check_object(found, operation, old, self.settings)
         self._notes += [note for note in outcome.not_evaluated if self.choice.takes(note.rule, note.code)]
         return outcome.findings

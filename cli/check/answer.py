@@ -1,0 +1,234 @@
+"""The fate of one object in an API server's words: the first stage that refuses it, its status and message, and the warnings.
+
+A server is played through in its order: reading, mutating webhook, schema, validating webhook, conversion to the stored version. What the
+webhooks say is what the very code of the server answers to the request that an API server would send.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+
+from api.kinds import ALPHA, BETA, BY_NAME, GROUP, api_version
+from api.schema import load_schema
+from api.walk.default import default, drop_nulls
+from api.walk.errors import dotted
+from api.walk.object_meta import metadata_type_errors
+from api.walk.prune import prune
+from api.walk.validate import validate
+from api.wording import shortened
+from cli.check import record
+from cli.check.said import causes, summed_up
+from cli.defaulted import defaulted
+from policies.review import CREATE, DELETE, UPDATE, Fields, Review
+from webhooks import convert
+from webhooks.admission import Settings as Serving
+from webhooks.admission import answer as admission_answer
+from webhooks.routes import ROUTES, Purpose, path_of
+
+if TYPE_CHECKING:
+    from cli.check.objects import Found, Identity
+    from cli.check.pipeline import Settings
+    from cli.yaml.load import Source
+
+LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
+BAD_REQUEST: Final = "BadRequest"
+INVALID: Final = "Invalid"
+
+# (kind, purpose, version) -> what the name of its webhook has behind the kind; as in the manifests, which follow the Go operator's names
+_SUFFIX: Final = {
+    ("DynamoGraphDeployment", Purpose.MUTATE, ALPHA): "",
+    ("DynamoGraphDeployment", Purpose.VALIDATE, ALPHA): "",
+    ("DynamoComponentDeployment", Purpose.VALIDATE, ALPHA): "",
+    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE, BETA): "",
+    ("DynamoCheckpoint", Purpose.VALIDATE, ALPHA): "",
+    ("DynamoModel", Purpose.VALIDATE, ALPHA): "",
+}
+# kinds whose mutating webhook is asked about new objects alone
+_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
+
+
+class Answer(NamedTuple):
+    """What an API server answers to a write; `stage` is the one that refuses (record.DECODE ...), empty where it is accepted."""
+
+    source: Source
+    line: int
+    identity: Identity
+    operation: str
+    status: int  # of HTTP: 201 created, 200 updated or deleted, else the refusal's
+    reason: str  # of the Status, empty where it is accepted
+    message: str  # of the Status, empty where it is accepted
+    stage: str
+    warnings: tuple[str, ...] = ()
+    causes: tuple[tuple[str, str], ...] = ()  # (field, message), as in `details.causes`
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the object is written."""
+        return self.status < 400
+
+    @property
+    def told(self) -> str:
+        """What kubectl prints of a refusal; empty where it is accepted."""
+        if self.accepted:
+            return ""
+        if self.reason != INVALID or not self.causes:
+            return f"Error from server{f' ({self.reason})' if self.reason else ''}: {self.message}"
+        head = f'The {self.identity.kind} "{self.identity.name}" is invalid: '
+        lines = [*dict.fromkeys(f"{field}: {message}" for field, message in self.causes)]
+        return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
+
+
+class _Refusal(NamedTuple):
+    """Why one stage ends it."""
+
+    stage: str
+    status: int
+    reason: str
+    message: str
+    causes: tuple[tuple[str, str], ...] = ()
+
+
+def answered(found: Found, operation: str, old: Fields | None, settings: Settings) -> Answer:
+    """What a server answers; nothing of what is given is changed. `old` is the stored object of an update, ready to be compared."""
+    server = _Server(found, operation, old, settings)
+    refusal = server.refusal()
+    where = (found.document.source, found.document.position(()).line, found.identity, operation)
+    if refusal is None:
+        return Answer(*where, 201 if operation == CREATE else 200, "", "", "", tuple(server.warnings))
+    message = shortened(refusal.message, LONGEST)
+    return Answer(*where, refusal.status, refusal.reason, message, refusal.stage, tuple(server.warnings), refusal.causes)
+
+
+class _Server:
+    """One write on its way through a server."""
+
+    def __init__(self, found: Found, operation: str, old: Fields | None, settings: Settings) -> None:
+        self.kind, self.version = found.identity.kind, found.version
+        self.obj: Fields = copy.deepcopy(found.data)
+        self.known = found.known
+        self.operation = operation
+        self.old = copy.deepcopy(old) if operation == UPDATE else None
+        self.settings = settings
+        self.warnings: list[str] = []
+
+    def refusal(self) -> _Refusal | None:
+        """The first stage's refusal, None where every stage lets the object pass."""
+        if not self.known:
+            message = f'no matches for kind "{self.kind}" in version "{api_version(self.version)}"'
+            return _Refusal(record.DECODE, 404, "NotFound", message)
+        if self.operation == DELETE:
+            return None
+        return self._read() or self._mutated() or self._invalid() or self._denied() or self._unstored()
+
+    def _read(self) -> _Refusal | None:
+        """Decoding: metadata of a wrong type ends it; what the schema doesn't know is dropped with a warning, or refused when strict."""
+        if not self.settings.schema:
+            return None
+        schema = load_schema(self.kind, self.version)
+        lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
+        wrong = next(metadata_type_errors(self.obj, schema), None)
+        if wrong is not None:
+            return _Refusal(record.DECODE, 400, BAD_REQUEST, f"{lead}{wrong.field}: {wrong.message}")
+        default(self.obj, schema)
+        unknown = [f'unknown field "{dotted(path)}"' for path in prune(self.obj, schema)]
+        drop_nulls(self.obj, schema)
+        if "status" in BY_NAME[self.kind].subresources:
+            self.obj.pop("status", None)
+            if self.old is not None and "status" in self.old:
+                self.obj["status"] = self.old["status"]
+        if unknown and self.settings.strict:
+            return _Refusal(record.DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
+        self.warnings += unknown
+        return None
+
+    def _mutated(self) -> _Refusal | None:
+        """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
+        if not self.settings.defaults or (self.operation == UPDATE and self.kind in _ONCE):
+            return None
+        response = self._ask(Purpose.MUTATE)
+        if response is None:
+            return None
+        if not response["allowed"]:
+            return self._refused(Purpose.MUTATE, response)
+        if "patch" in response:
+            self.obj = self._defaulted()
+            if self.settings.schema:
+                default(self.obj, load_schema(self.kind, self.version))
+        return None
+
+    def _defaulted(self) -> Fields:
+        """The object with the patch applied; the edits are those that the patch was made of."""
+        facts, profile = self.settings.facts, self.settings.profile
+        kind = f"{self.kind}/{self.version}"
+        return defaulted(Review(kind, self.operation, self.obj, self.old, user=self.settings.user, facts=facts, profile=profile)).object
+
+    def _invalid(self) -> _Refusal | None:
+        if not self.settings.schema:
+            return None
+        errors = validate(self.obj, load_schema(self.kind, self.version), self.old)
+        if not errors:
+            return None
+        told = causes(errors, self.obj)
+        stage = record.SCHEMA if any(not error.rule for error in errors) else record.CEL
+        return _Refusal(stage, 422, INVALID, summed_up(self.kind, self._name(), told), told)
+
+    def _denied(self) -> _Refusal | None:
+        response = self._ask(Purpose.VALIDATE)
+        if response is None:
+            return None
+        self.warnings += response.get("warnings", ())
+        return None if response["allowed"] else self._refused(Purpose.VALIDATE, response)
+
+    def _unstored(self) -> _Refusal | None:
+        """The conversion to the version in which objects are kept, the last thing before they are."""
+        stored = BY_NAME[self.kind].storage_version
+        if stored == self.version:
+            return None
+        request = {"uid": "check", "desiredAPIVersion": api_version(stored), "objects": [self.obj]}
+        review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
+        result = orjson.loads(convert.answer(orjson.dumps(review)).body)["response"]["result"]
+        if result["status"] == "Success":
+            return None
+        message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"
+        return _Refusal(record.CONVERSION, 500, "", message)
+
+    def _ask(self, purpose: Purpose) -> dict[str, Any] | None:
+        """What our server answers to the API server's request; None where no webhook is registered for the kind."""
+        route = ROUTES.get(path_of(self.kind, self.version, purpose))
+        if route is None:
+            return None
+        plural = BY_NAME[self.kind].plural
+        request = {
+            "uid": "check",
+            "kind": {"group": GROUP, "version": self.version, "kind": self.kind},
+            "resource": {"group": GROUP, "version": self.version, "resource": plural},
+            "name": self._name(),
+            "operation": self.operation,
+            "userInfo": {"username": self.settings.user},
+            "object": self.obj,
+            "oldObject": self.old,
+        }
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        serving = Serving(self.settings.facts, self.settings.profile)
+        response: dict[str, Any] = orjson.loads(admission_answer(route, orjson.dumps(review), serving).body)["response"]
+        return response
+
+    def _refused(self, purpose: Purpose, response: dict[str, Any]) -> _Refusal:
+        """A denial as the API server passes it on: the status of the webhook, its name before the message."""
+        status = response["status"]
+        stage = record.DECODE if status["code"] == 400 else record.POLICIES
+        message = f'admission webhook "{webhook(self.kind, self.version, purpose)}" denied the request: {status["message"]}'
+        told = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
+        return _Refusal(stage, status["code"], status["reason"], message, told)
+
+    def _name(self) -> str:
+        name = (self.obj.get("metadata") or {}).get("name")
+        return name if isinstance(name, str) else ""
+
+
+def webhook(kind: str, version: str, purpose: Purpose) -> str:
+    """The name under which a webhook is registered."""
+    return f"{purpose.value[0]}{kind.lower()}{_SUFFIX.get((kind, purpose, version), version)}.kb.io"

@@ -1,0 +1,91 @@
+"""The way of an object to its kind's other version and back: what is lost on it, and what can't go at all. Whoever reads an object in the
+other version, changes one field and writes it back must change that field alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import ALPHA, BETA
+from api.paths import Key, Path, render
+from cli.check import record
+from conversion.difference import differences
+from conversion.engine import convert
+from conversion.kinds import KINDS
+from conversion.lens.protocol import ConversionError
+from conversion.remainder import keys
+
+if TYPE_CHECKING:
+    from cli.check.record import OwnRule
+    from conversion.kind import Kind
+    from policies.review import Fields
+
+OTHER: Final = {ALPHA: BETA, BETA: ALPHA}
+_LOG: Final = logging.getLogger("policies.conversion")
+
+
+class Loss(NamedTuple):
+    """One thing that the way does to an object: the check that reports it, its level, the field, and a sentence without the field."""
+
+    rule: OwnRule
+    level: str
+    path: Path
+    text: str
+
+
+def losses(obj: Fields, name: str, version: str) -> Iterator[Loss]:
+    """What the way there and back loses; nothing for an object that comes home as it was. Never raises: a fault of ours is a loss, too."""
+    kind, other = KINDS[name], OTHER[version]
+    try:
+        there = convert(kind, obj, other)
+    except ConversionError as error:
+        yield Loss(record.UNCONVERTIBLE, record.ERROR, error.path, error.reason)
+        return
+    except Exception as error:  # noqa: BLE001 - a fault of ours must cost one finding, not the run
+        yield _fault(error, f"the conversion to {other}")
+        return
+    for key in there.damaged:
+        text = f"holds no text that conversion to {other} can use, and is set aside"
+        yield Loss(record.DAMAGED_REMAINDER, record.WARNING, ("metadata", "annotations", Key(key)), text)
+    try:
+        back = convert(kind, there.object, version).object
+    except ConversionError as error:
+        where = render(error.path)
+        text = f"can be converted to {other}, but not back: there, {where} {error.reason}"
+        yield Loss(record.CONVERSION_LOSS, _level(kind, obj), (), text)
+    except Exception as error:  # noqa: BLE001 - as above
+        yield _fault(error, f"the conversion back from {other}")
+    else:
+        yield from _lost(kind, obj, back, other)
+
+
+def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
+    """The fields that come back otherwise, or not at all."""
+    for path, *_ in differences(_compared(kind, back), _compared(kind, obj)):
+        yield Loss(record.CONVERSION_LOSS, _level(kind, obj), tuple(path), f"does not come back from {other} as it is here")
+
+
+def _compared(kind: Kind, obj: Fields) -> Fields:
+    """The object without the annotations that conversion writes and without metadata that is empty: it always makes some."""
+    metadata: dict[str, Any] = dict(obj.get("metadata") or {})
+    annotations = metadata.pop("annotations", None) or {}
+    own = _reserved(kind)
+    if left := {key: value for key, value in annotations.items() if key not in own}:
+        metadata["annotations"] = left
+    return {**obj, "metadata": metadata}
+
+
+def _level(kind: Kind, obj: Fields) -> str:
+    """Whose fault a loss is: remainders may have been edited by hand, but an object without any must come home."""
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    return record.WARNING if any(key in annotations for key in _reserved(kind)) else record.FAULT
+
+
+def _reserved(kind: Kind) -> tuple[str, ...]:
+    return (*keys(kind), *(kind.legacy.keys if kind.legacy else ()))
+
+
+def _fault(error: Exception, what: str) -> Loss:
+    _LOG.error("%s raised", what, exc_info=error)
+    return Loss(record.CONVERSION_LOSS, record.FAULT, (), f"{what} raised {type(error).__name__}; this is a bug of ours")

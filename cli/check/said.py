@@ -1,0 +1,68 @@
+"""Schema errors as an API server prints them: its causes with the values that it quotes, and the one message made of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from api.kinds import GROUP
+from api.paths import MISSING, lookup
+from api.walk.errors import NOWHERE, Reason
+from api.walk.validate import HINT
+from api.wording import shortened
+
+if TYPE_CHECKING:
+    from api.walk.errors import FieldError
+    from policies.review import Fields
+
+Told: TypeAlias = tuple[tuple[str, str], ...]
+
+QUOTED: Final = 200  # characters of a value; those that facets look at are names, modes and sizes
+_LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too many)(: )?")
+_SEEN: Final = re.compile(r'must be of type \w+: "(\w+)"$')
+
+
+def causes(errors: Iterable[FieldError], obj: Fields) -> Told:
+    """The (field, message) of each error, as in `details.causes`."""
+    return tuple((error.field, _message(error, obj)) for error in errors)
+
+
+def summed_up(kind: str, name: str, told: Sequence[tuple[str, str]]) -> str:
+    """The message of the Status: every cause once, in brackets where there are several."""
+    texts = [*dict.fromkeys(f"{field}: {message}" for field, message in told)]
+    whole = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return f'{kind}.{GROUP} "{name}" is invalid: {whole}'
+
+
+def _message(error: FieldError, obj: Fields) -> str:
+    """The message with the value behind its first words; our own sentences leave it out, because it may be a secret."""
+    lead = _LEAD.match(error.message)
+    if lead is None or (quoted := _quoted(error, obj)) is None:
+        return error.message
+    rest = error.message[lead.end() :]
+    return f"{lead[1]}: {quoted}{f': {rest}' if rest else ''}"
+
+
+def _quoted(error: FieldError, obj: Fields) -> str | None:
+    """What the server quotes: the type where that is wrong or a CEL rule is broken, else the value itself, if it is a scalar."""
+    if error.field == NOWHERE:
+        return '"null"' if HINT in error.message else '""'
+    if seen := _SEEN.search(error.message):
+        return f'"{seen[1]}"'
+    value: Any = lookup(obj, error.path)
+    if value is MISSING:
+        return None
+    if error.rule:
+        return f'"{_type(value)}"'
+    if error.reason is Reason.TOO_MANY:
+        return str(len(value))
+    if isinstance(value, (dict, list)) and error.reason is not Reason.DUPLICATE:
+        return None
+    return shortened(json.dumps(value, ensure_ascii=False, separators=(",", ":")), QUOTED)
+
+
+def _type(value: Any) -> str:
+    names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+    return names.get(type(value), "null")

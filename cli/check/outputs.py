@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.exits import BUG, NOTHING_FOUND
+from cli.exits import BUG, NOTHING_FOUND, USAGE, UsageError, worst
+from cli.nearest import hint
 from cli.output import say, write
 
 if TYPE_CHECKING:
@@ -14,11 +16,30 @@ if TYPE_CHECKING:
 
     from cli.check.result import Result
 
+FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit")
+_TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
+
+
+class Wish(NamedTuple):
+    """One report that was asked for; no file means stdout."""
+
+    form: str
+    file: str = ""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     output = parser.add_argument_group("output")
-    output.add_argument("-o", "--output", choices=("text", "json", "jsonl"), default="text", help="the report's format")
+    output.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        type=wish,
+        default=[],
+        metavar="FORMAT[=FILE]",
+        help=f"{', '.join(FORMATS)}; with a file: written there; repeatable (default: text)",
+    )
+    output.add_argument("--answer", action="store_true", help="also what the API server would answer for every object, in its words")
     output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
     output.add_argument("-v", "--verbose", action="store_true", help="name every input on stderr; show tracebacks of bugs")
     output.add_argument(
@@ -26,38 +47,111 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def deliver(arguments: argparse.Namespace, result: Result, code: int) -> None:
-    """Writes the report to stdout, and to stderr what is no part of it."""
-    write(_report(arguments, result, code))
+def wish(word: str) -> Wish:
+    """Reads one value of `-o`. Raises: ArgumentTypeError, which argparse makes a sentence of."""
+    form, equals, file = word.partition("=")
+    if form not in FORMATS:
+        raise ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, got {form!r}{hint(form, FORMATS)}")
+    if equals and not file:
+        raise ArgumentTypeError(f"must name a file behind {form}=, or leave the = out to print the report")
+    return Wish(form, "" if file == "-" else file)
+
+
+def wishes(arguments: argparse.Namespace) -> list[Wish]:
+    """All reports that were asked for, text when none was; asked before anything is read, so that a mistake costs no time.
+
+    Raises: UsageError when two reports would mix, or a file's folder does not exist.
+    """
+    asked: list[Wish] = arguments.output or [Wish("text")]
+    printed = [one.form for one in asked if not one.file]
+    if len(printed) > 1:
+        raise UsageError(f"-o {printed[0]} and -o {printed[1]} would both be printed; give one a file: -o {printed[1]}=FILE")
+    seen: set[str] = set()
+    for one in asked:
+        if not one.file:
+            continue
+        place = os.path.realpath(one.file)
+        if place in seen:
+            raise UsageError(f"-o {one.form}={one.file}: another report is written to this file already")
+        seen.add(place)
+        if os.path.isdir(place):  # noqa: PTH112 - pathlib's raises for a path that is too long
+            raise UsageError(f"-o {one.form}={one.file}: must be a file, and is a folder")
+        if not os.path.isdir(os.path.dirname(place)):  # noqa: PTH112, PTH120 - as above
+            raise UsageError(f"-o {one.form}={one.file}: its folder does not exist")
+    return asked
+
+
+def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, code: int) -> int:
+    """Writes the reports, files first, and to stderr what is no part of them; returns the exit code.
+
+    A report that can't be written turns the code into wrong usage, and keeps no other report from being written.
+    """
+    for one in sorted(asked, key=lambda one: not one.file):
+        try:
+            _put(arguments, one, result, code)
+        except UsageError as failure:
+            say(f"dynamo-webhooks check: -o {one.form}: {failure}")
+            code = worst((code, USAGE))
     for error in result.unreadable:
         say(str(error))
+    for sentence in result.unreachable:
+        say(sentence)
     if code == NOTHING_FOUND:
         say("no object of our kinds was found; --allow-empty makes that fine")
     if code == BUG:
         say(f"a rule of ours raised; to replay it: {_replay()}")
-    if not arguments.quiet and arguments.output == "text":
-        from cli.check.text import summary
+    if not arguments.quiet and not any(one.form in _TOLD and not one.file for one in asked):
+        from cli.check.reports.text import summary
 
         say(summary(result))
+    return code
 
 
-def _report(arguments: argparse.Namespace, result: Result, code: int) -> str:
-    if arguments.output == "text":
-        from cli.check.text import text
+def _put(arguments: argparse.Namespace, one: Wish, result: Result, code: int) -> None:
+    colour = _coloured(arguments.color, to_file=bool(one.file))
+    report = _report(arguments, one.form, result, code, colour=colour)
+    if not one.file:
+        write(report)
+        return
+    from cli.replace import replace
 
-        return text(result, colour=_coloured(arguments.color), quiet=arguments.quiet)
-    from cli.check import machine
-
-    return machine.document(result, code) if arguments.output == "json" else machine.lines(result, code)
+    replace(one.file, report.encode("utf-8", "backslashreplace"))
 
 
-def _coloured(wish: str) -> bool:
-    """The flag decides; else NO_COLOR, then FORCE_COLOR, then whether a terminal reads the result."""
-    if wish != "auto":
-        return wish == "always"
+def _report(arguments: argparse.Namespace, form: str, result: Result, code: int, *, colour: bool) -> str:
+    if form == "text":
+        from cli.check.reports.text import text
+
+        return text(result, colour=colour, quiet=arguments.quiet)
+    if form == "sarif":
+        from cli.check.reports.sarif import document
+
+        return document(result, code)
+    if form == "github":
+        from cli.check.reports import github
+
+        for sentence in github.hidden(result):
+            say(sentence)
+        return github.commands(result)
+    if form == "junit":
+        from cli.check.reports import junit
+
+        return junit.document(result, arguments.fail_on)
+    from cli.check.reports import machine
+
+    return machine.document(result, code) if form == "json" else machine.lines(result, code)
+
+
+def _coloured(wanted: str, *, to_file: bool) -> bool:
+    """The flag decides; else NO_COLOR, then FORCE_COLOR, then whether a terminal that knows colours reads the result.
+
+    A file is coloured only where the flag says always: the two variables speak of what is printed.
+    """
+    if wanted != "auto" or to_file:
+        return wanted == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def _replay() -> str:

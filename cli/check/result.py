@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
 
-_REFUSING: Final = {"error": (record.ERROR,), "warning": (record.ERROR, record.WARNING), "never": ()}
+REFUSING: Final = {"error": (record.ERROR,), "warning": (record.ERROR, record.WARNING), "never": ()}
 
 
 class Checked(NamedTuple):
@@ -84,7 +84,7 @@ def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty:
         codes.append(exits.UNREACHABLE)
     if result.unreadable:
         codes.append(exits.UNREADABLE)
-    if not exit_zero and any(result.count(level) for level in _REFUSING[fail_on]):
+    if not exit_zero and any(result.count(level) for level in REFUSING[fail_on]):
         codes.append(exits.REFUSED)
     if require_facts and result.not_evaluated:
         codes.append(exits.NOT_EVALUATED)

@@ -61,13 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from cli.check.choice import choose
     from cli.check.inputs import gather
-    from cli.check.outputs import deliver
+    from cli.check.outputs import deliver, wishes
     from cli.check.pipeline import Settings
     from cli.check.result import exit_code
     from cli.check.run import Run
     from cli.facts import load_facts
     from cli.output import say
 
+    asked = wishes(arguments)
     inputs = gather(arguments)
     settings = Settings(
         load_facts(arguments.facts, arguments.set_fact),
@@ -91,8 +92,7 @@ def _check(arguments: argparse.Namespace) -> int:
         allow_empty=arguments.allow_empty,
         exit_zero=arguments.exit_zero,
     )
-    deliver(arguments, result, code)
-    return code
+    return deliver(arguments, asked, result, code)
 
 
 @contextlib.contextmanager

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cli.check import record
 from cli.check.frame import frame
 from cli.check.record import NotEvaluated, Reported
-from cli.check.result import Result
+from cli.check.reports.notes import grouped, why
+from cli.check.result import COMMENT, Result
+
+if TYPE_CHECKING:
+    from cli.check.answer import Answer
 
 _COLOURS: Final = {record.ERROR: "31;1", record.FAULT: "31;1", record.WARNING: "33;1"}
 _DIM: Final = "2"
 
 
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
-    """The whole report; quiet: one line a finding and nothing else."""
+    """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
-        return "".join(f"{_head(finding, colour)}: {_about(finding)}\n" for finding in result.findings)
+        lines = [*(f"{_head(finding, colour)}: {_about(finding)}" for finding in result.findings), *map(_fate, result.answers)]
+        return "".join(f"{line}\n" for line in lines)
     blocks = ["\n".join(_block(finding, colour)) for finding in result.findings]
     if result.not_evaluated:
         blocks.append("\n".join(["not evaluated:", *_notes(result.not_evaluated)]))
+    if result.answers:
+        blocks.append("\n".join(["an API server would answer:", *(line for answer in result.answers for line in _answer(answer))]))
     return "".join(f"{block}\n\n" for block in blocks)
 
 
 def summary(result: Result) -> str:
     """One line of counts."""
+    ignored = sum(1 for one in result.suppressed if one.by == COMMENT)
     counts = [
         (result.count(record.ERROR), "error", "errors"),
         (result.count(record.WARNING), "warning", "warnings"),
         (result.count(record.FAULT), "fault of ours", "faults of ours"),
         (len(result.not_evaluated), "not evaluated", "not evaluated"),
-        (len(result.suppressed), "ignored by comment", "ignored by comment"),
+        (ignored, "ignored by comment", "ignored by comment"),
+        (len(result.suppressed) - ignored, "known from the baseline", "known from the baseline"),
         (len(result.unreadable), "unreadable", "unreadable"),
     ]
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
@@ -62,15 +71,21 @@ def _about(finding: Reported) -> str:
 
 
 def _notes(notes: list[NotEvaluated]) -> Iterator[str]:
-    """One line a rule and reason, with the objects counted, so that a thousand objects do not make a thousand lines."""
-    grouped: dict[tuple[str, str, str, str], list[NotEvaluated]] = {}
-    for note in notes:
-        grouped.setdefault((note.rule, note.code, note.reason, note.flag), []).append(note)
-    for (rule, code, reason, flag), group in grouped.items():
-        first = group[0]
-        name = f"{rule} ({code})" if code else rule
-        where = f"{first.identity} ({first.source.name}:{first.line})" + (f" and {len(group) - 1} more" if len(group) > 1 else "")
-        yield f"  {name}: {reason}{f'; supply it with {flag}' if flag else ''}  {where}"
+    for group in grouped(notes):
+        yield f"  {group.name}: {why(group.first)}"
+        yield f"    {group.where}"
+
+
+def _answer(answer: Answer) -> Iterator[str]:
+    """The fate, then what kubectl would print, in its order: warnings first."""
+    yield f"  {_fate(answer)}"
+    yield from (f"    Warning: {warning}" for warning in answer.warnings)
+    yield from (f"    {line}" for line in answer.told.splitlines())
+
+
+def _fate(answer: Answer) -> str:
+    verdict = "accepted" if answer.accepted else f"refused with {answer.status} at stage {answer.stage}"
+    return f"{answer.source.name}:{answer.line} {answer.operation.lower()} {answer.identity}: {verdict}"
 
 
 def _painted(text: str, code: str, colour: bool) -> str:

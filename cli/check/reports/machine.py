@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from cli.check import record
 from cli.check.objects import Identity
+from cli.check.record import Reported
+from cli.check.reports.escaping import encoded
 from cli.check.result import Result
+
+if TYPE_CHECKING:
+    from cli.check.answer import Answer
 
 FORMAT: Final = 1
 
@@ -17,59 +22,66 @@ def document(result: Result, code: int) -> str:
     """One JSON document with everything."""
     whole = {
         "format": FORMAT,
-        "findings": _findings(result),
+        "findings": [_finding(finding) for finding in result.findings],
         "notEvaluated": _notes(result),
         "unreadable": _unreadable(result),
+        "suppressed": _suppressed(result),
+        "answers": [_answer(answer) for answer in result.answers],
+        "unreachable": result.unreachable,
         "summary": _summary(result, code),
     }
-    return _encoded(whole, orjson.OPT_INDENT_2) + "\n"
+    return encoded(whole, orjson.OPT_INDENT_2) + "\n"
 
 
 def lines(result: Result, code: int) -> str:
     """One JSON object a line, each with its `type`; the summary comes last."""
     rows = [
-        *({"type": "finding", **row} for row in _findings(result)),
+        *({"type": "finding", **_finding(finding)} for finding in result.findings),
         *({"type": "notEvaluated", **row} for row in _notes(result)),
         *({"type": "unreadable", **row} for row in _unreadable(result)),
+        *({"type": "suppressed", **row} for row in _suppressed(result)),
+        *({"type": "answer", **_answer(answer)} for answer in result.answers),
+        *({"type": "unreachable", "message": sentence} for sentence in result.unreachable),
         {"type": "summary", **_summary(result, code)},
     ]
-    return "".join(_encoded(row, 0) + "\n" for row in rows)
+    return "".join(encoded(row, 0) + "\n" for row in rows)
 
 
-def _encoded(value: object, option: int) -> str:
-    """Encodes what may hold a file name that is no Unicode text; such bytes are escaped."""
-    try:
-        return orjson.dumps(value, option=option).decode()
-    except TypeError:
-        return orjson.dumps(_escaped(value), option=option).decode()
+def _finding(finding: Reported) -> dict[str, Any]:
+    return {
+        "file": finding.source.name,
+        "line": finding.position.line,
+        "column": finding.position.column,
+        "endColumn": finding.position.end_column,
+        "path": finding.path,
+        "rule": finding.rule,
+        "code": finding.code,
+        "level": finding.level,
+        "stage": finding.stage,
+        "object": _object(finding.identity),
+        "message": finding.message,
+        "fix": finding.fix,
+    }
 
 
-def _escaped(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {key: _escaped(item) for key, item in value.items()}
-    return [_escaped(item) for item in value] if isinstance(value, list) else value
+def _suppressed(result: Result) -> list[dict[str, Any]]:
+    return [{**_finding(one.finding), "by": one.by, "reason": one.reason} for one in result.suppressed]
 
 
-def _findings(result: Result) -> list[dict[str, Any]]:
-    return [
-        {
-            "file": finding.source.name,
-            "line": finding.position.line,
-            "column": finding.position.column,
-            "endColumn": finding.position.end_column,
-            "path": finding.path,
-            "rule": finding.rule,
-            "code": finding.code,
-            "level": finding.level,
-            "stage": finding.stage,
-            "object": _object(finding.identity),
-            "message": finding.message,
-            "fix": finding.fix,
-        }
-        for finding in result.findings
-    ]
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "file": answer.source.name,
+        "line": answer.line,
+        "object": _object(answer.identity),
+        "operation": answer.operation,
+        "status": answer.status,
+        "reason": answer.reason,
+        "message": answer.message,
+        "stage": answer.stage,
+        "accepted": answer.accepted,
+        "warnings": list(answer.warnings),
+        "printed": answer.told,
+    }
 
 
 def _notes(result: Result) -> list[dict[str, Any]]:

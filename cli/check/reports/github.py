@@ -1,0 +1,87 @@
+"""The report as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
+
+GitHub shows no more than ten annotations of one level for a step, and says nothing of the others. All are printed, because all stand in
+the step's log; `hidden` gives the sentences that say on stderr how many of them are only there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from cli.check import record
+from cli.check.record import Reported
+from cli.check.reports.notes import grouped, why
+from cli.check.reports.paths import relative
+from cli.check.result import Result
+from cli.yaml.errors import InputError
+
+SHOWN: Final = 10  # annotations of one level for one step
+_ERROR: Final = "error"
+_WARNING: Final = "warning"
+_NOTICE: Final = "notice"
+# GitHub's own escapes; a message may hold what would end a property
+_IN_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def commands(result: Result, folder: str = "") -> str:
+    """One command a line; `folder` is where file names are relative to, by default the current one."""
+    here = folder or os.getcwd()  # noqa: PTH109 - pathlib isn't imported here
+    return "".join(f"{line}\n" for line in _lines(result, here))
+
+
+def hidden(result: Result) -> list[str]:
+    """What there is to say about annotations that GitHub won't show."""
+    counts = Counter(_level(finding) for finding in result.findings)
+    counts[_ERROR] += len(result.unreadable) + len(result.unreachable)
+    counts[_NOTICE] += sum(1 for _ in grouped(result.not_evaluated))
+    return [
+        f"GitHub shows {SHOWN} of the {counts[level]} annotations with level {level}; the others are in the log of this step alone"
+        for level in (_ERROR, _WARNING, _NOTICE)
+        if counts[level] > SHOWN
+    ]
+
+
+def _lines(result: Result, here: str) -> Iterator[str]:
+    for finding in result.findings:
+        yield _finding(finding, here)
+    for error in result.unreadable:
+        yield _unread(error, here)
+    for sentence in result.unreachable:
+        yield _command(_ERROR, {"title": "unreachable"}, sentence)
+    for note in grouped(result.not_evaluated):
+        where = {"file": relative(note.first.source.name, here), "line": str(note.first.line), "title": f"not evaluated: {note.name}"}
+        yield _command(_NOTICE, where, f"{why(note.first)}\n{note.where}")
+
+
+def _finding(finding: Reported, here: str) -> str:
+    line, column, end = finding.position
+    where = {
+        "file": relative(finding.source.name, here),
+        "line": str(line),
+        "col": str(column),
+        "endColumn": str(max(end, column)),
+        "title": f"{finding.rule} ({finding.code})",
+    }
+    about = f"{finding.path}: {finding.message}" if finding.path else finding.message
+    lines = (str(finding.identity or ""), about, f"fix: {finding.fix}" if finding.fix else "")
+    return _command(_level(finding), where, "\n".join(line for line in lines if line))
+
+
+def _unread(error: InputError, here: str) -> str:
+    where = {"file": relative(error.name, here)} if error.name else {}
+    if error.line:
+        where |= {"line": str(error.line), "col": str(max(error.column, 1))}
+    return _command(_ERROR, {**where, "title": "unreadable"}, error.text)
+
+
+def _level(finding: Reported) -> str:
+    return _WARNING if finding.level == record.WARNING else _ERROR
+
+
+def _command(level: str, properties: dict[str, str], message: str) -> str:
+    said = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
+    return f"::{level} {said}::{message.translate(_IN_MESSAGE)}"

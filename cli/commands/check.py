@@ -79,7 +79,7 @@ def _check(arguments: argparse.Namespace) -> int:
         arguments.strict,
     )
     choice = choose(arguments.select, arguments.ignore, arguments.profile)
-    running = Run(settings, choice, arguments.op, inputs.old)
+    running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer)
     for file in inputs.files:
         if arguments.verbose:
             say(f"reading {file}")

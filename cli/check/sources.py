@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cli.exits import UsageError
-from cli.files import STDIN, load_text
+from cli.files import STDIN, load_bytes, load_text
 from cli.yaml.load import Document, InputError, Source, read
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -19,28 +19,29 @@ _WILD: Final = frozenset("*?[")
 def find(paths: Sequence[str], excluded: Sequence[str] = ()) -> list[str | InputError]:
     """Lists the files that the paths mean, each once, as they are to be shown; a path that means nothing is an error in its place.
 
-    Folders are searched for YAML and JSON in sorted order, hidden folders left out; a path that does not exist but holds `*`, `?` or
-    `[` is a glob. A file that is named itself is read whatever its suffix.
+    Folders are searched for YAML and JSON in sorted order, hidden folders and links to folders left out; a path that does not exist but
+    holds `*`, `?` or `[` is a glob. A file that is named itself is read whatever its suffix. One that several paths lead to keeps its
+    first name.
     """
-    found: dict[str, str | InputError] = {}
+    found: dict[object, str | InputError] = {}
     for path in paths:
-        for file in _expand(path):
-            if isinstance(file, InputError):
-                found.setdefault(f"\0{file.name}", file)
-            elif not _is_excluded(file, excluded):
-                found.setdefault(file if file == STDIN else os.path.normpath(file), file)
+        for file in _expand(path, excluded):
+            found.setdefault(_key(file), file)
     return list(found.values())
 
 
 def listed(file: str) -> list[str]:
-    """Reads paths from a file, or from standard input for `-`: one a line, blank lines left out.
+    """Reads paths from a file, or from standard input for `-`: one a line, or between zero bytes; blank ones left out.
 
     Raises: UsageError when it can't be read.
     """
     try:
-        return [line.strip() for line in load_text(file).splitlines() if line.strip()]
+        data = load_bytes(file).removeprefix(b"\xef\xbb\xbf")
     except InputError as error:
         raise UsageError(f"--files-from {error}") from None
+    if b"\0" in data:
+        return [os.fsdecode(name) for name in data.split(b"\0") if name]
+    return [name for line in data.split(b"\n") if (name := os.fsdecode(line).strip())]
 
 
 def documents(file: str | Source | InputError, stdin_name: str) -> Iterable[Document | InputError]:
@@ -56,46 +57,134 @@ def documents(file: str | Source | InputError, stdin_name: str) -> Iterable[Docu
         return [error]
 
 
-def _expand(path: str) -> Iterator[str | InputError]:
+def is_excluded(file: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern means the file, a folder that it lies in, or a part of its path."""
+    if not patterns:
+        return False
+    parts = Path(os.path.normpath(file)).parts
+    ways = {str(Path(*parts[:end])) for end in range(1, len(parts) + 1)}.union(parts)
+    return any(fnmatch(way, os.path.normpath(pattern)) for pattern in patterns for way in ways)
+
+
+def _key(file: str | InputError) -> object:
+    """What is the same for all names of a file."""
+    if isinstance(file, InputError):
+        return ("", file.name, file.text)
+    if file == STDIN:
+        return file
+    try:
+        status = os.stat(file)  # noqa: PTH116 - pathlib's is slow, and this is asked of every file
+    except (OSError, ValueError):
+        return os.path.normpath(file)
+    return (status.st_dev, status.st_ino)
+
+
+def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     if path == STDIN:
         yield path
+    elif not path:
+        yield InputError("is not a usable path", '""')
     elif "\0" in path:
         yield InputError("is not a usable path", path.replace("\0", "\\0"))
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
-        yield from _folder(path)
-    elif _WILD.intersection(path) and not os.path.exists(path):  # noqa: PTH110 - as above
-        yield from _glob(path)
-    else:
+        yield from _searched(path, excluded)
+    elif _WILD.intersection(path) and not os.path.lexists(path):
+        yield from _glob(path, excluded)
+    elif not is_excluded(path, excluded):
         yield path
 
 
-def _folder(path: str) -> Iterator[str | InputError]:
-    problems: list[OSError] = []
+def _searched(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     some = False
-    for folder, names, files in os.walk(path, onerror=problems.append):
-        names[:] = sorted(name for name in names if not name.startswith("."))
-        for file in sorted(files):
-            if file.endswith(SUFFIXES):
-                some = True
-                yield str(Path(folder) / file)
-    for problem in problems:
-        yield InputError(f"can't be read: {problem.strerror}", str(problem.filename))
-    if not some and not problems:
+    for file in _folder(path):
+        some = True
+        if not is_excluded(file.name if isinstance(file, InputError) else file, excluded):
+            yield file
+    if not some:
         yield InputError("holds no YAML or JSON files", path)
 
 
-def _glob(pattern: str) -> Iterator[str | InputError]:
-    from glob import glob
-
-    matches = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - pathlib's glob takes no absolute patterns
-    if not matches:
-        yield InputError("matches no files", pattern)
-    for match in matches:
-        if Path(match).is_dir():
+def _folder(path: str) -> Iterator[str | InputError]:
+    """The files below a folder, those of each folder before those of its folders. Links to folders may lead in circles."""
+    try:
+        entries = _entries(path)
+    except OSError as error:
+        yield InputError(f"can't be read: {error.strerror}", path)
+        return
+    for entry in entries:
+        if not entry.name.endswith(SUFFIXES) or _is_folder(entry):
             continue
-        yield match
+        if _is_file(entry):
+            yield _shown(entry)
+        else:
+            yield InputError("is a pipe, a socket or a device; name it itself if it is to be read", _shown(entry))
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+            yield from _folder(_shown(entry))
 
 
-def _is_excluded(file: str, patterns: Sequence[str]) -> bool:
-    parts = Path(file).parts
-    return any(fnmatch(file, pattern) or any(fnmatch(part, pattern) for part in parts) for pattern in patterns)
+def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
+    anchor = Path(pattern).anchor
+    some = False
+    for match in _matches(anchor, pattern[len(anchor) :].split("/")):
+        some = True
+        if os.path.isdir(match):  # noqa: PTH112 - as above
+            yield from (file for file in _folder(match) if not is_excluded(str(getattr(file, "name", file)), excluded))
+        elif not is_excluded(match, excluded):
+            yield match
+    if not some:
+        yield InputError("matches no files", pattern)
+
+
+def _matches(folder: str, parts: Sequence[str]) -> Iterator[str]:
+    """What a glob means below a folder, sorted; `**` is any number of folders, and follows no links: they may lead in circles."""
+    part, rest = parts[0], parts[1:]
+    if part == "**" and not rest:
+        yield folder or "."
+    elif part == "**":
+        yield from _matches(folder, rest)
+        for entry in _listed(folder):
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                yield from _matches(_shown(entry), parts)
+    elif not _WILD.intersection(part):
+        path = os.path.join(folder, part)  # noqa: PTH118 - keeps `.` and `..` as written
+        if rest:
+            yield from _matches(path, rest)
+        elif os.path.lexists(path):
+            yield path
+    else:
+        for entry in _listed(folder):
+            hidden = entry.name.startswith(".") and not part.startswith(".")
+            if not hidden and fnmatch(entry.name, part) and (not rest or _is_folder(entry)):
+                yield from _matches(_shown(entry), rest) if rest else [_shown(entry)]
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        return _entries(folder or ".")
+    except OSError:
+        return []
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether reading it ends some time; what is wrong with a link that leads nowhere is told when it is read."""
+    try:
+        return entry.is_file() or not os.path.exists(entry.path)  # noqa: PTH110 - pathlib's raises for a path that is too long
+    except OSError:
+        return True
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _shown(entry: os.DirEntry[str]) -> str:
+    return str(Path(entry.path))

@@ -102,11 +102,15 @@ def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: 
     from cli.convert.texts import json_text
     from cli.output import say, write
     from cli.render.restarts import report, restarts
-    from cli.render.revision import texts_at
     from cli.render.run import render_text
+    from cli.revision import texts_at
+    from cli.yaml.errors import InputError
 
     before: list[Fields] = []
     for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
+        if isinstance(text, InputError):
+            say(str(text))
+            continue
         outcome = render_text(file, text, asked)
         before += outcome.children
         for line in (*map(str, outcome.unreadable), *outcome.problems):

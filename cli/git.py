@@ -1,0 +1,78 @@
+"""Asks git about local repositories, and says in one sentence why it can't answer. It is never asked to change anything, or to fetch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Final, NoReturn
+
+from cli.exits import UsageError
+
+_PATIENCE: Final = 120  # seconds for one call, which reads local files
+# a hook of git passes on where its own repository is, and we may be asked about another
+_OWN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+_QUIETLY: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+
+
+@cache
+def root_of(path: str) -> str | None:
+    """The folder of the repository that a path without links lies in; None where there is none."""
+    folder = Path(path)
+    try:
+        if (folder / ".git").exists():  # a file in a linked work tree or submodule
+            return path
+    except OSError:  # a name that is too long can't be a folder
+        pass
+    return None if folder.parent == folder else root_of(str(folder.parent))
+
+
+def commit_of(root: str, revision: str, flag: str) -> str:
+    """The commit that a revision names in a repository. Raises: UsageError, whose sentence begins with the flag."""
+    if not revision or revision.startswith("-") or "\0" in revision:
+        raise UsageError(f"{flag} {revision!a}: must be a revision of git, such as main or HEAD~1")
+    found = _commit(root, revision, flag)
+    if found is not None:
+        return found
+    nearby = f"origin/{revision}"
+    if _commit(root, nearby, flag) is not None:
+        raise UsageError(f"{flag} {revision}: {root} has no such revision; did you mean {nearby}?")
+    if _run(root, flag, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+        text = "is a shallow clone without this revision; fetch it first (git fetch --depth 1 origin REF, or fetch-depth: 0 in a workflow)"
+        raise UsageError(f"{flag} {revision}: {root} {text}")
+    raise UsageError(f"{flag} {revision}: {root} has no such revision")
+
+
+def ask(root: str, flag: str, *words: str, given: bytes = b"") -> bytes:
+    """What git prints. Raises: UsageError with its first sentence when it fails."""
+    done = _run(root, flag, *words, given=given)
+    if done.returncode:
+        _refused(root, flag, done.stderr)
+    return done.stdout
+
+
+def _commit(root: str, revision: str, flag: str) -> str | None:
+    done = _run(root, flag, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    if done.returncode and b"dubious ownership" in done.stderr:
+        text = f"{root} belongs to somebody else, so git won't read it; allow it with git config --global --add safe.directory {root}"
+        raise UsageError(f"{flag} {revision}: {text}")
+    return None if done.returncode else done.stdout.decode("ascii").strip()
+
+
+def _refused(root: str, flag: str, stderr: bytes) -> NoReturn:
+    lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+    raise UsageError(f"{flag}: git can't read {root}: {lines[0].removeprefix('fatal: ')}")
+
+
+def _run(root: str, flag: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {key: value for key, value in os.environ.items() if key not in _OWN} | _QUIETLY
+    # what a partial clone lacks would come over the network
+    command = ["git", "-c", "protocol.allow=never", "-C", root, *words]
+    try:
+        # no shell, and no word begins with a hyphen that we didn't write
+        return subprocess.run(command, input=given, capture_output=True, check=False, timeout=_PATIENCE, env=environment)  # noqa: S603
+    except (FileNotFoundError, PermissionError):
+        raise UsageError(f"{flag} needs git, which can't be found") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"{flag}: git did not answer within {_PATIENCE} seconds") from None

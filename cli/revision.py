@@ -1,0 +1,154 @@
+"""Files as they were in a revision of git, in the repositories that paths lie in. How git is asked is in git.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from cli.check.sources import SUFFIXES, is_excluded
+from cli.exits import UsageError
+from cli.files import LIMIT, STDIN, decode
+from cli.git import ask, commit_of, root_of
+from cli.yaml.errors import InputError
+
+FLAG: Final = "--against"
+_REGULAR: Final = frozenset({b"100644", b"100755", b"100664"})  # links and submodules hold no text of their own
+_AT_ONCE: Final = 64 * 2**20  # bytes that git is asked for in one call
+
+
+class _Blob(NamedTuple):
+    """Where git keeps a file."""
+
+    id: str
+    size: int
+
+
+class Tree:
+    """A repository at a revision: which files it had, by their path from its root, and what was in them."""
+
+    def __init__(self, revision: str, root: str, flag: str = FLAG) -> None:
+        """`root` is the repository's folder. Raises: UsageError when there is no such revision, or git can't read it."""
+        self.revision = revision
+        self.root = root
+        self._flag = flag
+        listing = ask(root, flag, "ls-tree", "-r", "-z", "-l", "--full-tree", commit_of(root, revision, flag))
+        self._blobs = dict(_listed(listing))
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there was such a file."""
+        return name in self._blobs
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all files, in git's order."""
+        return iter(self._blobs)
+
+    def texts(self, names: Iterable[str], holding: str = "") -> Iterator[tuple[str, str | InputError]]:
+        """The texts of files, or why one can't be read; those that don't hold a word are left out, and so are files that weren't there."""
+        wanted = [(name, self._blobs[name]) for name in names if name in self._blobs]
+        for name, blob in wanted:
+            if blob.size > LIMIT:
+                yield name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.shown(name))
+        for group in _groups(wanted):
+            for name, data in self._contents(group):
+                if holding.encode() not in data:
+                    continue
+                try:
+                    yield name, decode(data, self.shown(name))
+                except InputError as error:
+                    yield name, error
+
+    def shown(self, name: str) -> str:
+        """A file of the revision as git itself would write it."""
+        return f"{self.revision}:{name}"
+
+    def _contents(self, group: list[tuple[str, _Blob]]) -> Iterator[tuple[str, bytes]]:
+        out = ask(self.root, self._flag, "cat-file", "--batch", given="".join(f"{blob.id}\n" for _, blob in group).encode())
+        at = 0
+        for name, blob in group:
+            begin = out.index(b"\n", at) + 1
+            yield name, out[begin : begin + blob.size]
+            at = begin + blob.size + 1
+
+
+class Trees:
+    """A revision in every repository that is asked for it; each is read once."""
+
+    def __init__(self, revision: str, flag: str = FLAG) -> None:
+        """`revision` is as given to the flag."""
+        self.revision = revision
+        self._flag = flag
+        self._trees: dict[str, Tree] = {}
+
+    def place(self, path: str) -> tuple[Tree, str]:
+        """The repository of a path, and the path from its root; the root itself is the empty one.
+
+        Raises: UsageError when there is no repository, no such revision in it, or no git.
+        """
+        real = os.path.realpath(path)
+        root = root_of(real)
+        if root is None:
+            raise UsageError(f"{self._flag} {self.revision}: {path} is in no repository of git")
+        if root not in self._trees:
+            self._trees[root] = Tree(self.revision, root, self._flag)
+        name = os.path.relpath(real, root).replace(os.sep, "/")
+        return self._trees[root], "" if name == "." else name
+
+
+def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded: Sequence[str]) -> dict[str, str | InputError]:
+    """The texts of files at a revision, by the path that they have now; a file that wasn't there then is left out.
+
+    `paths` and `excluded` are what the command was given, `files` what they mean today. Files of a folder that are gone today count too.
+
+    Raises: UsageError when there is no such revision, no repository, or no git.
+    """
+    if STDIN in paths:
+        raise UsageError(f"{FLAG} can't know what standard input was in a revision")
+    trees = Trees(revision)
+    wanted: dict[Tree, dict[str, str]] = {}  # name in the tree -> path
+    for file in files:
+        tree, name = trees.place(file)
+        wanted.setdefault(tree, {})[name] = file
+    for path in paths:
+        if os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
+            tree, folder = trees.place(path)
+            for name, full in below(tree, folder):
+                file = str(Path(path, name))
+                if not is_excluded(file, excluded):
+                    wanted.setdefault(tree, {}).setdefault(full, file)
+    found = {names[name]: text for tree, names in wanted.items() for name, text in tree.texts(names)}
+    return dict(sorted(found.items()))
+
+
+def below(tree: Tree, folder: str) -> Iterator[tuple[str, str]]:
+    """The YAML and JSON files of a folder in a revision, as (path from the folder, path from the root); hidden folders are left out."""
+    prefix = f"{folder}/" if folder else ""
+    for full in tree:
+        name = full.removeprefix(prefix)
+        if full.startswith(prefix) and name.endswith(SUFFIXES) and not any(part.startswith(".") for part in name.split("/")[:-1]):
+            yield name, full
+
+
+def _listed(listing: bytes) -> Iterator[tuple[str, _Blob]]:
+    for entry in listing.split(b"\0"):
+        about, _, name = entry.partition(b"\t")
+        if about and about.split(b" ", 1)[0] in _REGULAR:
+            _, _, identity, size = about.split()
+            yield os.fsdecode(name), _Blob(identity.decode("ascii"), int(size))
+
+
+def _groups(wanted: list[tuple[str, _Blob]]) -> Iterator[list[tuple[str, _Blob]]]:
+    """Cuts what is wanted into pieces of bearable size, without the files that are too large to be read at all."""
+    group: list[tuple[str, _Blob]] = []
+    size = 0
+    for name, blob in wanted:
+        if blob.size > LIMIT:
+            continue
+        if group and size + blob.size > _AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append((name, blob))
+        size += blob.size
+    if group:
+        yield group

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "reconcile": "make running workloads of graphs, and keep them as the graphs say",
     "check": "check files as the API server and the webhooks would, and list every finding",
     "default": "show what the mutating webhooks would fill in, edit by edit, or write it into the files",
+    "diff": "show what really changes between two files, folders or git revisions, and what an update would be told",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
     "explain": "explain a rule, a kind, a field path or a pasted server message",
@@ -31,6 +32,7 @@ COMMANDS: Final = {
     "crds": "print the CustomResourceDefinitions, ready to be applied",
     "facts": "collect from a cluster what rules may need into a file to commit",
     "doctor": "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing",
+    "schema": "print JSON schemas of kinds, for editors, and of the JSON that commands print",
     "version": "print versions as JSON",
 }
 

@@ -1,0 +1,87 @@
+"""The command `diff`: what really changes between two sets of objects. Flags, output and exit codes here; the work is in cli/diff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli import facts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.diff.run import Compared
+    from cli.yaml.load import InputError
+
+HELP = "show what really changes between two files, folders or git revisions, and what an update would be told"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    sides = "a file, a folder, - for standard input, or REVISION:PATH of git, such as main:deploy"
+    parser.add_argument("old", metavar="OLD", nargs="?", help=f"the objects as they are: {sides}")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="the objects as they are to be: the same")
+    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="the version to compare in; default that of the new object")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    parser.add_argument("--spelling", action="store_true", help="show also what is only written differently, such as 1000m and 1")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format")
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the update")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults and verdicts")
+    facts.configure(parser)
+    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compares and prints; 0 when nothing differs, 1 when something does or can't be compared, 3, 4, 70.
+
+    Raises: UsageError for wrong flags, facts or revisions.
+    """
+    from cli.diff.form import Asked
+    from cli.diff.pairs import load_side, pairs
+    from cli.diff.run import compared
+    from cli.exits import UsageError
+    from cli.output import say
+
+    if not arguments.old or not arguments.new:
+        raise UsageError("name two files, folders or REVISION:PATH: the old objects, then the new ones")
+    if arguments.old == arguments.new == "-":
+        raise UsageError("only one side can be standard input")
+    known = facts.load_facts(arguments.facts, arguments.set_fact)
+    asked = Asked(known, arguments.profile, arguments.user, arguments.to or "")
+    old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
+    results = [compared(pair, asked) for pair in pairs(old.objects, new.objects)]
+    unreadable = [*old.unreadable, *new.unreadable]
+    code = _code(results, unreadable=bool(unreadable), allow_empty=arguments.allow_empty)
+    _print(arguments, results, unreadable, code)
+    for error in unreadable:
+        say(str(error))
+    return code
+
+
+def _code(results: list[Compared], *, unreadable: bool, allow_empty: bool) -> int:
+    from cli import exits
+    from cli.check.record import FAULT
+    from cli.diff.run import EQUAL
+
+    codes = [exits.BUG] * any(finding.level == FAULT for one in results for finding in one.findings)
+    codes += [exits.UNREADABLE] * unreadable
+    codes += [exits.REFUSED] * any(one.what != EQUAL for one in results)
+    codes += [exits.NOTHING_FOUND] * (not results and not allow_empty)
+    return exits.worst(codes)
+
+
+def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: list[InputError], code: int) -> None:
+    from cli.diff import reports
+    from cli.output import say, write
+
+    if arguments.output == "json":
+        from cli.convert.texts import json_text
+
+        write(json_text(reports.document(results, unreadable, code)))
+    else:
+        write(reports.text(results, spelling=arguments.spelling))
+    if not results and not arguments.allow_empty:
+        say("no object of our kinds was found; --allow-empty makes that fine")
+    elif not arguments.quiet and arguments.output == "text":
+        say(reports.summary(results))

@@ -1,0 +1,1 @@
+"""What really changes between two sets of objects: after conversion to one version and defaulting, without the noise of spelling."""

@@ -1,0 +1,96 @@
+"""The form in which objects are compared: as a cluster would hold them, in one version, without what the server alone writes."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from api.kinds import BY_NAME, api_version
+from api.paths import render
+from cli.check.pipeline import prepared
+from cli.check.versions import unknown
+from cli.defaulted import defaulted
+from conversion.kinds import KINDS
+from conversion.lens.protocol import ConversionError
+from conversion.objects import convert_object, target
+from conversion.remainder import ASIDE, keys
+from policies.review import CREATE, CURRENT, UPDATE, Review
+
+if TYPE_CHECKING:
+    from cli.check.objects import Found
+    from policies.facts import Facts
+    from policies.review import Fields
+
+# of metadata: what the API server or kubectl writes, and nobody means
+_SERVERS: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionGracePeriodSeconds")
+_CLIENTS: Final = ("kubectl.kubernetes.io/last-applied-configuration",)
+
+
+class FormError(Exception):
+    """An object that can't be compared; the text names the field and what is wrong."""
+
+
+class Asked(NamedTuple):
+    """What a run was asked for; the same for every object."""
+
+    facts: Facts
+    profile: str = CURRENT
+    user: str = ""
+    to: str = ""  # the version to compare in; empty: that of the new object
+
+
+def stored(found: Found, asked: Asked, old: Fields | None) -> Fields:
+    """The object in its own version with all defaults; with an old one as the result of an update. Raises: FormError."""
+    if not found.known:
+        raise FormError(unknown(found.identity.kind, found.version))
+    kind, version = found.identity.kind, found.version
+    obj, errors = prepared(copy.deepcopy(found.data), kind, version)
+    if errors:
+        raise FormError(f"{render(errors[0].path)}: {errors[0].message}")
+    obj.pop("status", None)
+    operation = CREATE if old is None else UPDATE
+    review = Review(f"{kind}/{version}", operation, obj, old, user=asked.user, facts=asked.facts, profile=asked.profile)
+    try:
+        return _complete(defaulted(review).object, kind, version)
+    except ConversionError as error:
+        raise FormError(f"{render(error.path)}: {error.reason}") from None
+
+
+def in_version(obj: Fields, kind: str, version: str) -> Fields:
+    """The object in a version of its kind, or itself where it has that version already. Raises: FormError."""
+    if obj["apiVersion"] == api_version(version) or kind not in KINDS:
+        return obj
+    try:
+        return _complete(convert_object(obj, target(api_version(version))).object, kind, version)
+    except ConversionError as error:
+        raise FormError(f"{render(error.path)}: {error.reason}") from None
+
+
+def bare(obj: Fields, kind: str) -> Fields:
+    """The object without what is no author's: the server's own metadata, conversion's annotations, empty maps of names."""
+    reserved = _reserved(kind)
+    metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
+    annotations = metadata.get("annotations") or {}
+    metadata["annotations"] = {
+        key: value for key, value in annotations.items() if key not in reserved and not key.startswith(ASIDE) and key not in _CLIENTS
+    }
+    metadata = {name: value for name, value in metadata.items() if value not in ({}, None)}
+    return {name: value for name, value in obj.items() if name not in ("apiVersion", "status")} | {"metadata": metadata}
+
+
+def other_version(kind: str, version: str) -> str:
+    """The version of a kind that a given one isn't; empty where there is none."""
+    return next((one.name for one in BY_NAME[kind].versions if one.name != version), "") if kind in KINDS else ""
+
+
+def _reserved(kind: str) -> tuple[str, ...]:
+    if kind not in KINDS:
+        return ()
+    declared = KINDS[kind]
+    return (*keys(declared), *(declared.legacy.keys if declared.legacy else ()))
+
+
+def _complete(obj: Fields, kind: str, version: str) -> Fields:
+    """What the API server adds to an object that a webhook or a conversion made."""
+    complete, _ = prepared(copy.deepcopy(obj), kind, version)
+    return complete

@@ -1,0 +1,105 @@
+"""The command `schema`: JSON schemas of our kinds, for editors, and of what our own commands print as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+HELP: Final = "print JSON schemas of kinds, for editors, and of the JSON that commands print"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="a kind, `all` for a file of many kinds, or a command that prints JSON; without it the names of all schemas",
+    )
+    add("--version", metavar="VERSION", help="of the kind; by default the newest")
+    add("--all", action="store_true", help="every schema, into the folder of -d")
+    add("-d", "--directory", metavar="DIR", help="the folder to write all of them into; made if it is not there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints one schema, or the names of all, or writes all.
+
+    Raises: UsageError for a name that there is no schema of, or flags that don't go together.
+    """
+    from cli.exits import OK, UsageError
+    from cli.output import write
+
+    if arguments.all != (arguments.directory is not None):
+        raise UsageError("--all writes every schema into the folder of -d: give both, or a name to print one")
+    if arguments.all and (arguments.name or arguments.version):
+        raise UsageError("--all is every schema: give a name and a version, or --all")
+    if arguments.all:
+        _store(arguments.directory)
+    elif arguments.name is None:
+        write("".join(f"{name}\n" for name in _names()))
+    else:
+        write(_text(arguments.name, arguments.version))
+    return OK
+
+
+def _names() -> list[str]:
+    """Every schema: `all`, a kind with its version, a command."""
+    from api.kinds import pairs
+    from cli.schema.kinds import MIXED
+    from cli.schemas import names
+
+    return [MIXED, *(f"{kind}.{version}" for kind, version in pairs()), *names()]
+
+
+def _text(word: str, version: str | None) -> str:
+    """The schema that a word names, as text. Raises: UsageError."""
+    from api.kinds import BY_NAME
+    from cli.exits import UsageError
+    from cli.kinds import find_kind
+    from cli.nearest import hint
+    from cli.schema.kinds import MIXED, mixed, schema_of
+    from cli.schemas import load, names
+
+    known = _names()
+    named, _, ending = word.partition(".") if word in known else (word, "", "")
+    kind = find_kind(named)
+    if kind is not None:
+        versions = [each.name for each in BY_NAME[kind].versions]
+        wanted = version or ending or versions[-1]
+        if wanted not in versions:
+            raise UsageError(f"--version {wanted}: {kind} is in {' and '.join(versions)}{hint(wanted, versions)}")
+        return _printed(schema_of(kind, wanted))
+    if version is not None:
+        raise UsageError(f"--version is for kinds, {word} is none{hint(word, BY_NAME)}")
+    if word == MIXED:
+        return _printed(mixed())
+    if word in names():
+        return _printed(load(word))
+    raise UsageError(f"{word}: there is no schema of that{hint(word, [*known, *BY_NAME])}")
+
+
+def _printed(schema: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def _store(directory: str) -> None:
+    """Writes all, under names in lower case, as tools look for them. Raises: UsageError when that can't be done."""
+    from pathlib import Path
+
+    from cli.exits import UsageError
+    from cli.output import say
+    from cli.replace import replace
+
+    folder = Path(directory)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"-d {directory}: can't be made: {error.strerror or type(error).__name__}") from None
+    for name in _names():
+        replace(str(folder / f"{name.lower()}.schema.json"), _text(name, None))
+    say(f"{len(_names())} schemas in {directory}")

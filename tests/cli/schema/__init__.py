@@ -1,0 +1,1 @@
+"""The command `schema` and the schemas that it prints."""

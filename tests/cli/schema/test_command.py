@@ -1,0 +1,140 @@
+"""The command `schema`: what is printed and written, and that our own JSON is as its schemas say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from api.kinds import KINDS, pairs
+from cli.check.record import OWN_RULES
+from cli.schema.kinds import mixed, schema_of
+from cli.schemas import load, names
+from policies.catalogue import declared
+from policies.facts import Facts, FactsError, facts_from
+from tests.cli.conftest import Command
+
+
+def fits(name: str, value: Any) -> bool:
+    errors = [
+        f"{list(error.instance_path)}: {error.message}" for error in jsonschema_rs.Draft202012Validator(load(name)).iter_errors(value)
+    ]
+    assert errors == []
+    return True
+
+
+@pytest.mark.parametrize("name", names())
+def test_schemas_of_outputs_are_valid_themselves(name: str) -> None:
+    jsonschema_rs.meta.validate(load(name))
+
+
+def test_a_name_without_schema_has_none() -> None:
+    with pytest.raises(KeyError, match="check"):
+        load("../check")
+
+
+@pytest.mark.parametrize("word", ["DynamoGraphDeployment", "dgd", "dynamographdeployments", "DynamoGraphDeployment.v1beta1"])
+def test_a_kind_is_the_newest_version(command: Command, word: str) -> None:
+    ran = command("schema", word)
+    assert (ran.code, ran.json) == (0, schema_of("DynamoGraphDeployment", "v1beta1"))
+
+
+def test_a_version_can_be_chosen(command: Command) -> None:
+    ran = command("schema", "dgd", "--version", "v1alpha1")
+    assert ran.json == schema_of("DynamoGraphDeployment", "v1alpha1") == command("schema", "DynamoGraphDeployment.v1alpha1").json
+    assert command("schema", "all").json == mixed()
+    assert command("schema", "rules").json == load("rules")
+
+
+def test_without_a_name_all_names_are_printed_and_each_can_be_printed(command: Command) -> None:
+    listed = command("schema").out.split()
+    assert listed == ["all", *(f"{kind}.{version}" for kind, version in pairs()), *names()]
+    assert [command("schema", name).code for name in listed] == [0] * len(listed)
+
+
+def test_all_of_them_are_written(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "schemas"
+    ran = command("schema", "--all", "-d", folder)
+    assert (ran.code, ran.out) == (0, "")
+    listed = command("schema").out.split()
+    assert sorted(file.name for file in folder.iterdir()) == sorted(f"{name.lower()}.schema.json" for name in listed)
+    assert (folder / "dynamomodel.v1alpha1.schema.json").read_text() == command("schema", "DynamoModel").out
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    assert command("schema", "--all", "-d", folder).code == 0
+    assert before == {file: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--all"], "give both"),
+        (["-d", "x"], "give both"),
+        (["dgd", "--all", "-d", "x"], "--all is every schema"),
+        (["dgd", "--version", "v1beta2"], "DynamoGraphDeployment is in v1alpha1 and v1beta1; did you mean v1beta1?"),
+        (["dm", "--version", "v1beta1"], "DynamoModel is in v1alpha1"),
+        (["rules", "--version", "v1beta1"], "--version is for kinds"),
+        (["DynamoModell"], "did you mean DynamoModel"),
+    ],
+)
+def test_wrong_usage(command: Command, words: list[str], told: str) -> None:
+    ran = command("schema", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+
+
+def test_a_folder_that_can_not_be_made_is_wrong_usage(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = command("schema", "--all", "-d", tmp_path / "file" / "below")
+    assert (ran.code, "can't be made: Not a directory" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("profile", ["current", "1.2"])
+def test_rules_are_printed_as_their_schema_says(command: Command, profile: str) -> None:
+    assert fits("rules", command("rules", "-o", "json", "--profile", profile).json)
+
+
+def test_pages_are_printed_as_their_schema_says(command: Command) -> None:
+    rules, own = (rule.name for rule in declared()), (rule.name for rule in OWN_RULES)
+    for word in (*rules, *own, *(kind.name for kind in KINDS), "spec.services.*.replicas", "dgdr.spec.backend"):
+        ran = command("explain", word, "-o", "json")
+        assert (ran.code, fits("explain", ran.json)) == (0, True)
+
+
+@pytest.mark.parametrize(("name", "words"), [("version", ["version"]), ("config", ["config", "-o", "json"])])
+def test_others_are_printed_as_their_schema_says(command: Command, name: str, words: list[str]) -> None:
+    assert fits(name, command(*words).json)
+
+
+def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
+    from cli.doctor.finding import as_data, error, info
+
+    assert fits(
+        "doctor", json.loads(json.dumps(as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])))
+    )
+
+
+def test_a_schema_refuses_what_is_not_printed() -> None:
+    for name, value in {
+        "rules": [{"name": "x"}],
+        "explain": [],
+        "version": {},
+        "config": {"values": [{}]},
+        "doctor": {"findings": [{}]},
+    }.items():
+        assert not jsonschema_rs.Draft202012Validator(load(name)).is_valid(value)
+
+
+@pytest.mark.parametrize("name", Facts._fields)
+def test_the_schema_of_facts_takes_what_the_reader_takes(name: str) -> None:
+    check = jsonschema_rs.Draft202012Validator(load("facts"))
+    for value in (None, True, "cluster", "", 1, [], ["a"], [1], {}, {"t": ["zone"]}, {"t": "zone"}, {"t": [1]}):
+        try:
+            facts_from({name: value})
+            taken = True
+        except FactsError:
+            taken = False
+        assert check.is_valid({name: value}) == taken, value
+    assert not check.is_valid({"groove": True})

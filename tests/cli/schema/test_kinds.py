@@ -1,0 +1,158 @@
+"""Schemas of kinds for editors: valid by their own meta-schema, and of the same mind as the walker that answers as the API server does."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from api.kinds import api_version, pairs
+from api.schema import Node, load_definitions, load_schema
+from api.walk.default import default, drop_nulls
+from api.walk.metadata import embedded_errors
+from api.walk.object_meta import metadata_type_errors
+from api.walk.prune import prune
+from api.walk.structure import structure_errors
+from cli.schema.kinds import mixed, schema_of
+from cli.schema.nodes import KNOWN
+from policies.catalogue import declared
+from tests.laws.conftest import SEED
+from tests.laws.dice import Dice
+from tests.laws.strategies import PAIRS, make_object, wild
+from tests.policies.examples import merged, parse
+
+Object = dict[str, Any]
+TRIES = 400
+
+
+@cache
+def validator(kind: str, version: str) -> jsonschema_rs.Draft7Validator:
+    return jsonschema_rs.Draft7Validator(schema_of(kind, version), validate_formats=True)
+
+
+@cache
+def any_kind() -> jsonschema_rs.Draft7Validator:
+    return jsonschema_rs.Draft7Validator(mixed(), validate_formats=True)
+
+
+def refused(obj: Object, kind: str, version: str) -> list[object]:
+    """What the walker says of structure: unknown fields, wrong types, what is missing. Not of CEL, list keys or names."""
+    schema, obj = load_schema(kind, version), copy.deepcopy(obj)
+    if wrong := list(metadata_type_errors(obj, schema)):
+        return list(wrong)
+    default(obj, schema)
+    unknown = list(prune(obj, schema))
+    drop_nulls(obj, schema)
+    embedded = [error for error in embedded_errors(obj, schema) if error.path[-1] in ("apiVersion", "kind")]
+    return [*unknown, *structure_errors(obj, schema), *embedded]
+
+
+def keywords(node: Node) -> set[str]:
+    found = set(node)
+    for below in (*node.get("properties", {}).values(), *(node[key] for key in ("items", "additionalProperties") if key in node)):
+        found |= keywords(below) if isinstance(below, dict) else set()
+    for key in ("anyOf", "allOf"):
+        found |= {word for part in node.get(key, ()) for word in keywords(part)}
+    return found
+
+
+def test_every_keyword_in_use_has_a_translation() -> None:
+    nodes = [*(load_schema(*pair) for pair in pairs()), *load_definitions().values()]
+    assert {word for node in nodes for word in keywords(node)} <= KNOWN
+
+
+@pytest.mark.parametrize("pair", pairs(), ids=".".join)
+def test_schemas_are_valid_themselves(pair: tuple[str, str]) -> None:
+    schema = schema_of(*pair)
+    jsonschema_rs.meta.validate(schema)
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
+    references = set(_references(schema))
+    assert references == {f"#/definitions/{name}" for name in schema["definitions"]}
+
+
+def _references(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+        assert not own or len(node) == 1, "in draft-07 nothing counts beside a reference"
+        return [*own, *(found for below in node.values() for found in _references(below))]
+    return [found for item in node for found in _references(item)] if isinstance(node, list) else []
+
+
+def test_the_schema_of_mixed_files_is_valid_itself() -> None:
+    jsonschema_rs.meta.validate(mixed())
+    assert set(_references(mixed())) == {"#", *(f"#/definitions/{name}" for name in mixed()["definitions"])}
+
+
+RULES = [rule for rule in declared() if rule.profile != "1.2"]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_good_example_fits(rule: Any) -> None:
+    for block in rule.good:
+        example = parse(block, rule.kinds[0], rule.name)
+        kind, _, version = example.kind.partition("/")
+        obj = merged(example.kind, example.fragment)
+        assert not list(validator(kind, version).iter_errors(obj))
+        assert any_kind().is_valid(obj)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=".".join)
+def test_objects_fit_exactly_when_the_walker_takes_their_structure(pair: tuple[str, str]) -> None:
+    dice, seen = Dice(SEED, *pair), Counter[bool]()
+    for number in range(TRIES):
+        obj = make_object(dice, *pair, odd=number % 3 > 0)
+        obj = wild(dice, obj) if number % 3 == 2 else obj
+        errors = refused(obj, *pair)
+        fits = validator(*pair).is_valid(obj)
+        assert fits == (not errors), (SEED, obj, errors, [str(error) for error in validator(*pair).iter_errors(obj)])
+        assert any_kind().is_valid(obj) == fits
+        seen[fits] += 1
+    assert min(seen[True], seen[False]) > TRIES // 20, seen
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"spec": {"componentz": []}}, ["spec"]),
+        ({"metadata": {"name": "x", "label": {}}}, ["metadata"]),
+        ({"spec": {"backendFramework": "vlm"}}, ["spec", "backendFramework"]),
+        ({"apiVersion": "nvidia.com/v1"}, ["apiVersion"]),
+        ({"kind": "DynamoGraph"}, ["kind"]),
+        ({"spec": {"components": [{"name": "a", "podTemplate": {"spec": {"container": []}}}]}}, ["spec", "components"]),
+        ({"spec": {"components": [None]}}, ["spec", "components", 0]),
+    ],
+)
+def test_a_mistake_is_found_where_it_is(change: Object, place: list[str | int]) -> None:
+    obj = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "x"}, "spec": {}}
+    check = validator("DynamoGraphDeployment", "v1beta1")
+    assert check.is_valid(obj)
+    assert [list(error.instance_path)[: len(place)] for error in check.iter_errors({**obj, **change})] == [place]
+
+
+def test_a_mixed_file_is_judged_object_by_object() -> None:
+    ours: Object = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m"}, "spec": {}}
+    wrong = {**ours, "spec": {"modelNme": 1}}
+    foreign: Object = {"apiVersion": "v1", "kind": "Pod", "anything": True}
+    neighbour: Object = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec": {"x": 1}}  # the group is not ours alone
+    check = any_kind()
+    assert [check.is_valid(obj) for obj in (foreign, neighbour, wrong)] == [True, True, False]
+    good = {**ours, "spec": {"modelName": "a", "baseModelName": "b"}}
+    assert check.is_valid(good)
+    assert not check.is_valid({**good, "apiVersion": api_version("v1beta1")})  # a version that the kind is not in
+    assert check.is_valid({"apiVersion": "v1", "kind": "List", "items": [good, foreign]})
+    assert not check.is_valid({"apiVersion": "v1", "kind": "List", "items": [good, wrong]})
+
+
+def test_editors_are_told_descriptions_and_defaults() -> None:
+    spec = schema_of("DynamoGraphDeploymentRequest", "v1beta1")["properties"]["spec"]
+    assert spec["properties"]["backend"] == {
+        "description": "Inference engine; auto lets the profiler choose.",
+        "default": "auto",
+        "type": ["string", "null"],
+        "enum": ["auto", "sglang", "trtllm", "vllm", None],
+    }
+    assert spec["description"]

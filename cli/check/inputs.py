@@ -41,5 +41,5 @@ def gather(arguments: argparse.Namespace) -> Inputs:
     if not arguments.paths and not arguments.files_from:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
-    old = load_old(arguments.old) if arguments.old and arguments.op in ("auto", "update") else None
+    old = load_old(arguments.old, required=arguments.op == "update") if arguments.old and arguments.op in ("auto", "update") else None
     return Inputs([*find(paths, arguments.exclude)], old)

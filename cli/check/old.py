@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 from api.kinds import api_version
 from cli.check.objects import Found, Identity, objects
@@ -13,13 +14,31 @@ from cli.yaml.load import InputError
 from policies.review import Fields
 
 
-class Old:
-    """The stored objects of an update, by identity; each is made ready once."""
+class Past(NamedTuple):
+    """The stored object as the server would hand it to the webhooks; without one the request creates.
 
-    def __init__(self, found: Iterable[Found]) -> None:
-        """Raises: UsageError when one object is there twice."""
+    `why` says why no update could be judged, where there may have been an object.
+    """
+
+    object: Fields | None = None
+    why: str = ""
+
+
+class Olds(Protocol):
+    """Where a run finds the stored objects."""
+
+    def past(self, new: Found) -> Past | InputError:
+        """What was stored of an object before, or why the object can't be judged at all."""
+
+
+class Old:
+    """The stored objects of `--old`, by identity; each is made ready once."""
+
+    def __init__(self, found: Iterable[Found], *, required: bool = False) -> None:
+        """`required`: an object that has no past can't be judged. Raises: UsageError when one object is there twice."""
         self._found: dict[Identity, Found] = {}
-        self._ready: dict[Identity, Fields | InputError] = {}
+        self._ready: dict[tuple[Identity, str], Fields | InputError] = {}
+        self._required = required
         for one in found:
             if one.identity in self._found:
                 raise UsageError(f"--old holds {one.identity} twice")
@@ -29,25 +48,35 @@ class Old:
         """Whether there is an old object of that identity, in whichever version."""
         return identity in self._found
 
+    def past(self, new: Found) -> Past | InputError:
+        """The old object of the same identity."""
+        if new.identity not in self and not self._required:
+            return Past()
+        found = self.of(new)
+        return found if isinstance(found, InputError) else Past(found)
+
     def of(self, new: Found) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
-        ready = self._ready.get(new.identity)
-        if ready is None:
-            ready = self._ready[new.identity] = self._load(new)
-        return ready
-
-    def _load(self, new: Found) -> Fields | InputError:
         old = self._found.get(new.identity)
-        line, column, _ = new.document.position(())
-        name = new.document.source.name
         if old is None:
-            return InputError(f"{new.identity} has no old object in --old", name, line, column)
-        data, errors = prepared(old.data, old.identity.kind, old.version)
-        if errors:
-            line, column, _ = old.document.value_position(errors[0].path)
-            text = f"the old object can't be read: {errors[0].field}: {errors[0].message}"
-            return InputError(text, old.document.source.name, line, column)
-        return data if old.version == new.version else _in_version(data, old, new.version)
+            line, column, _ = new.document.position(())
+            return InputError(f"{new.identity} has no old object in --old", new.document.source.name, line, column)
+        key = new.identity, new.version
+        if key not in self._ready:
+            self._ready[key] = as_stored(old, new.version)
+        return self._ready[key]
+
+
+def as_stored(old: Found, version: str) -> Fields | InputError:
+    """An old object as the server would hand it to the webhooks beside a new one of a version, or why it can't be; never changes `old`."""
+    from copy import deepcopy
+
+    data, errors = prepared(deepcopy(old.data), old.identity.kind, old.version)
+    if errors:
+        line, column, _ = old.document.value_position(errors[0].path)
+        text = f"the old object can't be read: {errors[0].field}: {errors[0].message}"
+        return InputError(text, old.document.source.name, line, column)
+    return data if old.version == version else _in_version(data, old, version)
 
 
 def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
@@ -62,7 +91,7 @@ def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
         return InputError(f"the old object can't be converted to {version}: {error.reason}", old.document.source.name, line, column)
 
 
-def load_old(paths: Sequence[str]) -> Old:
+def load_old(paths: Sequence[str], *, required: bool = False) -> Old:
     """Reads the old objects.
 
     Raises: UsageError when a file can't be read: without it every verdict would be about something else.
@@ -73,4 +102,4 @@ def load_old(paths: Sequence[str]) -> Old:
             if isinstance(document, InputError):
                 raise UsageError(f"--old {document}")
             found += [one for one in objects([document]) if one.known]
-    return Old(found)
+    return Old(found, required=required)

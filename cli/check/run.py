@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 from cli.check.choice import Choice
 from cli.check.objects import Found, objects
-from cli.check.old import Old
+from cli.check.old import Olds, Past
 from cli.check.pipeline import Outcome, Settings, check_object
 from cli.check.record import NotEvaluated, Reported
 from cli.check.result import Checked, Result, Suppressed, assemble
 from cli.check.sources import documents
-from cli.check.suppress import suppress
+from cli.check.suppress import Heard, suppress
 from cli.yaml.load import InputError, Source
-from policies.review import CREATE, DELETE, UPDATE, Fields
+from policies.review import CREATE, DELETE, UPDATE
 
 if TYPE_CHECKING:
     from cli.check.answer import Answer
 
 AUTO = "auto"
-_OPERATIONS = {"create": CREATE, "update": UPDATE, "delete": DELETE}
+_OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
 class Run:
     """Gathers what all sources give."""
 
-    def __init__(self, settings: Settings, choice: Choice, operation: str, old: Old | None, *, answering: bool = False) -> None:
+    def __init__(self, settings: Settings, choice: Choice, operation: str, old: Olds | None, *, answering: bool = False) -> None:
         """`operation` is auto, create, update or delete; `answering` also asks what a server would answer to each write."""
         self.settings = settings
         self.choice = choice
@@ -43,6 +43,7 @@ class Run:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
         findings: list[Reported] = []
         source: Source | None = None
+        noted, checked = len(self._notes), len(self._checked)
         for document in documents(file, stdin_name):
             if isinstance(document, InputError):
                 self._unreadable.append(document)
@@ -51,7 +52,8 @@ class Run:
             for found in objects([document]):
                 findings += self._object(found)
         if source is not None:
-            kept, suppressed = suppress(source, findings)
+            notes, operations = tuple(self._notes[noted:]), frozenset(one.operation for one in self._checked[checked:])
+            kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.profile, self.settings.schema))
             self._suppressed += suppressed
             self._findings += [one for one in kept if self.choice.takes(one.rule, one.code) or one.level == "fault"]
 
@@ -60,24 +62,24 @@ class Run:
         return assemble(self._findings, self._notes, self._unreadable, self._checked, self._suppressed, self._answers)
 
     def _object(self, found: Found) -> list[Reported]:
-        operation, old = self._operation(found)
-        if isinstance(old, InputError):
-            self._unreadable.append(old)
+        past = self._past(found)
+        if isinstance(past, InputError):
+            self._unreadable.append(past)
             return []
-        self._checked.append(Checked(found.document.source, found.document.position(()).line, found.identity, operation))
+        operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
+        source, line = found.document.source, found.document.position(()).line
+        self._checked.append(Checked(source, line, found.identity, operation))
         if self.answering:
             from cli.check.answer import answered
 
-            self._answers.append(answered(found, operation, old, self.settings))
-        outcome: Outcome = check_object(found, operation, old, self.settings)
-        self._notes += [note for note in outcome.not_evaluated if self.choice.takes(note.rule, note.code)]
+            self._answers.append(answered(found, operation, past.object, self.settings))
+        outcome: Outcome = check_object(found, operation, past.object, self.settings)
+        unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
+        self._notes += [note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code)]
         return outcome.findings
 
-    def _operation(self, found: Found) -> tuple[str, Fields | InputError | None]:
-        """The operation on one object: `auto` is an update where there is an old object."""
-        name = self.operation
-        if name == AUTO:
-            name = "update" if self.old is not None and found.identity in self.old else "create"
-        if name != "update" or not found.known or self.old is None:
-            return _OPERATIONS[name], None
-        return UPDATE, self.old.of(found)
+    def _past(self, found: Found) -> Past | InputError:
+        """What was stored before, where the operation asks for that: `auto` is an update where there is an old object."""
+        if self.old is None or not found.known or self.operation not in (AUTO, "update"):
+            return Past()
+        return self.old.past(found)

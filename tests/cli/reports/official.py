@@ -1,0 +1,60 @@
+"""Judges of reports: the schemas of the formats, compiled once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+from lxml import etree
+
+from cli.schemas import load
+
+HERE = Path(__file__).parent / "schemas"
+
+
+@cache
+def sarif() -> jsonschema_rs.Draft4Validator:
+    """The judge of SARIF 2.1.0, formats (URIs, dates) included."""
+    return jsonschema_rs.Draft4Validator((HERE / "sarif-schema-2.1.0.json").read_text(), validate_formats=True)
+
+
+@cache
+def junit() -> etree.XMLSchema:
+    """The judge of JUnit's XML."""
+    return etree.XMLSchema(etree.fromstring((HERE / "junit-10.xsd").read_bytes()))
+
+
+@cache
+def ours(name: str) -> jsonschema_rs.Draft202012Validator:
+    """The judge of one of our own formats, made strict: a field that its schema doesn't describe is wrong here, though not for users."""
+    return jsonschema_rs.Draft202012Validator(closed(load(name)))
+
+
+def closed(schema: Any) -> Any:
+    """A schema that allows no undescribed fields; definitions are closed where they are used, because others may add to them."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inside = {key: _definitions(value) if key == "$defs" else closed(value) for key, value in schema.items()}
+    return {**inside, "unevaluatedProperties": False} if "properties" in schema or "$ref" in schema else inside
+
+
+def _definitions(definitions: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: {key: value for key, value in closed(body).items() if key != "unevaluatedProperties"} for name, body in definitions.items()
+    }
+
+
+def complaints(validator: jsonschema_rs.Draft4Validator | jsonschema_rs.Draft202012Validator, value: Any) -> list[str]:
+    """What a judge has to say, none when all is well."""
+    return [f"{'/'.join(map(str, error.instance_path))}: {error.message[:300]}" for error in validator.iter_errors(value)]
+
+
+def parsed_junit(text: str) -> etree._Element:
+    """The document as its judge accepts it; fails with its words when it doesn't."""
+    root = etree.fromstring(text.encode())
+    assert junit().validate(root), junit().error_log.last_error
+    return root

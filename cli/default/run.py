@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from api.paths import render
 from api.wording import shortened
 from cli.check.objects import objects
-from cli.check.pipeline import prepared
-from cli.check.versions import unknown
 from cli.default.edits import named, with_patch
 from cli.defaulted import defaulted
+from cli.stored import LONGEST, NotStoredError, stored
 from cli.yaml.load import Document, InputError, Source, read
 from conversion.lens.protocol import ConversionError
 from policies.review import CREATE, CURRENT, UPDATE, Review
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from policies.facts import Facts
     from policies.finding import Finding
     from policies.review import Fields
-
-LONGEST = 2_000  # characters of one message
 
 
 class Asked(NamedTuple):
@@ -81,26 +77,24 @@ def default_text(name: str, text: str, asked: Asked) -> Outcome:
 
 def default_object(found: Found, asked: Asked) -> Changed:
     """What the defaults change in one object, which stays as it is."""
-    if not found.known:
-        return _failed(found, unknown(found.identity.kind, found.version))
-    kind, version = found.identity.kind, found.version
-    obj, errors = prepared(copy.deepcopy(found.data), kind, version)
-    if errors:
-        return _failed(found, f"{render(errors[0].path)}: {errors[0].message}")
+    try:
+        obj = stored(found)
+    except NotStoredError as error:
+        return _failed(found, str(error))
     old = None
     if asked.old is not None and (asked.operation == "update" or found.identity in asked.old):
-        stored = asked.old.of(found)
-        if isinstance(stored, InputError):
-            return _failed(found, stored.text)
-        old = stored
+        before = asked.old.of(found)
+        if isinstance(before, InputError):
+            return _failed(found, before.text)
+        old = before
     operation = UPDATE if old is not None else CREATE
     try:
-        done = defaulted(Review(f"{kind}/{version}", operation, obj, old, facts=asked.facts, profile=asked.profile))
+        done = defaulted(Review(f"{found.identity.kind}/{found.version}", operation, obj, old, facts=asked.facts, profile=asked.profile))
     except ConversionError as error:
-        return _failed(found, f"{render(error.path)}: {error.reason}")
+        return _failed(found, shortened(f"{render(error.path)}: {error.reason}", LONGEST))
     edits = sorted(named(done), key=lambda edit: (found.document.position(edit.path).line, edit.rule, render(edit.path)))
     return Changed(found, with_patch(found.data, done), edits, done.patch(), done.idle())
 
 
 def _failed(found: Found, why: str) -> Changed:
-    return Changed(found, found.data, [], [], [], shortened(why, LONGEST))
+    return Changed(found, found.data, [], [], [], why)

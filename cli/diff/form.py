@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from api.kinds import BY_NAME, api_version
 from api.paths import render
 from cli.check.pipeline import prepared
-from cli.check.versions import unknown
 from cli.defaulted import defaulted
+from cli.stored import NotStoredError, stored
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
@@ -39,19 +39,17 @@ class Asked(NamedTuple):
     to: str = ""  # the version to compare in; empty: that of the new object
 
 
-def stored(found: Found, asked: Asked, old: Fields | None) -> Fields:
+def complete(found: Found, asked: Asked, old: Fields | None) -> Fields:
     """The object in its own version with all defaults; with an old one as the result of an update. Raises: FormError."""
-    if not found.known:
-        raise FormError(unknown(found.identity.kind, found.version))
     kind, version = found.identity.kind, found.version
-    obj, errors = prepared(copy.deepcopy(found.data), kind, version)
-    if errors:
-        raise FormError(f"{render(errors[0].path)}: {errors[0].message}")
-    obj.pop("status", None)
+    try:
+        obj = stored(found)
+    except NotStoredError as error:
+        raise FormError(str(error)) from None
     operation = CREATE if old is None else UPDATE
     review = Review(f"{kind}/{version}", operation, obj, old, user=asked.user, facts=asked.facts, profile=asked.profile)
     try:
-        return _complete(defaulted(review).object, kind, version)
+        return _filled(defaulted(review).object, kind, version)
     except ConversionError as error:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
 
@@ -61,7 +59,7 @@ def in_version(obj: Fields, kind: str, version: str) -> Fields:
     if obj["apiVersion"] == api_version(version) or kind not in KINDS:
         return obj
     try:
-        return _complete(convert_object(obj, target(api_version(version))).object, kind, version)
+        return _filled(convert_object(obj, target(api_version(version))).object, kind, version)
     except ConversionError as error:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
 
@@ -90,7 +88,7 @@ def _reserved(kind: str) -> tuple[str, ...]:
     return (*keys(declared), *(declared.legacy.keys if declared.legacy else ()))
 
 
-def _complete(obj: Fields, kind: str, version: str) -> Fields:
+def _filled(obj: Fields, kind: str, version: str) -> Fields:
     """What the API server adds to an object that a webhook or a conversion made."""
     complete, _ = prepared(copy.deepcopy(obj), kind, version)
     return complete

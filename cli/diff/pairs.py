@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cli.check.objects import objects
 from cli.check.sources import documents, find, is_excluded
-from cli.exits import UsageError
 from cli.revision import Trees, below
 from cli.yaml.load import InputError, Source
 
@@ -95,11 +94,8 @@ def _files(path: str, excluded: Sequence[str]) -> Iterable[str | Source | InputE
 
 def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | InputError]:
     """The files of a path as they were in a revision, sorted; their names say so."""
-    try:
-        tree, name = Trees(revision).place(path or ".")
-        names = {path: name} if name in tree else {posixpath.normpath(f"{path or '.'}/{file}"): full for file, full in below(tree, name)}
-        shown = {full: file for file, full in sorted(names.items()) if not is_excluded(file, excluded)}
-        for full, text in tree.texts(shown):
-            yield text if isinstance(text, InputError) else Source(f"{revision}:{shown[full]}", text)
-    except UsageError as error:
-        raise UsageError(str(error).replace("--against", "the revision", 1)) from None
+    tree, name = Trees(revision, "the revision").place(path or ".")
+    names = {path: name} if name in tree else {posixpath.normpath(f"{path or '.'}/{file}"): full for file, full in below(tree, name)}
+    shown = {full: file for file, full in sorted(names.items()) if not is_excluded(file, excluded)}
+    for full, text in tree.texts(shown):
+        yield text if isinstance(text, InputError) else Source(f"{revision}:{shown[full]}", text)

@@ -10,7 +10,7 @@ from api.schema import load_schema
 from cli.check.old import Old
 from cli.check.pipeline import Settings, check_object
 from cli.diff.compare import Change, compare
-from cli.diff.form import Asked, FormError, bare, in_version, other_version, stored
+from cli.diff.form import Asked, FormError, bare, complete, in_version, other_version
 from cli.yaml.load import InputError
 from conversion.kinds import KINDS
 from conversion.translate import translated
@@ -68,9 +68,9 @@ def compared(pair: Pair, asked: Asked) -> Compared:
 
 def _both(pair: Pair, old: Found, new: Found, asked: Asked) -> Compared:
     kind = pair.identity.kind
-    before = stored(old, asked, None)
+    before = complete(old, asked, None)
     # the namespace that only one side names is the same one: it decided the match
-    after = stored(new, asked, in_version(_placed(before, pair), kind, new.version))
+    after = complete(new, asked, in_version(_placed(before, pair), kind, new.version))
     version = asked.to if asked.to and kind in KINDS else new.version
     found = list(_differences(_placed(before, pair), _placed(after, pair), kind, version))
     real = [one for one in found if not one.change.spelling]

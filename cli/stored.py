@@ -1,0 +1,40 @@
+"""An object of a file as the API server hands it to the webhooks: read into its type, pruned, with the schema's defaults."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+from api.paths import render
+from api.wording import shortened
+from cli.check.pipeline import prepared
+from cli.check.versions import unknown
+from cli.legacy.recognise import recognised
+
+if TYPE_CHECKING:
+    from cli.check.objects import Found
+    from policies.review import Fields
+
+LONGEST = 2_000  # characters of one message
+
+
+class NotStoredError(Exception):
+    """An object that no server would hold; the text is a sentence that names the field."""
+
+
+def stored(found: Found) -> Fields:
+    """A copy of the object, without the status, which is written through the subresource alone.
+
+    Raises: NotStoredError for an unknown kind or version, an older form of the API, or a value of a wrong type.
+    """
+    kind, version = found.identity.kind, found.version
+    older = recognised(found.data)
+    if older is not None:
+        raise NotStoredError(f"is {older} of an older form of the API; dynamo-webhooks convert writes the current one")
+    if not found.known:
+        raise NotStoredError(unknown(kind, version))
+    obj, errors = prepared(copy.deepcopy(found.data), kind, version)
+    if errors:
+        raise NotStoredError(shortened(f"{render(errors[0].path)}: {errors[0].message}", LONGEST))
+    obj.pop("status", None)
+    return obj

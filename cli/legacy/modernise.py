@@ -48,7 +48,7 @@ class _Making:
         self.others = others
         self.table = kind.table
         self.inner = {steps[:end] for steps in self.table for end in range(1, len(steps))}
-        self.schema = _schema(kind.becomes) if kind.becomes else {}
+        self.schema = schema_of(kind.becomes) if kind.becomes else {}
         self.made: dict[str, Any] = {"apiVersion": api_version(ALPHA), "kind": kind.becomes}
         self.rows: list[Row] = []
         self.needs: list[Row] = []
@@ -69,6 +69,8 @@ class _Making:
 
     def _visit(self, value: Any, path: Path, pattern: Steps) -> None:
         field = self.table.get(pattern)
+        if value is None and ".".join(pattern) == self.kind.components:
+            value = {}  # a component that is named and nothing more
         if field is not None:
             self._treat(field, value, path)
         elif pattern not in self.inner:
@@ -182,7 +184,7 @@ class _Making:
         return "/".join(name for name in names if isinstance(name, str) and name)
 
 
-def _schema(kind: str) -> Node:
+def schema_of(kind: str) -> Node:
     """Today's schema with that of metadata, which a CustomResourceDefinition leaves to the API server."""
     schema = load_schema(kind, ALPHA)
     return {**schema, "properties": {**schema["properties"], "metadata": _METADATA}}

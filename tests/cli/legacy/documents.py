@@ -1,0 +1,161 @@
+"""The examples of the first releases' documentation, their indentation restored, and documents made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from api.kinds import ALPHA
+from cli.legacy.kinds import KINDS
+from cli.legacy.recognise import recognised
+from cli.yaml.load import load
+from tests.laws.dice import Dice
+from tests.laws.strategies import make_object, wild
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SERVICE: Final = """
+    {name}:
+      replicas: {replicas}
+      envs:
+      - name: SPECIFIC_ENV_VAR
+        value: some_specific_value"""
+_SERVICES: Final = "".join(
+    _SERVICE.format(name=name, replicas=replicas)
+    for name, replicas in (("Frontend", 1), ("Processor", 1), ("VllmWorker", 1), ("PrefillWorker", 1), ("Router", 0))
+)
+_GRAPH: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: {kind}
+metadata:
+  name: disagg
+spec:
+  {reference}: frontend:jh2o6dqzpsgfued4
+  envs:
+  - name: GLOBAL_ENV_VAR
+    value: some_global_value
+  services:"""
+_COMPONENT: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: {kind}
+metadata:
+  name: test-41fa991-vllmworker
+spec:
+  dynamoNamespace: dynamo
+  {reference}: {build}
+  dynamoTag: graphs.disagg:Frontend
+  envs:
+  - name: DYN_DEPLOYMENT_CONFIG
+    value: '<long JSON config>'
+  externalServices:
+    PrefillWorker:
+      deploymentSelectorKey: dynamo
+      deploymentSelectorValue: PrefillWorker/dynamo
+  resources:
+    limits:
+      cpu: "10"
+      gpu: "1"
+      memory: 20Gi
+    requests:
+      cpu: "{cpu}"
+      gpu: "1"
+      memory: 20Gi
+  serviceName: Frontend
+"""
+_BUILD: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: {kind}
+metadata:
+  name: frontend--jh2o6dqzpsgfued4
+spec:
+  {reference}: frontend:jh2o6dqzpsgfued4
+"""
+GRAPH_WITH_CLAIM: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: llm-agg
+spec:
+  dynamoComponent: frontend:jh2o6dqzpsgfued4 # Use the tag from Step 1
+  services:
+    Frontend:
+      replicas: 1
+      envs:
+      - name: SPECIFIC_ENV_VAR
+        value: some_specific_value
+    Processor:
+      replicas: 1
+      envs:
+      - name: SPECIFIC_ENV_VAR
+        value: some_specific_value
+    VllmWorker:
+      replicas: 1
+      envs:
+      - name: SPECIFIC_ENV_VAR
+        value: some_specific_value
+      # Add PVC for model storage
+      pvc:
+        name: vllm-model-storage
+        mountPath: /models
+        size: 100Gi
+"""
+EXAMPLES: Final = {
+    "graph": _GRAPH.format(kind="DynamoGraphDeployment", reference="dynamoComponent") + _SERVICES,
+    "deployment": _GRAPH.format(kind="DynamoDeployment", reference="dynamoNim") + _SERVICES,
+    "component": _COMPONENT.format(
+        kind="DynamoComponentDeployment", reference="dynamoComponent", build="frontend:jh2o6dqzpsgfued4", cpu="500m"
+    ),
+    "nim": _COMPONENT.format(kind="DynamoNimDeployment", reference="dynamoNim", build="frontend--jh2o6dqzpsgfued4", cpu="10"),
+    "build": _BUILD.format(kind="DynamoComponent", reference="dynamoComponent"),
+    "request": _BUILD.format(kind="DynamoNimRequest", reference="bentoTag"),
+    "claim": GRAPH_WITH_CLAIM,
+}
+
+# What the tables of the documentation name. The older of the two lost its columns of names in print: those are the newer one's.
+COMPONENT_FIELDS: Final = (
+    *("dynamoNamespace", "dynamoTag", "envs", "externalServices", "serviceName", "annotations", "labels", "resources", "autoscaling"),
+    *("envFromSecret", "pvc", "ingress", "extraPodMetadata", "extraPodSpec", "livenessProbe", "readinessProbe", "replicas"),
+)
+TABLES: Final = {
+    "DynamoGraphDeployment": ("spec.dynamoComponent", "spec.envs", *(f"spec.services.*.{name}" for name in COMPONENT_FIELDS)),
+    "DynamoDeployment": ("spec.dynamoNim", "spec.envs", *(f"spec.services.*.{name}" for name in COMPONENT_FIELDS)),
+    "DynamoComponentDeployment": ("spec.dynamoComponent", *(f"spec.{name}" for name in COMPONENT_FIELDS)),
+    "DynamoNimDeployment": ("spec.dynamoNim", *(f"spec.{name}" for name in COMPONENT_FIELDS)),
+    "DynamoComponent": ("spec.dynamoComponent", "spec.image", "spec.imagePullSecrets"),
+    "DynamoNimRequest": ("spec.bentoTag",),
+}
+
+
+def document(name: str) -> dict[str, Any]:
+    """One of the examples, as data."""
+    (found,) = load(EXAMPLES[name])
+    data: dict[str, Any] = found.data
+    return data
+
+
+def made(count: int) -> Iterator[dict[str, Any]]:
+    """Generated documents of all legacy kinds: today's fields and the old ones; in every third, values of any type instead of some."""
+    for number in range(count):
+        for kind in KINDS.values():
+            draw = Dice("legacy", kind.name, number)
+            obj = {**make_object(draw, kind.becomes or "DynamoModel", ALPHA, odd=number % 2 == 1), "kind": kind.name}
+            spec = obj.setdefault("spec", {})
+            components = [spec] if kind.components == "spec" else list((spec.get("services") or {}).values())
+            for component in components:
+                component.update((name, old) for name, old in _old_fields(draw).items() if draw(2))
+            spec[TABLES[kind.name][0].removeprefix("spec.")] = "frontend:1"
+            legacy = wild(draw, obj) if number % 3 == 2 else obj
+            if recognised(legacy):
+                yield legacy
+
+
+def _old_fields(draw: Dice) -> dict[str, Any]:
+    """What only legacy components have; few names, so that components share claims and disagree about them."""
+    claim = {"name": f"claim{draw(2)}", "mountPath": "/models", "size": f"{1 + draw(2)}Gi"}
+    complete = {"storageClass": "fast", "volumeAccessMode": "ReadWriteOnce"}
+    return {
+        "dynamoTag": "graphs.agg:Frontend",
+        "dynamoNamespace": ("dynamo", "mine")[draw(2)],
+        "externalServices": {"Worker": {"deploymentSelectorKey": "dynamo"}},
+        "pvc": claim | (complete if draw(2) else {}) | ({"create": draw(2) == 0} if draw(2) else {}),
+    }

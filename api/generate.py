@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
+from api import schema
 from api.kinds import pairs
 from api.models.facets import ALSO_REQUIRED, EMBEDDED, STATED_TWICE
-from api.schema import GENERATED
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pydantic import BaseModel
 
 Node: TypeAlias = dict[str, Any]
+GENERATED: Final = Path(schema.GENERATED)
 MODULES: Final = {
     "DynamoGraphDeployment": "graph",
     "DynamoComponentDeployment": "component",

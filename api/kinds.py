@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 GROUP: Final = "nvidia.com"
 ALPHA: Final = "v1alpha1"
 BETA: Final = "v1beta1"
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """One version of a kind, as its CustomResourceDefinition lists it."""
 
     name: str
@@ -20,8 +18,7 @@ class Version:
     deprecated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One custom resource; `alias` is this project's own abbreviation, `short` the one that kubectl knows."""
 
     name: str

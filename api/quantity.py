@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 NANO: Final = 10**9
 # The largest amount that a quantity keeps; anything above is cut down to it, as Kubernetes does.
@@ -40,7 +42,11 @@ def parse(value: str | float) -> int | Fraction:
         return value
     text = value.strip() if isinstance(value, str) else repr(value)
     whole, rest = divmod(_parts(text).nanos, NANO)
-    return whole if not rest else Fraction(whole * NANO + rest, NANO)
+    if not rest:
+        return whole
+    from fractions import Fraction  # here: with decimals below it, its import takes as long as reading a file
+
+    return Fraction(whole * NANO + rest, NANO)
 
 
 def is_quantity(value: object) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import orjson
+from api.kinds import pairs
 
 Node: TypeAlias = dict[str, Any]
-GENERATED: Final = Path(__file__).with_name("generated")
-DEFINITIONS: Final = Path(__file__).with_name("kubernetes") / "definitions.json"
+# texts, because a command that starts often has no time to import pathlib
+_HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - see above
+GENERATED: Final = f"{_HERE}/generated"
+DEFINITIONS: Final = f"{_HERE}/kubernetes/definitions.json"
 
 _merged: dict[int, tuple[Node, Node]] = {}  # by id of the node, which is kept alive beside its result
 
@@ -18,18 +21,21 @@ _merged: dict[int, tuple[Node, Node]] = {}  # by id of the node, which is kept a
 @cache
 def load_schema(kind: str, version: str) -> Node:
     """Reads the schema of a kind in a version; the same object every time, to be read only. Raises KeyError when there is none."""
-    path = GENERATED / f"{kind}.{version}.json"
-    if not path.is_file():
+    if (kind, version) not in pairs():
         raise KeyError(f"no schema for {kind} {version}")
-    schema: Node = orjson.loads(path.read_bytes())
-    return schema
+    return _read(f"{GENERATED}/{kind}.{version}.json")
 
 
 @cache
 def load_definitions() -> Node:
     """Reads the schemas of Kubernetes' embedded types by name; the same object every time, to be read only."""
-    definitions: Node = orjson.loads(DEFINITIONS.read_bytes())
-    return definitions
+    return _read(DEFINITIONS)
+
+
+def _read(file: str) -> Node:
+    with open(file, "rb") as stream:  # noqa: PTH123 - see above
+        node: Node = json.load(stream)
+    return node
 
 
 def resolve(node: Node) -> Node:

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import os
 from functools import cache
-from pathlib import Path as FilePath
 from typing import Final
 
+from policies.index import FOLDERS, indexed
 from policies.review import V1_2
 from policies.rule import BOTH, Rule, RuleError
 
-FOLDERS: Final = ("graph", "component", "checkpoint", "request", "model", "defaults")
-_HERE: Final = FilePath(__file__).parent
+_HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
+
+
+class _Reading:
+    """How the rules are found, decided before anybody asks for them."""
+
+    __slots__ = ("lazily",)
+
+    def __init__(self) -> None:
+        self.lazily = False
+
+
+_reading: Final = _Reading()
+
+
+def read_lazily() -> None:
+    """Lets the catalogue come from the index, each rule's module imported when the rule is first asked: for commands that start often.
+
+    A server imports all at once, so that no request waits for it and its processes share the memory.
+    """
+    _reading.lazily = True
 
 
 @cache
@@ -20,10 +40,18 @@ def declared() -> tuple[Rule, ...]:
 
     Raises: RuleError when a file holds no rule of its own name, or two rules share a code or a name.
     """
+    found = indexed() if _reading.lazily else None
+    return tuple(found) if found is not None else imported()
+
+
+def imported() -> tuple[Rule, ...]:
+    """All records by importing every module; as `declared`."""
     found: list[Rule] = []
     for folder in FOLDERS:
-        for file in sorted((_HERE / folder).glob("[a-z]*.py")):
-            found += _rules_in(f"policies.{folder}.{file.stem}", file.stem)
+        names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
+        for name in names:
+            if name[:1].islower() and "." not in name:
+                found += _rules_in(f"policies.{folder}.{name}", name)
     first: dict[str, Rule] = {}
     for rule in found:
         for word in (rule.code, rule.name):

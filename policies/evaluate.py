@@ -13,6 +13,7 @@ from policies.domain import owning_graph
 from policies.edit import Edit
 from policies.facts import UnknownFactError
 from policies.finding import Finding, Level
+from policies.raised import log
 from policies.review import CURRENT, UPDATE, Fields, Review
 from policies.rule import DCD, Rule
 
@@ -124,9 +125,7 @@ def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
     """The finding of a rule that could not answer: for want of a fact, or by a fault of ours."""
     if isinstance(error, UnknownFactError):
         return not_evaluated(rule, path, error.fact)
-    import logging  # here, because a check that goes well starts without it
-
-    logging.getLogger("policies").error("rule %s raised", rule.name, exc_info=error)
+    log(f"rule {rule.name}", error)
     return fault(rule, path, error)
 
 

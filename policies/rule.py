@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from policies.at import At
 from policies.finding import Finding, Level
@@ -43,25 +43,45 @@ BOTH: Final = "both"
 SECTIONS: Final = ("Why", "Fix", "Bad", "Good")
 DEFAULT_SECTIONS: Final = ("Why", "Before", "After")
 HEADINGS: Final = frozenset({*SECTIONS, *DEFAULT_SECTIONS})
-_CODE: Final = re.compile(r"DYN[0-9]{3}|DYND[0-9]{2}")
-_FENCE: Final = re.compile(r"```yaml\n(.*?)\n[ \t]*```", re.DOTALL)
+_CODE: Final = r"DYN[0-9]{3}|DYND[0-9]{2}"
+_FENCE: Final = r"```yaml\n(.*?)\n[ \t]*```"  # compiled only when somebody reads an example
 
 
 class RuleError(ImportError):
     """A rule that is declared wrongly; its module does not import."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """A deliberate difference from the Go operator 1.2: which quirk or gap of the measured behaviour it answers, and why."""
 
     quirks: tuple[str, ...]
     because: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One rule or default as data; `check` is called once per match of the selector and yields findings (a default yields edits)."""
+    """One rule or default as data; `check` is called once per match of the selector and yields findings (a default yields edits).
+
+    What a rule declares never changes. One that was read from the index gets its function and its text from its module when they are
+    first asked for. It is a class of its own making because `check` starts as quickly as it can: dataclasses import a great deal.
+    """
+
+    __slots__ = (
+        "attribute",
+        "check",
+        "code",
+        "difference",
+        "documentation",
+        "level",
+        "module",
+        "name",
+        "needs",
+        "on",
+        "profile",
+        "ratchets",
+        "stage",
+        "when",
+        "where",
+    )
 
     code: str
     name: str
@@ -75,9 +95,40 @@ class Rule:
     ratchets: bool
     profile: str
     difference: Difference | None
-    documentation: str = field(repr=False)  # the doc string; parsed only when somebody reads it, since a check imports all rules
-    check: Callable[[At], Iterator[Any]] = field(repr=False)
-    module: str = field(repr=False, default="")
+    documentation: str  # the doc string; parsed only when somebody reads it
+    check: Callable[[At], Iterator[Any]]
+    module: str
+    attribute: str  # what the module calls it, in the index alone
+
+    def __init__(self, **declared: Any) -> None:
+        """Takes every field by name; `documentation` and `check` may be left to the module."""
+        for name, value in declared.items():
+            setattr(self, name, value)
+
+    def __repr__(self) -> str:
+        """Shows what tells it from others."""
+        return f"Rule({self.code} {self.name}, profile {self.profile})"
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for a field that isn't there yet: imports the rule's module and takes what the index leaves out.
+
+        Raises: RuleError when the module declares the rule otherwise than the index.
+        """
+        if name not in ("check", "documentation"):
+            raise AttributeError(name)
+        real = getattr(importlib.import_module(self.module), self.attribute, None)
+        if not isinstance(real, Rule) or real.declared() != self.declared():
+            raise RuleError(f"policies/index.json says of {self.name} what its module does not: write it with python -m policies.index")
+        self.check, self.documentation = real.check, real.documentation
+        return getattr(self, name)
+
+    def declared(self) -> dict[str, Any]:
+        """Every declared field but the function and the text."""
+        return {name: getattr(self, name) for name in self.__slots__ if name not in ("attribute", "check", "documentation")}
+
+    def replaced(self, **changes: Any) -> Rule:
+        """Another rule that differs from this one in some fields."""
+        return Rule(**{**self.declared(), "documentation": self.documentation, "check": self.check, **changes})
 
     @property
     def title(self) -> str:
@@ -129,8 +180,7 @@ class Rule:
         """
 
         def declare(check: Callable[[At], Iterator[Any]]) -> Rule:
-            return replace(
-                self,
+            return self.replaced(
                 on=frozenset(on) if on else self.on,
                 where=where or self.where,
                 when=_fields(when) if when is not None else self.when,
@@ -222,7 +272,9 @@ def default(
             ratchets=False,
             current_only=current_only,
         )
-        return replace(made, profile=V1_2, difference=only_in_1_2) if only_in_1_2 else made
+        if only_in_1_2:
+            made.profile, made.difference = V1_2, only_in_1_2
+        return made
 
     return declare
 
@@ -242,7 +294,7 @@ def _record(
     current_only: Difference | None,
 ) -> Rule:
     name = check.__name__.replace("_", "-")
-    if not _CODE.fullmatch(code):
+    if not re.fullmatch(_CODE, code):
         raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
     documentation = check.__doc__ or ""
     missing = [heading for heading in headings if f"\n    {heading}\n" not in documentation]
@@ -285,7 +337,7 @@ def _sections(documentation: str) -> dict[str, str]:
 
 
 def _blocks(section: str) -> tuple[str, ...]:
-    return tuple(_dedent(block) for block in _FENCE.findall(section))
+    return tuple(_dedent(block) for block in re.findall(_FENCE, section, re.DOTALL))
 
 
 def _flow(text: str) -> str:

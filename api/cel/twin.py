@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,8 +17,7 @@ class UnportedRuleError(LookupError):
     """A schema carries a CEL rule that has no twin here: port it to `api.cel.rules`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(NamedTuple):
     """One rule: its id, its CEL text, and the same as a function of the value and the value that was there before.
 
     `holds` may raise EvaluationError. A transition rule speaks of `oldSelf`, so it is asked only where there is an old value.

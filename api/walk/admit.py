@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from api.kinds import BY_NAME
 from api.schema import load_schema
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from api.walk.errors import FieldError
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The object as it would be stored, what happened to it on the way, and the causes of a refusal; none means accepted."""
 
     object: dict[str, Any]

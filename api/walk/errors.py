@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from api.paths import ROOT, Path, render
 
@@ -25,8 +24,7 @@ class Reason(StrEnum):
     FORBIDDEN = "FieldValueForbidden"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """One cause of a refusal: where, of which type, and a sentence that never holds the value, which may be a secret.
 
     `path` is exact; `field` is the text that the API server prints for it, and that differs between its phases: a map key is `.worker`

@@ -6,7 +6,6 @@ Wrong JSON types in metadata are a decoding error on a server (`object_meta.py`)
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from api.paths import render
@@ -83,7 +82,7 @@ def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator
         yield from _name_errors((*path, "generateName"), masked, subdomain=subdomain)
         if not name:  # the server adds five characters of its own, and names the field that then is wrong
             for error in _name_errors((*path, "generateName"), generated[:_PREFIX] + "aaaaa", subdomain=subdomain):
-                yield replace(error, field=render((*path, "name")))
+                yield error._replace(field=render((*path, "name")))
     if isinstance(name, str) and name:
         yield from _name_errors((*path, "name"), name, subdomain=subdomain)
     if isinstance(namespace, str) and namespace and (len(namespace) > 63 or _LABEL.fullmatch(namespace) is None):

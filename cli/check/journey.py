@@ -3,7 +3,6 @@ other version, changes one field and writes it back must change that field alone
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,6 +14,7 @@ from conversion.engine import convert
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.remainder import keys
+from policies.raised import log
 
 if TYPE_CHECKING:
     from cli.check.record import OwnRule
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from policies.review import Fields
 
 OTHER: Final = {ALPHA: BETA, BETA: ALPHA}
-_LOG: Final = logging.getLogger("policies.conversion")
 
 
 class Loss(NamedTuple):
@@ -87,5 +86,5 @@ def _reserved(kind: Kind) -> tuple[str, ...]:
 
 
 def _fault(error: Exception, what: str) -> Loss:
-    _LOG.error("%s raised", what, exc_info=error)
+    log(what, error)
     return Loss(record.CONVERSION_LOSS, record.FAULT, (), f"{what} raised {type(error).__name__}; this is a bug of ours")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import gc
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import argparse
 
 HELP = "check files as the API server and the webhooks would, and list every finding"
 
@@ -48,10 +46,15 @@ def _configure_strictness(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks everything, prints the report and returns the exit code."""
+    from policies.catalogue import read_lazily
+    from policies.raised import silently
+
+    read_lazily()
     # nothing here makes cycles, and collecting garbage would be a tenth of the time of a small run
     gc.disable()
     try:
-        with contextlib.nullcontext() if arguments.verbose else _quiet_rules():
+        # a rule that raises is a finding; its traceback is for those who asked with -v
+        with silently(not arguments.verbose):
             return _check(arguments)
     finally:
         gc.freeze()  # or the first collection afterwards, and the one at exit, would look at all of it
@@ -93,19 +96,3 @@ def _check(arguments: argparse.Namespace) -> int:
         exit_zero=arguments.exit_zero,
     )
     return deliver(arguments, asked, result, code)
-
-
-@contextlib.contextmanager
-def _quiet_rules() -> Iterator[None]:
-    """A rule that raises is a finding here; its traceback is shown only to those who asked with `-v`."""
-    import logging
-
-    logger = logging.getLogger("policies")
-    before, nowhere = logger.propagate, logging.NullHandler()
-    logger.propagate = False
-    logger.addHandler(nowhere)
-    try:
-        yield
-    finally:
-        logger.propagate = before
-        logger.removeHandler(nowhere)

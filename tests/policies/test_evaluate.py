@@ -117,7 +117,6 @@ def test_an_unknown_fact_is_said_and_not_guessed() -> None:
 def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from dataclasses import replace
 
     def broken(at: At) -> Hits:
         raise KeyError("secret-value-of-the-object")
@@ -125,7 +124,7 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
 
     real = by_word("ingress-host-required")
     assert isinstance(real, Rule)
-    faulty = replace(real, code="DYN999", name="faulty", check=broken)
+    faulty = real.replaced(code="DYN999", name="faulty", check=broken)
     monkeypatch.setattr(engine, "rules", lambda profile: (faulty, by_word("replicas-non-negative")))
     engine._plan.cache_clear()
     try:

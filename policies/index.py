@@ -1,0 +1,85 @@
+"""The index of all rules: what each declares, so that a command that starts often need not import them all. It is written by
+`python -m policies.index` (`--check` fails when it is stale) and used only while it fits the modules beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Final
+
+from policies.finding import Level
+from policies.order import Stage
+from policies.rule import Difference, Rule
+
+FOLDERS: Final = ("graph", "component", "checkpoint", "request", "model", "defaults")
+_HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
+FILE: Final = f"{_HERE}/index.json"
+
+
+def indexed() -> list[Rule] | None:
+    """The rules as the index has them, each without its function until somebody asks; None where it fits the modules no longer."""
+    try:
+        with open(FILE, "rb") as file:  # noqa: PTH123 - as above
+            index: dict[str, Any] = json.load(file)
+    except FileNotFoundError:
+        return None
+    return [_rule(row) for row in index["rules"]] if index["modules"] == _modules() else None
+
+
+def _modules() -> dict[str, int]:
+    """Every module of the policies with its size: cheap to know, and a change that keeps all sizes is found when a rule is asked."""
+    found = {}
+    for folder in ("", *(f"{name}/" for name in FOLDERS)):
+        with os.scandir(f"{_HERE}/{folder}") as entries:
+            found.update({folder + entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".py")})
+    return found
+
+
+def _rule(row: dict[str, Any]) -> Rule:
+    difference = row["difference"]
+    return Rule(
+        **{
+            **row,
+            "when": tuple(row["when"]),
+            "on": frozenset(row["on"]),
+            "needs": tuple(row["needs"]),
+            "level": Level(row["level"]),
+            "stage": Stage(row["stage"]),
+            "difference": Difference(tuple(difference[0]), difference[1]) if difference else None,
+        }
+    )
+
+
+def _row(rule: Rule) -> dict[str, Any]:
+    attribute = next(name for name, value in vars(sys.modules[rule.module]).items() if value is rule)
+    declared = rule.declared()
+    row = {**declared, "attribute": attribute, "where": dict(rule.where), "on": sorted(rule.on)}
+    return {name: row[name] for name in sorted(row)}
+
+
+def text() -> str:
+    """What the file must hold: one line a module and a rule."""
+    from policies.catalogue import imported
+
+    modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(_modules().items()))
+    rows = ",\n".join(json.dumps(_row(rule)) for rule in imported())
+    return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the file, or says that it is stale."""
+    wanted = text()
+    if "--check" in arguments:
+        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123 - as above
+            stale = file.read() != wanted
+        if stale:
+            print("stale: policies/index.json; run python -m policies.index", file=sys.stderr)
+        return int(stale)
+    with open(FILE, "w", encoding="utf-8") as file:  # noqa: PTH123 - as above
+        file.write(wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -16,16 +15,15 @@ _OWN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_
 _QUIETLY: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 
 
-@cache
 def root_of(path: str) -> str | None:
     """The folder of the repository that a path without links lies in; None where there is none."""
-    folder = Path(path)
-    try:
-        if (folder / ".git").exists():  # a file in a linked work tree or submodule
-            return path
-    except OSError:  # a name that is too long can't be a folder
-        pass
-    return None if folder.parent == folder else root_of(str(folder.parent))
+    for folder in (Path(path), *Path(path).parents):
+        try:
+            if (folder / ".git").exists():  # a file in a linked work tree or submodule
+                return str(folder)
+        except OSError:  # a name that is too long can't be a folder
+            continue
+    return None
 
 
 def commit_of(root: str, revision: str, flag: str) -> str:

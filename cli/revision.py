@@ -80,6 +80,7 @@ class Trees:
         self.revision = revision
         self._flag = flag
         self._trees: dict[str, Tree] = {}
+        self._roots: dict[str, str | None] = {}
 
     def place(self, path: str) -> tuple[Tree, str]:
         """The repository of a path, and the path from its root; the root itself is the empty one.
@@ -87,7 +88,11 @@ class Trees:
         Raises: UsageError when there is no repository, no such revision in it, or no git.
         """
         real = os.path.realpath(path)
-        root = root_of(real)
+        # a folder may be the root of a repository itself
+        folder = real if os.path.isdir(real) else os.path.dirname(real)  # noqa: PTH112, PTH120 - pathlib's are slow, and every file is asked for
+        if folder not in self._roots:
+            self._roots[folder] = root_of(folder)
+        root = self._roots[folder]
         if root is None:
             raise UsageError(f"{self._flag} {self.revision}: {path} is in no repository of git")
         if root not in self._trees:

@@ -29,7 +29,12 @@ def choose(select: Sequence[str], ignore: Sequence[str], profile: str) -> Choice
     """
     choice = Choice(_words(select), _words(ignore))
     if choice.select or choice.ignore:
-        known = [*((rule.name, rule.code) for rule in rules(profile)), *((rule.name, rule.code) for rule in OWN_RULES), ("policies", "")]
+        known = [
+            *((rule.name, rule.code) for rule in rules(profile)),
+            *((rule.name, rule.code) for rule in OWN_RULES),
+            ("policies", ""),
+            ("updates", ""),
+        ]
         for flag, words in (("--select", choice.select), ("--ignore", choice.ignore)):
             for word in words:
                 if not any(_matches((word,), name, code) for name, code in known):

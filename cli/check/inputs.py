@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.check.old import Old, load_old
 from cli.check.sources import find, listed
 from cli.exits import UsageError
+from cli.files import STDIN
+from cli.yaml.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.yaml.load import InputError, Source
+    from cli.check.old import Olds
+    from cli.yaml.load import Source
 
 
 class Inputs(NamedTuple):
     """What to check (files as they are to be shown, texts that are no files, or why one can't be read), and the old objects of updates."""
 
     files: list[str | Source | InputError]
-    old: Old | None
+    old: Olds | None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,18 +30,63 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
     inputs.add_argument("--stdin-name", default="", metavar="NAME", help="what reports call standard input")
     inputs.add_argument("--files-from", metavar="FILE", help="a file of paths, one a line, or - for standard input")
+    inputs.add_argument(
+        "-k", "--kustomize", action="append", default=[], metavar="DIR", help="a folder to render with kustomize; repeatable"
+    )
     inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
+    inputs.add_argument("--against", metavar="GIT-REF", help="the same objects in a revision of git are the stored ones")
 
 
 def gather(arguments: argparse.Namespace) -> Inputs:
-    """Finds what the flags mean; reads only the old objects.
+    """Finds what the flags mean; reads only the old objects and what isn't in files.
 
     Raises: UsageError for flags that don't go together or say nothing.
     """
+    _agree(arguments)
+    paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
+    files: list[str | Source | InputError] = [*find(paths, arguments.exclude)]
+    if arguments.kustomize:
+        files += _kustomized(arguments.kustomize, quiet=arguments.quiet)
+    return Inputs(files, _old(arguments, files))
+
+
+def _kustomized(folders: list[str], *, quiet: bool) -> list[Source | InputError]:
+    from cli.check.kustomize import command, rendered
+    from cli.output import say
+
+    made = []
+    for folder, words in [(folder, command(folder)) for folder in dict.fromkeys(folders)]:
+        one = rendered(folder, words)
+        if not quiet and not isinstance(one, InputError):
+            say(f"{one.name}: lines are those that `{' '.join(words)}` prints")
+        made.append(one)
+    return made
+
+
+def _agree(arguments: argparse.Namespace) -> None:
+    """Refuses flags that don't go together."""
+    against = arguments.against is not None
+    if against and arguments.old:
+        raise UsageError("--against and --old both name the stored objects: use one of them")
+    if against and arguments.op != "auto":
+        raise UsageError(f"--against decides what is an update and what is new: leave out --op {arguments.op}")
+    if against and arguments.kustomize:
+        raise UsageError("--against compares files, and what -k renders is none: use --old")
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
-    if not arguments.paths and not arguments.files_from:
+    if arguments.files_from == STDIN and STDIN in arguments.paths:
+        raise UsageError("--files-from - reads standard input, so - can't be checked too")
+    if not (arguments.paths or arguments.files_from or arguments.kustomize):
         raise UsageError("name at least one file, folder or glob, or - for standard input")
-    paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
-    old = load_old(arguments.old, required=arguments.op == "update") if arguments.old and arguments.op in ("auto", "update") else None
-    return Inputs([*find(paths, arguments.exclude)], old)
+
+
+def _old(arguments: argparse.Namespace, files: list[str | Source | InputError]) -> Olds | None:
+    if arguments.against is not None:
+        from cli.check.against import Against
+
+        return Against(arguments.against, [file for file in files if isinstance(file, str)])
+    if not arguments.old or arguments.op not in ("auto", "update"):
+        return None
+    from cli.check.old import load_old
+
+    return load_old(arguments.old, required=arguments.op == "update")

@@ -54,7 +54,7 @@ class Run:
         if source is not None:
             notes, operations = tuple(self._notes[noted:]), frozenset(one.operation for one in self._checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.profile, self.settings.schema))
-            self._suppressed += suppressed
+            self._suppressed += [one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code)]
             self._findings += [one for one in kept if self.choice.takes(one.rule, one.code) or one.level == "fault"]
 
     def result(self) -> Result:

@@ -19,7 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.configure(parser)
     request = parser.add_argument_group("request")
     request.add_argument(
-        "--op", choices=("auto", "create", "update", "delete"), default="auto", help="auto: an update where --old has the object"
+        "--op",
+        choices=("auto", "create", "update", "delete"),
+        default="auto",
+        help="auto: an update where --old or --against has the object",
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the request")
     request.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")

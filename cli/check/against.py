@@ -1,0 +1,113 @@
+"""The stored objects of `--against`: those that a git revision holds, in whichever file and version.
+
+An object's past is the object of the same identity in the same file. An object that its file did not hold has moved if the revision holds
+one of its identity that has left its own file since; copies that stay where they are (overlays of one graph) are not its past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from api.kinds import GROUP
+from cli.check.objects import Found, Identity, objects
+from cli.check.old import Past, as_stored
+from cli.check.sources import SUFFIXES, documents
+from cli.exits import UsageError
+from cli.files import STDIN
+from cli.revision import FLAG, Tree, Trees
+from cli.yaml.load import InputError, Source, read
+
+
+class _File(NamedTuple):
+    """The objects of one file, and what of it can't be read."""
+
+    objects: list[Found]
+    broken: list[InputError]
+
+
+class Against:
+    """Finds the past of objects in files; reads of the revision what it is asked about, each file once."""
+
+    def __init__(self, revision: str, files: Sequence[str]) -> None:
+        """`files` are all that the run reads.
+
+        Raises: UsageError when a file is in no repository, or its repository lacks the revision.
+        """
+        if STDIN in files:
+            raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
+        trees = Trees(revision)
+        self._places = {file: trees.place(file) for file in files}
+        self._repositories: dict[Tree, _Repository] = {}
+        for tree, name in self._places.values():
+            self._repositories.setdefault(tree, _Repository(tree)).expect(name)
+
+    def past(self, new: Found) -> Past:
+        """The object as it was in the revision. One that can't be told is said to be so, and is no error: the new one is judged alone."""
+        tree, name = self._places[new.document.source.name]
+        repository = self._repositories[tree]
+        before = repository.file(name)
+        found = [one for one in before.objects if one.identity == new.identity] or repository.moved(new.identity)
+        if not found:
+            return Past(None, f"{before.broken[0]}, so its past is not known" if before.broken else "")
+        if any(one.data != found[0].data for one in found):
+            where = " and ".join(f"{one.document.source.name}:{one.document.position(()).line}" for one in found[:2])
+            return Past(
+                None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}{' and more' * (len(found) > 2)}"
+            )
+        stored = as_stored(found[0], new.version)
+        return Past(None, str(stored)) if isinstance(stored, InputError) else Past(stored)
+
+
+class _Repository:
+    """The objects of one repository at the revision."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._expected: set[str] = set()
+        self._texts: dict[str, str | InputError] | None = None
+        self._last: tuple[str, _File] = "", _File([], [])  # a run asks for all objects of a file in a row
+        self._left: dict[Identity, list[Found]] | None = None
+
+    def expect(self, name: str) -> None:
+        """Says that a file will be asked for, so that git is called once for all of them."""
+        self._expected.add(name)
+
+    def file(self, name: str) -> _File:
+        """A file as it was; empty if it wasn't there."""
+        if self._texts is None:
+            self._texts = dict(self._tree.texts(sorted(self._expected)))
+        if name != self._last[0]:
+            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""))
+        return self._last[1]
+
+    def moved(self, identity: Identity) -> list[Found]:
+        """The objects of an identity that were in some file and are there no more; files that can't be read say nothing."""
+        if self._left is None:
+            self._left = {}
+            names = [name for name in self._tree if name.endswith(SUFFIXES)]
+            for name, text in self._tree.texts(names, holding=GROUP):
+                for one in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
+                    self._left.setdefault(one.identity, []).append(one)
+        return self._left.get(identity, [])
+
+
+def _read(name: str, text: str | InputError) -> _File:
+    if isinstance(text, InputError):
+        return _File([], [text])
+    readable, broken = [], []
+    for one in read(Source(name, text)):
+        if isinstance(one, InputError):
+            broken.append(one)
+        else:
+            readable.append(one)
+    return _File([one for one in objects(readable) if one.known], broken)
+
+
+def _gone(before: list[Found], file: str) -> Iterator[Found]:
+    """Those objects that a file holds no more."""
+    if not before:
+        return
+    today = [one for one in documents(file, "") if not isinstance(one, InputError)]
+    kept = {one.identity for one in objects(today)}
+    yield from (one for one in before if one.identity not in kept)

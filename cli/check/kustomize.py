@@ -1,0 +1,58 @@
+"""The objects that a kustomization renders, as one text; the program that renders is the user's own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Final
+
+from api.wording import shortened
+from cli.exits import UsageError
+from cli.files import LIMIT, decode
+from cli.yaml.load import InputError, Source
+
+# the first that is there
+_PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
+_PATIENCE: Final = 300  # seconds: a kustomization may fetch its bases
+_LONGEST: Final = 500  # characters of what the program says
+
+
+def command(folder: str) -> tuple[str, ...]:
+    """What renders a folder here. Raises: UsageError when no program does, or the folder can't be one."""
+    if not folder or folder.startswith("-") or "\0" in folder:
+        raise UsageError(f"-k {folder!a}: must be a folder with a kustomization")
+    for program in _PROGRAMS:
+        if shutil.which(program[0]):
+            return (*program, folder)
+    raise UsageError("-k needs kustomize or kubectl, and neither can be found")
+
+
+def rendered(folder: str, words: Sequence[str]) -> Source | InputError:
+    """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text."""
+    name = f"kustomize:{folder}"
+    try:
+        # no shell, and the folder begins with no hyphen
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603
+        if done.returncode:
+            return InputError(f"can't be rendered: {_said(done.stderr)}", name)
+        if len(done.stdout) > LIMIT:
+            return InputError(f"renders to more than {LIMIT // 2**20} MiB", name)
+        return Source(name, decode(done.stdout, name))
+    except InputError as error:
+        return error
+    except OSError as error:
+        return InputError(f"{words[0]} can't be run: {error.strerror}", name)
+    except subprocess.TimeoutExpired:
+        return InputError(f"{words[0]} did not finish within {_PATIENCE} seconds", name)
+
+
+def _said(stderr: bytes) -> str:
+    """The complaint: the last line that the program wrote; those before may be warnings."""
+    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    if not lines:
+        return "no reason given"
+    logged = re.search(r' err="((?:[^"\\]|\\.)*)"$', lines[-1])  # kubectl writes it into a line of its log
+    text = re.sub(r"\\(.)", r"\1", logged[1]) if logged else re.sub("^error: ", "", lines[-1], flags=re.IGNORECASE)
+    return shortened(text, _LONGEST)

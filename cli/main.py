@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "crds": "print the CustomResourceDefinitions, ready to be applied",
     "facts": "collect from a cluster what rules may need into a file to commit",
     "doctor": "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing",
+    "completion": "print a completion script for a shell, or for kubectl's plugin",
     "schema": "print JSON schemas of kinds, for editors, and of the JSON that commands print",
     "version": "print versions as JSON",
 }

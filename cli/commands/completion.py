@@ -1,0 +1,31 @@
+"""The command `completion`: a script that lets a shell complete commands, flags, rules, kinds and facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
+SHELLS: Final = ("bash", "zsh", "fish", "kubectl")
+_EPILOG: Final = "kubectl: for `kubectl dynamo`; store it as kubectl_complete-dynamo on the PATH and make it executable"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the argument."""
+    parser.epilog = _EPILOG
+    parser.add_argument("shell", choices=SHELLS, help="which one")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the script; the same for every machine."""
+    import importlib
+
+    from cli.exits import OK
+    from cli.output import write
+
+    where = "bash" if arguments.shell == "kubectl" else arguments.shell
+    script = getattr(importlib.import_module(f"cli.completion.{where}"), arguments.shell)
+    write(script())
+    return OK

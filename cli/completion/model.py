@@ -1,0 +1,96 @@
+"""What can stand on the command line, read from the parsers: commands, flags, and what may follow each. Scripts are written from this."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from typing import Any, Final, NamedTuple
+
+from cli.completion import lists
+from cli.main import COMMANDS, PROGRAM
+
+ALIASES: Final = ("kubectl-dynamo",)  # other names of the same program
+PROGRAMS: Final = (PROGRAM, *ALIASES)
+_FILES: Final = ("FILE", "DIR", "PATH", "OLD", "NEW")
+
+
+class Values(NamedTuple):
+    """What may follow a flag, or stand as an argument: a list by name, words, files, or nothing that could be known."""
+
+    words: tuple[str, ...] = ()
+    list: str = ""  # the name of one of lists.LISTS
+    files: bool = False
+    after: str = ""  # what follows an equals sign inside the value: `files`, or the name of a list
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything to offer."""
+        return bool(self.words or self.list or self.files)
+
+
+class Flag(NamedTuple):
+    """One flag with all its names."""
+
+    names: tuple[str, ...]
+    help: str
+    values: Values | None  # None: nothing follows it
+    repeats: bool
+    metavar: str
+
+
+class Command(NamedTuple):
+    """One sub-command."""
+
+    name: str
+    help: str
+    flags: tuple[Flag, ...]
+    arguments: tuple[Values, ...]  # one for each argument by its place; the last one repeats if `repeats`
+    repeats: bool
+
+    @property
+    def argument(self) -> Values:
+        """What may stand where no flag asks for a value, at whichever place."""
+        words = tuple(dict.fromkeys(word for each in self.arguments for word in each.words))
+        named = next((each.list for each in self.arguments if each.list), "")
+        return Values(words, named, any(each.files for each in self.arguments))
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells what it was given."""
+
+    def actions(self) -> list[argparse.Action]:
+        return list(self._actions)
+
+
+def commands() -> list[Command]:
+    """All commands in the order of the overview."""
+    return [_command(name) for name in COMMANDS]
+
+
+def _command(name: str) -> Command:
+    module: Any = importlib.import_module(f"cli.commands.{name}")
+    parser = _Parser(prog=name)
+    module.configure(parser)
+    flags = tuple(_flag(name, action) for action in parser.actions() if action.option_strings)
+    places = [action for action in parser.actions() if not action.option_strings]
+    repeats = any(action.nargs in ("*", "+") for action in places)
+    return Command(name, COMMANDS[name], flags, tuple(_values(name, action) for action in places), repeats)
+
+
+def _flag(command: str, action: argparse.Action) -> Flag:
+    values = None if action.nargs == 0 else _values(command, action)
+    text = (action.help or "").replace("%(default)s", str(action.default)).replace("%%", "%")
+    repeats = type(action).__name__ == "_AppendAction"
+    return Flag(tuple(action.option_strings), text, values, repeats, str(action.metavar or action.dest).upper())
+
+
+def _values(command: str, action: argparse.Action) -> Values:
+    if action.choices is not None:
+        return Values(tuple(str(choice) for choice in action.choices))
+    if (command, action.dest) in lists.PLACES:
+        return Values(list=lists.PLACES[command, action.dest])
+    if action.metavar == "FORMAT[=FILE]":
+        return Values(list="formats", after="files")
+    if action.metavar == "NAME=VALUE":
+        return Values(list="facts", after="switches")
+    return Values(files=action.metavar in _FILES)

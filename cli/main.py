@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "check": "check files as the API server and the webhooks would, and list every finding",
     "default": "show what the mutating webhooks would fill in, edit by edit, or write it into the files",
     "diff": "show what really changes between two files, folders or git revisions, and what an update would be told",
+    "test": "run a folder of case files (allow, deny, default, convert) and compare with what they expect",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
     "explain": "explain a rule, a kind, a field path or a pasted server message",

@@ -102,10 +102,8 @@ def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) ->
 
         write(json_text(reports.document(outcomes, code)))
     elif arguments.output == "diff":
-        from cli.default.texts import new_text
-
         changed = (one for one in outcomes if one.changes and not one.failed)
-        write("".join(reports.diff(one.source.name, one.source.text, new_text(one)) for one in changed))
+        write("".join(reports.diff(one.source.name, one.source.text, one.new_text) for one in changed))
     else:
         write({"patch": reports.patches, "yaml": reports.objects, "text": reports.text}[arguments.output](outcomes))
 
@@ -129,13 +127,12 @@ def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
 
 def _write(outcomes: list[Outcome]) -> None:
     """Changes the files that can be changed as a whole, and names them."""
-    from cli.default.texts import new_text
     from cli.output import say
     from cli.replace import replace
 
     for outcome in outcomes:
         if outcome.changes and not outcome.failed:
-            replace(outcome.source.name, new_text(outcome))
+            replace(outcome.source.name, outcome.new_text)
             say(f"{outcome.source.name}: written")
         elif outcome.changes:
             say(f"{outcome.source.name}: not written, since a part of it can't be read or judged")

@@ -8,6 +8,7 @@ from api.paths import render
 from api.wording import shortened
 from cli.check.objects import objects
 from cli.default.edits import named, with_patch
+from cli.default.texts import with_objects
 from cli.defaulted import defaulted
 from cli.stored import LONGEST, NotStoredError, stored
 from cli.yaml.load import Document, InputError, Source, read
@@ -55,6 +56,12 @@ class Outcome(NamedTuple):
     def changes(self) -> bool:
         """Whether some object would change."""
         return any(one.edits for one in self.objects)
+
+    @property
+    def new_text(self) -> str:
+        """The text with the edits in it; the same text where there are none."""
+        wanted = [one.object if one.edits else None for one in self.objects]
+        return with_objects(self.source.name, self.source.text, wanted) if self.changes else self.source.text
 
     @property
     def failed(self) -> bool:

@@ -8,34 +8,25 @@ from cli.check.objects import objects
 from cli.convert.texts import pieces, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from cli.default.run import Outcome
     from policies.review import Fields
 
 
-def new_text(outcome: Outcome) -> str:
-    """The text of the outcome's file with the edits in it; the same text where there are none."""
-    if not outcome.changes:
-        return outcome.source.text
-    coming = iter(outcome.objects)
+def with_objects(name: str, text: str, wanted: Iterable[Fields | None]) -> str:
+    """The text with its objects of our kinds replaced, in the order in which they stand; None keeps one as it is."""
+    coming = iter(wanted)
     parts = []
-    for piece in pieces(outcome.source.name, outcome.source.text):
+    for piece in pieces(name, text):
         swaps = _swaps(piece.documents, coming)
-        before = [document.data for document in piece.documents]
-        after = [_swapped(value, swaps) for value in before]
-        parts.append(written(piece, after) if swaps else piece.text)
+        parts.append(written(piece, [_swapped(document.data, swaps) for document in piece.documents]) if swaps else piece.text)
     return "".join(parts)
 
 
-def _swaps(documents: list[Any], coming: Iterator[Any]) -> dict[int, Fields]:
-    """What objects of these documents become, by the identity of their data; both lists have the same order."""
-    found = {}
-    for one in objects(documents):
-        changed = next(coming)
-        if changed.edits:
-            found[id(one.data)] = changed.object
-    return found
+def _swaps(documents: list[Any], coming: Iterator[Fields | None]) -> dict[int, Fields]:
+    """What objects of these documents become, by the identity of their data."""
+    pairs = [(id(one.data), next(coming)) for one in objects(documents)]
+    return {at: value for at, value in pairs if value is not None}
 
 
 def _swapped(value: Any, swaps: dict[int, Fields]) -> Any:

@@ -1,0 +1,135 @@
+"""Holds `default` and `convert` cases to their expected results, which stand in a file beside the case or behind it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import api_version
+from api.paths import render
+from api.schema import load_schema
+from api.wording import shortened
+from cli.cases.files import CONVERT
+from cli.cases.given import given
+from cli.cases.verdict import Verdict
+from cli.check.old import load_old
+from cli.convert.texts import json_text, yaml_text
+from cli.default.run import Asked, default_object
+from cli.default.texts import with_objects
+from cli.diff.compare import ADDED, ORDER, REMOVED, compare
+from cli.diff.form import other_version
+from cli.diff.secrets import masked
+from cli.exits import UsageError
+from cli.files import load_text
+from cli.stored import NotStoredError, stored
+from cli.yaml.load import InputError
+from conversion.kinds import KINDS
+from conversion.lens.protocol import ConversionError
+from conversion.objects import convert_object, target
+
+if TYPE_CHECKING:
+    from cli.cases.verdict import Question
+    from cli.check.objects import Found
+    from cli.diff.compare import Change
+    from policies.review import Fields
+
+LONGEST: Final = 300  # characters of one line
+
+
+class _Expected(NamedTuple):
+    objects: list[Found]
+    file: str
+    text: str
+    behind: bool  # in the case's own file, behind the object
+
+
+def judge(question: Question) -> Verdict:
+    """Runs one case."""
+    case = question.case
+    try:
+        found = given(case.file, question.text)
+        expected = _expected(question, found)
+        results, notes = _results(question, found[:1] if expected.behind else found, expected)
+    except (InputError, UsageError) as error:
+        return Verdict(case, str(error).removeprefix("--old "))
+    lines = [line for one, result in zip(expected.objects, results, strict=False) for line in _difference(one, result)]
+    failure = ""
+    if not expected.objects:
+        failure = f"has no expected result: write {case.place_of_expected}, or let --update write it"
+    elif len(expected.objects) != len(results):
+        failure = f"gives {len(results)} objects, and {len(expected.objects)} are expected in {expected.file}"
+    elif lines:
+        failure = f"the result is not the one in {expected.file}"
+    update = ((expected.file, _updated(expected, results)),) if failure else ()
+    return Verdict(case, failure, tuple(shortened(line, LONGEST) for line in lines), notes, update)
+
+
+def _expected(question: Question, found: list[Found]) -> _Expected:
+    """Raises: InputError, UsageError."""
+    case = question.case
+    if case.expected is not None:
+        text = load_text(case.expected)
+        return _Expected(given(case.expected, text), case.expected, text, behind=False)
+    if case.sort != CONVERT and len(found) == 2 and found[0].identity == found[1].identity:
+        return _Expected(found[1:], case.file, question.text, behind=True)
+    return _Expected([], case.place_of_expected, "", behind=False)
+
+
+def _results(question: Question, found: list[Found], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:
+    """What becomes of the objects, and the defaults that could not be asked. Raises: UsageError."""
+    if question.case.sort == CONVERT:
+        wanted = [one.version for one in expected.objects]
+        wanted += [other_version(one.identity.kind, one.version) for one in found[len(wanted) :]]
+        return [_converted(one, version) for one, version in zip(found, wanted, strict=False)], ()
+    old = load_old([question.case.old]) if question.case.old else None
+    asked = Asked(question.facts, question.asked.profile, "auto", old)
+    done = [default_object(one, asked) for one in found]
+    for one in done:
+        if one.failure:
+            raise UsageError(f"{one.found.identity}: {one.failure}")
+    notes = (f"{one.rule.name} is not evaluated: {one.text}" for each in done for one in each.idle)
+    return [one.object for one in done], tuple(dict.fromkeys(notes))
+
+
+def _converted(found: Found, version: str) -> Fields:
+    try:
+        stored(found)
+        if found.identity.kind not in KINDS:
+            raise UsageError(f"{found.identity}: has one version, so there is nothing to convert")
+        return convert_object(found.data, target(api_version(version))).object
+    except NotStoredError as error:
+        raise UsageError(f"{found.identity}: {error}") from None
+    except ConversionError as error:
+        raise UsageError(f"{found.identity}: {render(error.path)}: {error.reason}") from None
+
+
+def _difference(expected: Found, result: Fields) -> list[str]:
+    kind, version = expected.identity.kind, expected.version
+    schema = load_schema(kind, version) if expected.known else None
+    return [_line(change) for change in compare(expected.data, result, schema)]
+
+
+def _line(change: Change) -> str:
+    field = render(change.path)
+    before, after = (_shown(masked(value, change.path, secret=change.secret)) for value in (change.before, change.after))
+    if change.what == REMOVED:
+        return f"- {field}: {before}"
+    if change.what == ADDED:
+        return f"+ {field}: {after}"
+    what = "the order " if change.what == ORDER else ""
+    return f"~ {field}: expected {what}{before}, found {after}"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _updated(expected: _Expected, results: list[Fields]) -> str:
+    """The file of the expected results with what is found; what else stands in it stays."""
+    if expected.behind:
+        return with_objects(expected.file, expected.text, [None, *results])
+    if expected.objects and len(expected.objects) == len(results):
+        return with_objects(expected.file, expected.text, results)
+    if expected.file.endswith(".json"):
+        return json_text(results[0] if len(results) == 1 else {"apiVersion": "v1", "kind": "List", "items": results})
+    return "---\n".join(yaml_text(result) for result in results)

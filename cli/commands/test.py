@@ -1,0 +1,137 @@
+"""The command `test`: case files held to what they expect. Flags, output and exit codes here; the work is in cli/cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli import facts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from cli.cases.files import Case, Folder
+    from cli.cases.verdict import Asked, Verdict
+
+HELP = "run a folder of case files (allow, deny, default, convert) and compare with what they expect"
+
+_FORMAT = """case files, in DIR and below it (.yaml, .yml; NAME may hold dots):
+  allow.NAME.yaml    must be accepted; a warning may be expected with a mark
+  deny.NAME.yaml     must be refused; every finding must be marked, and every mark must be met:
+                       replicas: -1   # expect: rule-name, other-rule
+                     a mark on a line of its own speaks of the line below; rules go by name or code
+  default.NAME.yaml  the object after defaulting is default.NAME.expected.yaml, or the second document of the file
+  convert.NAME.yaml  the object is converted to the version of convert.NAME.expected.yaml, and must equal it
+
+beside a case:
+  SORT.NAME.old.yaml    the stored object: the case is an update
+  SORT.NAME.facts.yaml  facts for this case; facts.yaml holds those of a folder and the folders below it
+  # as: USER            a comment in the case: who makes the request
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    import argparse
+
+    parser.epilog = _FORMAT
+    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=120)
+    parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder of case files")
+    parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name holds the word")
+    parser.add_argument("--update", action="store_true", help="write marks and expected results as they are found")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format")
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of requests; a case may name its own")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
+    facts.configure(parser)
+    parser.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
+    parser.add_argument("--allow-empty", action="store_true", help="no case at all is fine")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about rules that were not evaluated")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name passing cases too; show tracebacks of bugs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the cases; 0 when all are as expected, 1 when one isn't, 3 when there are none, 4, 5, 70.
+
+    Raises: UsageError for a folder that doesn't exist, or facts that can't be used.
+    """
+    from cli.cases.files import load_cases
+    from cli.cases.reports import document, text
+    from cli.cases.verdict import Asked
+    from cli.exits import UsageError
+    from cli.output import write
+
+    if not arguments.folder:
+        raise UsageError("name the folder of case files")
+    folder = load_cases(arguments.folder, arguments.word)
+    asked = Asked(facts.load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.user)
+    verdicts = [_judged(case, asked) for case in folder.cases]
+    if arguments.update:
+        verdicts = _updated(verdicts, asked)
+    code = _code(arguments, verdicts, folder)
+    if arguments.output == "json":
+        from cli.convert.texts import json_text
+
+        write(json_text(document(verdicts, code)))
+    else:
+        write(text(verdicts, verbose=arguments.verbose))
+    _say(arguments, verdicts, folder)
+    return code
+
+
+def _judged(case: Case, asked: Asked) -> Verdict:
+    from cli.cases import findings, results
+    from cli.cases.files import ALLOW, DENY, facts_of
+    from cli.cases.verdict import Question, Verdict
+    from cli.files import load_text
+    from cli.yaml.load import InputError
+
+    known = facts_of(case, asked.facts)
+    try:
+        question = Question(case, load_text(case.file), known, asked)
+    except InputError as error:
+        return Verdict(case, f"can't be read: {error.text}")
+    return findings.judge(question) if case.sort in (ALLOW, DENY) else results.judge(question)
+
+
+def _updated(verdicts: list[Verdict], asked: Asked) -> list[Verdict]:
+    """Writes what would make failing cases pass, names the files, and judges those cases once more."""
+    from cli.output import say
+    from cli.replace import replace
+
+    after = []
+    for one in verdicts:
+        for file, text in one.update:
+            replace(file, text)
+            say(f"{file}: written")
+        case = one.case._replace(expected=one.update[0][0]) if one.update and one.update[0][0] != one.case.file else one.case
+        after.append(_judged(case, asked) if one.update else one)
+    return after
+
+
+def _code(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> int:
+    from cli import exits
+
+    codes = [exits.BUG] * any(one.fault for one in verdicts)
+    codes += [exits.UNREADABLE] * bool(folder.unreadable)
+    codes += [exits.REFUSED] * any(not one.passed for one in verdicts)
+    codes += [exits.NOT_EVALUATED] * (arguments.require_facts and any(one.notes for one in verdicts))
+    codes += [exits.NOTHING_FOUND] * (not verdicts and not arguments.allow_empty)
+    return exits.worst(codes)
+
+
+def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> None:
+    from cli.cases.reports import notes, summary
+    from cli.output import say
+
+    for error in folder.unreadable:
+        say(str(error))
+    if arguments.quiet:
+        return
+    for file in folder.strangers:
+        say(f"{file}: is no case; names begin with allow., deny., default. or convert.")
+    for note in notes(verdicts):
+        say(note)
+    if not verdicts and not arguments.allow_empty:
+        chosen = f" whose name holds {arguments.word}" if arguments.word else ""
+        say(f"{arguments.folder}: there is no case{chosen}; names begin with allow., deny., default. or convert.")
+    elif arguments.output == "text":
+        say(summary(verdicts))

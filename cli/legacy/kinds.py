@@ -31,7 +31,7 @@ SPEC: Final = "spec"
 _OBJECTLESS: Final = "without an object to go to"
 _NAME: Final = "the name of the build, by which graphs and components refer to it"
 _BUILT: Final = (
-    "goes into extraPodSpec.mainContainer.image of the components that ran it; done for documents of the same run that name this build"
+    "goes into extraPodSpec.mainContainer.image of the components that ran it; done for documents of the same file that name this build"
 )
 _PULLED: Final = "not needed today: the operator finds the registries' Secrets of a namespace; name others in extraPodSpec.imagePullSecrets"
 _PARAMETERS: Final = (
@@ -86,7 +86,7 @@ KINDS: Final[dict[str, LegacyKind]] = {
         _component("DynamoNimDeployment", "dynamoNim", "The first name of a component."),
         _request(
             "DynamoComponent",
-            "An image build. Given in the same run as graphs or components that name it, its `image` is written into them.",
+            "An image build. In the same file as graphs or components that name it, its `image` is written into them.",
             Field("dynamoComponent", How.GONE, _NAME),
             Field("image", How.DECIDE, _BUILT),
             Field("imagePullSecrets", How.GONE, _PULLED),

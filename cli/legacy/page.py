@@ -21,10 +21,11 @@ The first releases had other kinds, and built images in the cluster. Today's API
 their documents, and `dynamo-webhooks convert` writes them as today's kinds. On stderr it tells of every field whether it was mapped, has
 no equivalent, or waits for a person to decide.
 
+- Places of today are those of v1alpha1; with `--to v1beta1` the result is converted on, and [fields](fields.md) says where they lie then.
 - A field that isn't listed here is copied where today's kind has it, and left out otherwise. Either way it is told.
 - Values of a wrong type are left out for a person to decide; whole numbers where text is wanted become text.
 - No document said what its build knew: which image and command a component runs, and of which type it is. Give the `DynamoComponent`
-  that names its image in the same run, and the image is written into every component that has none. The rest is for a person.
+  that names its image in the same file, and the image is written into every component that has none. The rest is for a person.
 - A claim is made by today's operator only where its size, storage class and access mode are all known. Else `create` stays away, and
   the claim must exist.
 """

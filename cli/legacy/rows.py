@@ -54,7 +54,7 @@ class Modernised(NamedTuple):
         mapped = sum(row.outcome == MAPPED for row in self.rows)
         fields = "1 field" if mapped == 1 else f"{mapped} fields"
         becomes = (
-            f"becomes {self.objects[0]['kind']}, {fields} mapped"
+            f"becomes {self.objects[0]['kind']} of v1alpha1, {fields} mapped"
             if self.objects
             else "becomes no object: images are built outside the cluster today"
         )

@@ -209,7 +209,10 @@ def test_lines_for_people() -> None:
     """What is mapped comes first, what a person must decide last; one sentence for all the fields that it is true of."""
     done = modernised(document("claim"))
     lines = done.lines()
-    assert lines[0] == "DynamoGraphDeployment llm-agg (a kind of the first releases) becomes DynamoGraphDeployment, 15 fields mapped"
+    assert (
+        lines[0]
+        == "DynamoGraphDeployment llm-agg (a kind of the first releases) becomes DynamoGraphDeployment of v1alpha1, 15 fields mapped"
+    )
     outcomes = [line.partition(":")[0].strip() for line in lines[1:]]
     assert outcomes == sorted(outcomes, key=("mapped", "no equivalent", "a person must decide").index)
     assert lines[-1].startswith(
@@ -228,3 +231,8 @@ def test_check_accepts_the_results(name: str, command: Command, files: Files) ->
     assert there.code == 0
     files(b=there.out)
     assert command("check", "b.yaml", "--set-fact", "grove=true").code == 0
+
+
+def test_a_block_of_which_nothing_can_be_kept_is_left_out() -> None:
+    done = modernised(graph(services={"A": {"livenessProbe": {"old": 1}, "replicas": 1, "envs": [5]}}))
+    assert done.objects[0]["spec"]["services"] == {"A": {"replicas": 1}}

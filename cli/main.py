@@ -46,7 +46,8 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # asked for with every flag; with a width it doesn't import what finds one out
-        return argparse.HelpFormatter(prog=self.prog, width=WIDTH)
+        usual = self.formatter_class is argparse.HelpFormatter
+        return argparse.HelpFormatter(prog=self.prog, width=WIDTH) if usual else self.formatter_class(prog=self.prog)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)

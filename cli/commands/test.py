@@ -33,8 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     import argparse
 
+    from cli.main import WIDTH
+
     parser.epilog = _FORMAT
-    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=120)
+    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
     parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder of case files")
     parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name holds the word")
     parser.add_argument("--update", action="store_true", help="write marks and expected results as they are found")

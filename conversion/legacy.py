@@ -5,7 +5,6 @@ Which keys there are and what they say is the kind's business; remembering how a
 
 from __future__ import annotations
 
-from hashlib import blake2s
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -42,4 +41,8 @@ def well_formed(value: Any) -> bool:
 
 
 def _mark(text: str | None) -> str:
-    return "" if text is None else blake2s(text.encode(), digest_size=6).hexdigest()
+    if text is None:
+        return ""
+    from hashlib import blake2s  # here: few objects have such annotations, and a command that starts often would wait for it
+
+    return blake2s(text.encode(), digest_size=6).hexdigest()

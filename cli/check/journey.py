@@ -33,8 +33,11 @@ class Loss(NamedTuple):
     text: str
 
 
-def losses(obj: Fields, name: str, version: str) -> Iterator[Loss]:
-    """What the way there and back loses; nothing for an object that comes home as it was. Never raises: a fault of ours is a loss, too."""
+def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> Iterator[Loss]:
+    """What the way there and back loses; nothing for an object that comes home as it was. Never raises: a fault of ours is a loss, too.
+
+    Of an object that the schema doesn't admit, which no server would store, only the way there is looked at.
+    """
     kind, other = KINDS[name], OTHER[version]
     try:
         there = convert(kind, obj, other)
@@ -47,6 +50,8 @@ def losses(obj: Fields, name: str, version: str) -> Iterator[Loss]:
     for key in there.damaged:
         text = f"holds no text that conversion to {other} can use, and is set aside"
         yield Loss(record.DAMAGED_REMAINDER, record.WARNING, ("metadata", "annotations", Key(key)), text)
+    if not admitted:
+        return
     try:
         back = convert(kind, there.object, version).object
     except ConversionError as error:

@@ -193,7 +193,11 @@ class _Run:
             return
         from cli.check.journey import losses
 
-        for loss in losses(obj, kind, version):
+        # conversion promises to lose nothing of what the schema admits
+        admitted = self.settings.schema and not any(
+            finding.level == record.ERROR and finding.stage != record.POLICIES for finding in self.findings
+        )
+        for loss in losses(obj, kind, version, admitted=admitted):
             self._own(loss.rule, loss.level, record.CONVERSION, loss.path, render(loss.path), loss.text)
 
     def _policy(self, finding: Finding) -> None:

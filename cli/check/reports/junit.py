@@ -90,7 +90,7 @@ def _by_file(result: Result) -> dict[str, _File]:
     for note in result.not_evaluated:
         of(note.source.name).notes.append(note)
     for error in result.unreadable:
-        of(error.name).unreadable.append(_placed(error))
+        of(error.name or "inputs").unreadable.append(_placed(error))
     for sentence in result.unreachable:
         of("cluster").unreadable.append(sentence)
     return files

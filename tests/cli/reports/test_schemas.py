@@ -116,13 +116,47 @@ def test_every_field_of_a_report_is_described(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("place", "value"),
-    [(("findings", 0, "line"), 0), (("findings", 0, "extra"), 1), (("summary", "exit"), 7), (("answers", 0, "status"), "201")],
+    [
+        (("findings", 0, "line"), 0),
+        (("findings", 0, "extra"), 1),
+        (("summary", "exit"), 7),
+        (("answers", 0, "status"), "201"),
+    ],
 )
 def test_the_judge_of_our_own_format_finds_mistakes(place: tuple[str | int, ...], value: object) -> None:
     document = json.loads(machine.document(everything(), 70))
-    wrong = copy.deepcopy(document)
-    at = wrong
+    assert complaints(ours("check"), _changed(document, place, value))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("runs", 0, "results", 0, "level"), "fault"),
+        (("runs", 0, "results", 0, "extra"), 1),
+        (("runs", 0, "artifacts", 0, "location", "uri"), "a file with blanks"),
+        (("runs", 0, "columnKind"), "characters"),
+    ],
+)
+def test_the_judge_of_sarif_finds_mistakes(place: tuple[str | int, ...], value: object) -> None:
+    log = json.loads(sarif.document(everything(), 70))
+    assert complaints(sarif_judge(), _changed(log, place, value))
+
+
+def test_the_judge_of_junit_finds_mistakes() -> None:
+    good = junit.document(everything(), "error")
+    for wrong in (
+        good.replace("<testcase name=", "<testcase nam=", 1),
+        good.replace("<failure", "<fault", 1).replace("</failure", "</fault", 1),
+    ):
+        assert wrong != good
+        with pytest.raises(AssertionError):
+            parsed_junit(wrong)
+
+
+def _changed(document: Any, place: tuple[str | int, ...], value: object) -> Any:
+    changed = copy.deepcopy(document)
+    at = changed
     for step in place[:-1]:
         at = at[step]
     at[place[-1]] = value
-    assert complaints(ours("check"), wrong)
+    return changed

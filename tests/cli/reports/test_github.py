@@ -1,0 +1,74 @@
+"""GitHub's workflow commands: escapes, levels, and how many of them nobody will see."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.check import record
+from cli.check.reports import github
+from cli.check.reports.paths import relative
+from cli.check.result import assemble
+from cli.yaml.errors import InputError
+from cli.yaml.load import Source
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, NEEDS_GROVE, WARNED
+from tests.cli.reports.results import many, reported
+from tests.cli.reports.workflow import read_commands
+
+
+def test_each_finding_is_an_annotation_at_its_place(command: Command, files: Files) -> None:
+    files(bad=BAD, grove=NEEDS_GROVE, warned=WARNED, broken="a: [")
+    ran = command("check", ".", "-o", "github")
+    bad, warned, broken, grove = read_commands(ran.out)
+    assert (bad.level, bad.properties) == (
+        "error",
+        {"file": "bad.yaml", "line": "10", "col": "7", "endColumn": "14", "title": f"{BAD_RULE} ({BAD_CODE})"},
+    )
+    first, second, third = bad.message.split("\n")
+    assert first == "DynamoGraphDeployment llm/bad"
+    assert second.startswith("spec.services[worker].ingress.host: must ")
+    assert third.startswith("fix: ")
+    assert (warned.level, warned.properties["file"]) == ("warning", "warned.yaml")
+    assert (broken.level, broken.properties) == ("error", {"file": "broken.yaml", "line": "2", "col": "1", "title": "unreadable"})
+    assert (grove.level, grove.properties["title"]) == ("notice", "not evaluated: priority-class-requires-grove (DYN106)")
+    assert "--set-fact grove=true" in grove.message
+
+
+def test_what_means_something_to_github_is_escaped() -> None:
+    finding = reported(source=Source("a,b:c%.yaml", "a: b\n"), message="50% :: ,\r\nnext", path="", fix="", identity=None)
+    out = github.commands(assemble(findings=[finding]))
+    assert out.startswith("::error file=a%2Cb%3Ac%25.yaml,line=1,")
+    assert out.endswith("::50%25 :: ,%0D%0Anext\n")
+
+
+@given(name=st.text(st.characters(exclude_characters="\0"), min_size=1).filter(lambda name: name.strip("./")), message=st.text())
+def test_any_text_is_read_back_as_it_was(name: str, message: str) -> None:
+    finding = reported(source=Source(f"x/{name}", "a: b\n"), message=message, path="", fix="", identity=None)
+    (read,) = read_commands(github.commands(assemble(findings=[finding]), "/nowhere"))
+    assert read.message == message
+    assert read.properties["file"] == relative(f"x/{name}", "/nowhere")
+
+
+def test_a_bug_and_an_input_without_a_place_are_errors() -> None:
+    result = assemble(findings=[reported(level=record.FAULT)], unreadable=[InputError("is nothing")], unreachable=["no answer"])
+    assert [(one.level, one.properties["title"]) for one in read_commands(github.commands(result))] == [
+        ("error", "ingress-host-required (DYN202)"),
+        ("error", "unreadable"),
+        ("error", "unreachable"),
+    ]
+
+
+@pytest.mark.parametrize(("count", "said"), [(20, 0), (21, 1), (22, 2)])
+def test_annotations_that_github_leaves_out_are_counted(count: int, said: int) -> None:
+    sentences = github.hidden(many(count))
+    assert len(sentences) == said
+    assert all(sentence.startswith("GitHub shows 10 of the 11 annotations with level ") for sentence in sentences)
+
+
+def test_the_count_is_talk_and_no_part_of_the_report(command: Command, files: Files) -> None:
+    files(a="---\n".join(BAD.replace("name: bad", f"name: bad-{number}") for number in range(12)))
+    ran = command("check", "a.yaml", "-o", "github")
+    assert len(read_commands(ran.out)) == 12
+    assert ran.err.startswith("GitHub shows 10 of the 12 annotations with level error; ")

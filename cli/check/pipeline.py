@@ -193,12 +193,13 @@ class _Run:
             return
         from cli.check.journey import losses
 
-        # conversion promises to lose nothing of what the schema admits
-        admitted = self.settings.schema and not any(
-            finding.level == record.ERROR and finding.stage != record.POLICIES for finding in self.findings
-        )
-        for loss in losses(obj, kind, version, admitted=admitted):
+        for loss in losses(obj, kind, version, admitted=self._is_admitted()):
             self._own(loss.rule, loss.level, record.CONVERSION, loss.path, render(loss.path), loss.text)
+
+    def _is_admitted(self) -> bool:
+        """Whether the schema lets the object pass, as far as it was asked."""
+        refused = any(finding.level == record.ERROR and finding.stage != record.POLICIES for finding in self.findings)
+        return self.settings.schema and not refused
 
     def _policy(self, finding: Finding) -> None:
         rule, document = finding.rule, self.found.document

@@ -6,7 +6,6 @@ import builtins
 import io
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -76,12 +75,9 @@ def test_a_path_that_means_nothing(command: Command, files: Files, path: str, se
 
 def test_a_file_that_may_not_be_read(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     files(secret=GOOD)
-    real = builtins.open
 
-    def refuse(file: str, *words: str) -> object:
-        if file == "secret.yaml":  # chmod would not keep root out
-            raise PermissionError(13, "Permission denied")
-        return real(file, *words)
+    def refuse(file: str, *_: object, **__: object) -> object:
+        raise PermissionError(13, "Permission denied", file)  # chmod would not keep root out
 
     monkeypatch.setattr(builtins, "open", refuse)
     assert command("check", "secret.yaml", "-q") == (4, "", "secret.yaml: may not be read (permission denied)\n")

@@ -34,10 +34,6 @@ _BUILT: Final = (
     "goes into extraPodSpec.mainContainer.image of the components that ran it; done for documents of the same file that name this build"
 )
 _PULLED: Final = "not needed today: the operator finds the registries' Secrets of a namespace; name others in extraPodSpec.imagePullSecrets"
-_PARAMETERS: Final = (
-    *("imageBuildTimeout", "buildArgs", "imageBuilderExtraPodMetadata", "imageBuilderExtraPodSpec", "imageBuilderExtraContainerEnv"),
-    *("imageBuilderContainerResources", "dockerConfigJsonSecretName", "downloaderContainerEnvFrom"),
-)
 
 
 def _graph(name: str, reference: str, about: str) -> LegacyKind:
@@ -90,7 +86,6 @@ KINDS: Final[dict[str, LegacyKind]] = {
             Field("dynamoComponent", How.GONE, _NAME),
             Field("image", How.DECIDE, _BUILT),
             Field("imagePullSecrets", How.GONE, _PULLED),
-            *(Field(name, How.GONE, _BUILD) for name in _PARAMETERS),
         ),
         _request("DynamoNimRequest", "The first name of an image build.", Field("bentoTag", How.GONE, _NAME)),
     )

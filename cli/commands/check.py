@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+    from cli.check.baseline import Entry
+    from cli.check.choice import Choice
+    from cli.check.result import Result
+
 HELP = "check files as the API server and the webhooks would, and list every finding"
 
 
@@ -35,6 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rules.add_argument("--no-schema", action="store_true", help="leave out schema defaults, schema and CEL rules")
     rules.add_argument("--no-defaults", action="store_true", help="leave out the defaults of the mutating webhooks")
     _configure_strictness(parser)
+    suppression = parser.add_argument_group("suppression")
+    suppression.add_argument("--baseline", metavar="FILE", help="findings that this file knows do not count")
+    suppression.add_argument("--update-baseline", action="store_true", help="write all that is found now into that file")
     outputs.configure(parser)
 
 
@@ -75,6 +82,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from cli.output import say
 
     asked = wishes(arguments)
+    known = _known(arguments)
     inputs = gather(arguments)
     settings = Settings(
         load_facts(arguments.facts, arguments.set_fact),
@@ -91,6 +99,8 @@ def _check(arguments: argparse.Namespace) -> int:
             say(f"reading {file}")
         running.take(file, arguments.stdin_name)
     result = running.result()
+    if known is not None:
+        result = _held(arguments, result, known, choice)
     code = exit_code(
         result,
         arguments.fail_on,
@@ -99,3 +109,33 @@ def _check(arguments: argparse.Namespace) -> int:
         exit_zero=arguments.exit_zero,
     )
     return deliver(arguments, asked, result, code)
+
+
+def _known(arguments: argparse.Namespace) -> list[Entry] | None:
+    """The baseline's findings; None without one. Read before anything else, so that a mistake costs no time."""
+    from cli.exits import UsageError
+
+    if arguments.baseline is None:
+        if arguments.update_baseline:
+            raise UsageError("--update-baseline needs --baseline with the file to write")
+        return None
+    from cli.check.baseline import load
+
+    return load(arguments.baseline, missing=arguments.update_baseline)
+
+
+def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice) -> Result:
+    """The result without what the baseline knows; says what is outdated there, or writes it anew."""
+    from cli.check.baseline import hold, write
+    from cli.output import say
+
+    held = hold(result, known, choice.takes, learn=arguments.update_baseline)
+    if arguments.update_baseline:
+        write(arguments.baseline, held.entries)
+        said = [f"{arguments.baseline}: {len(held.entries)} known, {len(held.new)} of them new, {len(held.outdated)} outdated ones removed"]
+    else:
+        more = "; --update-baseline removes it"
+        said = [f"{arguments.baseline}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
+    for line in () if arguments.quiet else said:
+        say(line)
+    return held.result

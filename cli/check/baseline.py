@@ -1,0 +1,143 @@
+"""Findings that are known and do not count: a file of their fingerprints, read, held against a result, and written anew on request.
+
+An entry is only called outdated where its object was looked at and its rule could have spoken: most runs see a part of all files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from cli.check.fingerprint import fingerprints
+from cli.check.objects import Identity
+from cli.check.record import FAULT, POLICIES, Reported
+from cli.check.result import BASELINE, Result, Suppressed
+from cli.exits import UsageError
+from cli.files import STDIN, load_text
+from cli.replace import replace
+from cli.yaml.errors import InputError
+from policies.review import UPDATE
+
+FORMAT: Final = 1
+FLAG: Final = "--baseline"
+_WORDS: Final = ("fingerprint", "file", "kind", "namespace", "name", "path", "rule", "code", "message", "reason")
+
+
+class Entry(NamedTuple):
+    """One known finding. Only its fingerprint counts, and people may write a reason; the rest says what it is about."""
+
+    fingerprint: str
+    file: str
+    kind: str  # empty, as are namespace and name, where the finding belongs to no object
+    namespace: str
+    name: str
+    path: str
+    rule: str
+    code: str
+    message: str
+    reason: str
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The key that files sort by: what moves seldom comes first, so that two branches seldom touch the same line."""
+        return (self.kind, self.namespace, self.name, self.rule, self.path, self.fingerprint)
+
+    @property
+    def about(self) -> str:
+        """The object and field, or the file where there is no object."""
+        if not self.kind:
+            return self.file
+        identity = Identity(self.kind, self.namespace, self.name)
+        return f"{identity}, {self.path}" if self.path else str(identity)
+
+
+class Held(NamedTuple):
+    """A result without its known findings, the entries that find nothing any more, and the file as it should be."""
+
+    result: Result
+    outdated: list[Entry]
+    new: list[Entry]
+    entries: list[Entry]
+
+
+def load(file: str, *, missing: bool = False) -> list[Entry]:
+    """Reads a baseline; `missing`: a file that isn't there is an empty one. Raises: UsageError when it can't be used."""
+    if file == STDIN:
+        raise UsageError(f"{FLAG} must be a file, and - is standard input")
+    if missing and not Path(file).exists():
+        return []
+    try:
+        data = json.loads(load_text(file))
+    except InputError as error:
+        raise UsageError(f"{FLAG} {error}") from None
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
+    except RecursionError:
+        raise UsageError(f"{FLAG} {file}: must be a baseline, is nested too deep") from None
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise UsageError(f"{FLAG} {file}: must be a baseline, an object with format and findings")
+    if data.get("format") != FORMAT:
+        raise UsageError(f"{FLAG} {file}: format must be {FORMAT}, got {json.dumps(data.get('format'))[:80]}")
+    return [_entry(one, f"{FLAG} {file}: findings[{index}]") for index, one in enumerate(data["findings"])]
+
+
+def hold(result: Result, entries: list[Entry], takes: Callable[[str, str], bool], *, learn: bool) -> Held:
+    """Takes the known findings out of a result; `takes` tells whether the run reports a rule (by name and code).
+
+    `learn`: whatever is found is known from now on. A fault of ours is never known.
+    """
+    known = {entry.fingerprint: entry for entry in entries}
+    named = _named(result)
+    found = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
+    new = [entry for name, entry in found.items() if name not in known] if learn else []
+    passing = found if learn else {name: entry for name, entry in found.items() if name in known}
+    hidden = {id(finding): passing[name] for name, finding in named if name in passing}
+    suppressed = [Suppressed(one, BASELINE, hidden[id(one)].reason) for one in result.findings if id(one) in hidden]
+    outdated = [entry for entry in entries if entry.fingerprint not in found and _is_outdated(entry, result, takes)]
+    gone = {entry.fingerprint for entry in outdated}
+    kept = [found.get(entry.fingerprint, entry) for entry in entries if entry.fingerprint not in gone]
+    cleared = result._replace(
+        findings=[one for one in result.findings if id(one) not in hidden],
+        suppressed=sorted([*result.suppressed, *suppressed], key=lambda one: one.finding.order),
+    )
+    return Held(cleared, outdated, new, sorted({entry.fingerprint: entry for entry in (*kept, *new)}.values(), key=lambda one: one.order))
+
+
+def write(file: str, entries: list[Entry]) -> None:
+    """Writes a baseline in one step; the same entries make the same bytes. Raises: UsageError when it can't be written."""
+    rows = [{word: text for word, text in entry._asdict().items() if text} for entry in entries]
+    text = json.dumps({"format": FORMAT, "findings": rows}, indent=2)  # in ASCII: a file name may be no Unicode text
+    replace(file, text + "\n")
+
+
+def _named(result: Result) -> list[tuple[str, Reported]]:
+    """The findings that count so far with their fingerprints, which depend on the suppressed ones as well."""
+    suppressed = {id(one.finding) for one in result.suppressed}
+    everything = sorted([*result.findings, *(one.finding for one in result.suppressed)], key=lambda finding: finding.order)
+    pairs = zip(fingerprints(everything), everything, strict=True)
+    return [(name, finding) for name, finding in pairs if id(finding) not in suppressed]
+
+
+def _made(name: str, finding: Reported, before: Entry | None) -> Entry:
+    identity = finding.identity or ("", "", "")
+    reason = before.reason if before else ""
+    return Entry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
+
+
+def _is_outdated(entry: Entry, result: Result, takes: Callable[[str, str], bool]) -> bool:
+    """Whether the entry's finding would be there if it still were: an old violation that an update leaves alone is not told again."""
+    identity = (entry.kind, entry.namespace, entry.name)
+    seen = [one for one in result.checked if (tuple(one.identity) == identity if entry.kind else one.source.name == entry.file)]
+    waiting = any(note.identity == identity and note.rule in (entry.rule, POLICIES) for note in result.not_evaluated)
+    return bool(seen) and not waiting and takes(entry.rule, entry.code) and not any(one.operation == UPDATE for one in seen)
+
+
+def _entry(data: Any, place: str) -> Entry:
+    if not isinstance(data, dict) or not isinstance(data.get("fingerprint"), str):
+        raise UsageError(f"{place} must be an object with a fingerprint")
+    for word in _WORDS:
+        if not isinstance(data.get(word, ""), str):
+            raise UsageError(f"{place}.{word} must be text, got {json.dumps(data[word])[:80]}")
+    return Entry(*(data.get(word, "") for word in _WORDS))

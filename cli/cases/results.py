@@ -21,6 +21,7 @@ from cli.diff.form import other_version
 from cli.diff.secrets import masked
 from cli.exits import UsageError
 from cli.files import load_text
+from cli.rewrite.rewritten import NotWrittenError
 from cli.stored import NotStoredError, stored
 from cli.yaml.load import InputError
 from conversion.kinds import KINDS
@@ -60,7 +61,7 @@ def judge(question: Question) -> Verdict:
         failure = f"gives {len(results)} objects, and {len(expected.objects)} are expected in {expected.file}"
     elif lines:
         failure = f"the result is not the one in {expected.file}"
-    update = ((expected.file, _updated(expected, results)),) if failure else ()
+    update = _update(expected, results) if failure else ()
     return Verdict(case, failure, tuple(shortened(line, LONGEST) for line in lines), notes, update)
 
 
@@ -124,12 +125,15 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _updated(expected: _Expected, results: list[Fields]) -> str:
-    """The file of the expected results with what is found; what else stands in it stays."""
-    if expected.behind:
-        return with_objects(expected.file, expected.text, [None, *results])
-    if expected.objects and len(expected.objects) == len(results):
-        return with_objects(expected.file, expected.text, results)
+def _update(expected: _Expected, results: list[Fields]) -> tuple[tuple[str, str], ...]:
+    """The file of the expected results with what is found; what else stands in it stays. Nothing where that can't be written."""
+    same = len(expected.objects) == len(results)
+    try:
+        if expected.behind or same:
+            wanted = [None, *results] if expected.behind else results
+            return ((expected.file, with_objects(expected.file, expected.text, wanted).text),)
+    except NotWrittenError:
+        return ()
     if expected.file.endswith(".json"):
-        return json_text(results[0] if len(results) == 1 else {"apiVersion": "v1", "kind": "List", "items": results})
-    return "---\n".join(yaml_text(result) for result in results)
+        return ((expected.file, json_text(results[0] if len(results) == 1 else {"apiVersion": "v1", "kind": "List", "items": results})),)
+    return ((expected.file, "---\n".join(yaml_text(result) for result in results)),)

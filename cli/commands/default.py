@@ -46,12 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     from cli.check.old import load_old
     from cli.check.sources import find
     from cli.default.run import Asked
-    from cli.exits import UsageError
+    from cli.exits import REFUSED, UsageError, worst
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     if arguments.check and arguments.write:
         raise UsageError("--check writes nothing, --write writes: use one of them")
+    if arguments.write and arguments.output != "text":
+        raise UsageError("-o is for what is printed; --write keeps the format of each file")
     if arguments.write and "-" in arguments.paths:
         raise UsageError("--write can't change standard input")
     if arguments.op == "update" and not arguments.old:
@@ -60,10 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
     asked = Asked(facts.load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.op, old)
     outcomes = [_read(file, asked) for file in find(arguments.paths, arguments.exclude)]
     code = _code(arguments, outcomes)
-    _print(arguments, outcomes, code)
+    if arguments.output != "diff":
+        _print(arguments, outcomes, code)
     _say(arguments, outcomes)
-    if arguments.write:
-        _write(outcomes)
+    if arguments.output == "diff" or arguments.write:
+        done = [_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes]
+        code = code if all(done) else worst([code, REFUSED])
     return code
 
 
@@ -101,9 +105,6 @@ def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) ->
         from cli.convert.texts import json_text
 
         write(json_text(reports.document(outcomes, code)))
-    elif arguments.output == "diff":
-        changed = (one for one in outcomes if one.changes and not one.failed)
-        write("".join(reports.diff(one.source.name, one.source.text, one.new_text) for one in changed))
     else:
         write({"patch": reports.patches, "yaml": reports.objects, "text": reports.text}[arguments.output](outcomes))
 
@@ -125,14 +126,30 @@ def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
         say(reports.summary(outcomes))
 
 
-def _write(outcomes: list[Outcome]) -> None:
-    """Changes the files that can be changed as a whole, and names them."""
+def _change(outcome: Outcome, *, write: bool) -> bool:
+    """Writes a file as the defaults make it, or prints the difference; False where it can't be written as a whole."""
+    from cli.convert.texts import encoded
+    from cli.default.reports import diff
+    from cli.files import load_bytes
     from cli.output import say
+    from cli.output import write as put
     from cli.replace import replace
+    from cli.rewrite.rewritten import NotWrittenError
 
-    for outcome in outcomes:
-        if outcome.changes and not outcome.failed:
-            replace(outcome.source.name, outcome.new_text)
-            say(f"{outcome.source.name}: written")
-        elif outcome.changes:
-            say(f"{outcome.source.name}: not written, since a part of it can't be read or judged")
+    name = outcome.source.name
+    if outcome.failed:
+        say(f"{name}: left as it is, since a part of it can't be read or judged")
+        return False
+    try:
+        new = outcome.new_text()
+    except NotWrittenError as error:
+        say(f"{name}: left as it is: {error}")
+        return False
+    for line in new.lost:
+        say(f"{name}:{line}: the comment is lost")
+    if write:
+        replace(name, encoded(new.text, load_bytes(name)))
+        say(f"{name}: written")
+    else:
+        put(diff(name, outcome.source.text, new.text))
+    return True

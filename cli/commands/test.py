@@ -96,13 +96,17 @@ def _judged(case: Case, asked: Asked) -> Verdict:
 
 def _updated(verdicts: list[Verdict], asked: Asked) -> list[Verdict]:
     """Writes what would make failing cases pass, names the files, and judges those cases once more."""
+    from pathlib import Path
+
+    from cli.convert.texts import encoded
+    from cli.files import load_bytes
     from cli.output import say
     from cli.replace import replace
 
     after = []
     for one in verdicts:
         for file, text in one.update:
-            replace(file, text)
+            replace(file, encoded(text, load_bytes(file) if Path(file).exists() else b""))
             say(f"{file}: written")
         case = one.case._replace(expected=one.update[0][0]) if one.update and one.update[0][0] != one.case.file else one.case
         after.append(_judged(case, asked) if one.update else one)

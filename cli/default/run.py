@@ -8,7 +8,7 @@ from api.paths import render
 from api.wording import shortened
 from cli.check.objects import objects
 from cli.default.edits import named, with_patch
-from cli.default.texts import with_objects
+from cli.default.texts import NewText, with_objects
 from cli.defaulted import defaulted
 from cli.stored import LONGEST, NotStoredError, stored
 from cli.yaml.load import Document, InputError, Source, read
@@ -57,11 +57,10 @@ class Outcome(NamedTuple):
         """Whether some object would change."""
         return any(one.edits for one in self.objects)
 
-    @property
-    def new_text(self) -> str:
-        """The text with the edits in it; the same text where there are none."""
+    def new_text(self) -> NewText:
+        """The text with the edits in it; the same text where there are none. Raises: NotWrittenError."""
         wanted = [one.object if one.edits else None for one in self.objects]
-        return with_objects(self.source.name, self.source.text, wanted) if self.changes else self.source.text
+        return with_objects(self.source.name, self.source.text, wanted) if self.changes else NewText(self.source.text, [])
 
     @property
     def failed(self) -> bool:

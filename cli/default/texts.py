@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cli.check.objects import objects
-from cli.convert.texts import pieces, written
+from cli.convert.texts import pieces
+from cli.rewrite.rewritten import rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -13,14 +14,29 @@ if TYPE_CHECKING:
     from policies.review import Fields
 
 
-def with_objects(name: str, text: str, wanted: Iterable[Fields | None]) -> str:
-    """The text with its objects of our kinds replaced, in the order in which they stand; None keeps one as it is."""
+class NewText(NamedTuple):
+    """A file's new text, and the lines of the old one whose comments it no longer has."""
+
+    text: str
+    lost: list[int]
+
+
+def with_objects(name: str, text: str, wanted: Iterable[Fields | None]) -> NewText:
+    """The text with its objects of our kinds replaced, in the order in which they stand; None keeps one as it is.
+
+    Raises: NotWrittenError for values that no text says.
+    """
     coming = iter(wanted)
-    parts = []
+    parts, lost = [], []
     for piece in pieces(name, text):
         swaps = _swaps(piece.documents, coming)
-        parts.append(written(piece, [_swapped(document.data, swaps) for document in piece.documents]) if swaps else piece.text)
-    return "".join(parts)
+        if not swaps:
+            parts.append(piece.text)
+            continue
+        new = rewritten(piece.text, [_swapped(document.data, swaps) for document in piece.documents])
+        parts.append(new.text)
+        lost += [comment.line + piece.line - 1 for comment in new.lost]
+    return NewText("".join(parts), lost)
 
 
 def _swaps(documents: list[Any], coming: Iterator[Fields | None]) -> dict[int, Fields]:

@@ -1,0 +1,159 @@
+"""The published exit codes of `check`: each row of the table, every pair of rows, and the same for every output format."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, Final
+
+import pytest
+
+from cli import exits
+from cli.check import pipeline, result
+from cli.check.outputs import FORMATS
+from cli.check.record import ERROR, FAULT, NotEvaluated
+from cli.check.result import Checked, assemble, exit_code
+from cli.yaml.errors import InputError
+from policies.at import fault
+from policies.catalogue import by_word
+from policies.evaluate import evaluate
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND
+from tests.cli.reports.results import reported
+
+# as published: a code is never given another meaning
+CODES: Final = {
+    "ok": 0,
+    "refused": 1,
+    "usage": 2,
+    "nothing found": 3,
+    "unreadable": 4,
+    "not evaluated": 5,
+    "unreachable": 6,
+    "bug": 70,
+    "interrupted": 130,
+}
+ORDER: Final = (70, 2, 6, 4, 1, 5, 3, 0)
+UNWRITABLE: Final = f"json={'x' * 300}"  # a name that no file system takes, so that writing fails once everything was checked
+
+# what a user does -> what comes of it; the object `faulty` makes a rule raise
+HAPPENS: Final[dict[str, list[str]]] = {
+    "ok": ["good.yaml"],
+    "refused": ["bad.yaml"],
+    "usage": [f"-o{UNWRITABLE}"],
+    "nothing found": ["other.yaml"],
+    "unreadable": ["broken.yaml"],
+    "not evaluated": ["grove.yaml", "--require-facts"],
+    "bug": ["faulty.yaml"],
+}
+# a run that finds no object can neither have refused nor left out one
+APART: Final = frozenset({"nothing found"})
+WITH_AN_OBJECT: Final = frozenset({"ok", "refused", "not evaluated", "bug"})
+TOGETHER: Final = [pair for pair in combinations(HAPPENS, 2) if not (APART.intersection(pair) and WITH_AN_OBJECT.intersection(pair))]
+
+
+@pytest.fixture
+def inputs(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file for everything that can happen, and a rule that raises for one object."""
+    files(good=GOOD, bad=BAD, other=OTHER_KIND, broken="a: [", grove=NEEDS_GROVE, faulty=GOOD.replace("name: good", "name: faulty"))
+    rule = by_word(BAD_RULE)
+    assert rule
+
+    def raising(review: Any) -> Any:
+        faulty = review.object["metadata"]["name"] == "faulty"
+        return [fault(rule, ("spec",), KeyError("x"))] if faulty else evaluate(review)
+
+    monkeypatch.setattr(pipeline, "evaluate", raising)
+
+
+def _code(command: Command, form: str, *happening: str) -> int:
+    """The exit code of a run in one format in which all of that happens."""
+    words = [word for what in happening for word in HAPPENS[what]]
+    return command("check", *sorted(words, key=lambda word: not word.endswith(".yaml")), "-o", form).code
+
+
+def test_the_published_numbers_are_the_ones_in_the_code() -> None:
+    names = {"ok": "OK", "refused": "REFUSED", "usage": "USAGE", "nothing found": "NOTHING_FOUND", "unreadable": "UNREADABLE"}
+    names |= {"not evaluated": "NOT_EVALUATED", "unreachable": "UNREACHABLE", "bug": "BUG", "interrupted": "INTERRUPTED"}
+    assert {name: getattr(exits, constant) for name, constant in names.items()} == CODES
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("what", HAPPENS)
+@pytest.mark.usefixtures("inputs")
+def test_each_row_in_each_format(command: Command, what: str, form: str) -> None:
+    assert _code(command, form, what, *(["ok"] if what == "usage" else [])) == CODES[what]
+
+
+@pytest.mark.parametrize(("first", "second"), TOGETHER)
+@pytest.mark.usefixtures("inputs")
+def test_of_two_things_that_happen_the_worse_decides(command: Command, first: str, second: str) -> None:
+    wanted = min(CODES[first], CODES[second], key=ORDER.index)
+    assert _code(command, "text", first, second) == wanted
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.usefixtures("inputs")
+def test_everything_at_once_is_the_worst_in_each_format(command: Command, form: str) -> None:
+    assert _code(command, form, *HAPPENS) == 70
+    assert _code(command, form, *(what for what in HAPPENS if what != "bug")) == 2
+
+
+@pytest.mark.parametrize(("better", "worse"), [(better, worse) for worse, better in combinations(ORDER, 2)])
+def test_the_precedence_of_codes(better: int, worse: int) -> None:
+    assert exits.worst([better, worse]) == exits.worst([worse, better]) == exits.worst([worse]) == worse
+
+
+MODEL = reported()
+NOTE = NotEvaluated("policies", "", MODEL.source, 1, MODEL.identity, "no reason", "")  # type: ignore[arg-type]  # it has an identity
+PARTS: Final[dict[int, dict[str, Any]]] = {
+    70: {"findings": [reported(level=FAULT)]},
+    6: {"unreachable": ["no cluster"]},
+    4: {"unreadable": [InputError("no text")]},
+    1: {"findings": [reported(level=ERROR)]},
+    5: {"not_evaluated": [NOTE]},
+    3: {},
+}
+
+
+@pytest.mark.parametrize(("better", "worse"), [(better, worse) for worse, better in combinations(PARTS, 2)])
+def test_the_precedence_of_results(better: int, worse: int) -> None:
+    parts: dict[str, list[Any]] = {}
+    for name, values in (*PARTS[better].items(), *PARTS[worse].items()):
+        parts[name] = [*parts.get(name, []), *values]
+    checked = [] if 3 in (better, worse) else [Checked(MODEL.source, 1, MODEL.identity, "CREATE")]  # type: ignore[arg-type]  # as above
+    made = assemble(**parts, checked=checked)
+    assert exit_code(made, "error", require_facts=True, allow_empty=False, exit_zero=False) == worse
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["warned.yaml"], 0),
+        (["warned.yaml", "--fail-on", "warning"], 1),
+        (["bad.yaml", "--fail-on", "never"], 0),
+        (["bad.yaml", "--exit-zero"], 0),
+        (["other.yaml", "--allow-empty"], 0),
+        (["grove.yaml"], 0),
+        (["broken.yaml", "--exit-zero"], 4),
+        (["grove.yaml", "--require-facts", "--exit-zero"], 5),
+        (["faulty.yaml", "--exit-zero"], 70),
+        (["good.yaml", "--exit-zero", "--no-such-flag"], 2),
+        (["no-such-file.yaml"], 4),
+        ([], 2),
+    ],
+)
+@pytest.mark.usefixtures("inputs")
+def test_flags_that_change_a_code(command: Command, files: Files, words: list[str], code: int) -> None:
+    files(warned=BAD.replace("ingress: {enabled: true}", "dynamoNamespace: old"))
+    assert command("check", *words).code == code
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_interrupt_is_130_in_each_format(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(result, "exit_code", interrupted)
+    files(good=GOOD)
+    ran = command("check", "good.yaml", "-o", form)
+    assert (ran.code, ran.out) == (130, "")

@@ -1,0 +1,71 @@
+"""The report for people: answers in a server's words, what could not be judged in few lines, and the one that sums up."""
+
+from __future__ import annotations
+
+import json
+
+from cli.check import record
+from cli.check.reports.text import summary, text
+from cli.check.result import BASELINE, COMMENT, Suppressed, assemble
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
+from tests.cli.reports.results import everything, reported
+
+
+def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, files: Files) -> None:
+    files(a=f"{GOOD}---\n{BAD}", b=WARNED)
+    out = command("check", "a.yaml", "b.yaml", "--answer").out
+    lines = out[out.index("an API server would answer:") :].splitlines()
+    assert lines[1] == "  a.yaml:1 create DynamoGraphDeployment llm/good: accepted"
+    assert lines[2] == "  a.yaml:12 create DynamoGraphDeployment llm/bad: refused with 422 at stage policies"
+    assert lines[3].startswith("    ")
+    assert "spec.services[worker].ingress.host: must name a host" in lines[3]
+    assert lines[4] == "  b.yaml:1 create DynamoGraphDeployment llm/warned: accepted"
+    assert lines[5].startswith("    Warning: spec.services[worker].dynamoNamespace: ")
+    assert lines[6:] == [""]
+
+
+def test_quiet_answers_are_one_line_an_object(command: Command, files: Files) -> None:
+    files(a=GOOD)
+    assert command("check", "a.yaml", "--answer", "-q") == (0, "a.yaml:1 create DynamoGraphDeployment llm/good: accepted\n", "")
+
+
+def test_the_answer_is_in_the_reports_for_programs(command: Command, files: Files) -> None:
+    files(a=BAD)
+    (answer,) = command("check", "a.yaml", "--answer", "-o", "json").json["answers"]
+    assert (answer["accepted"], answer["status"], answer["reason"], answer["stage"]) == (False, 422, "Invalid", "policies")
+    rows = [json.loads(line) for line in command("check", "a.yaml", "--answer", "-o", "jsonl").out.splitlines()]
+    assert [row for row in rows if row["type"] == "answer"] == [{"type": "answer", **answer}]
+    assert command("check", "a.yaml", "-o", "json").json["answers"] == []
+
+
+def test_rules_without_their_fact_are_one_entry_whatever_the_number_of_objects(command: Command, files: Files) -> None:
+    files(a="---\n".join(NEEDS_GROVE.replace("name: graph", f"name: graph-{number}") for number in range(4)))
+    assert command("check", "a.yaml").out == (
+        "not evaluated:\n"
+        "  priority-class-requires-grove (DYN106): the fact grove is not known; supply it with --set-fact grove=true\n"
+        "    DynamoGraphDeployment llm/graph-0 (a.yaml:1) and 3 more objects\n\n"
+    )
+
+
+def test_the_summary_tells_what_took_findings_out() -> None:
+    hidden = [Suppressed(reported(path=str(number)), by, "x") for number, by in enumerate([COMMENT, BASELINE, BASELINE])]
+    assert summary(assemble(suppressed=hidden)) == "0 objects checked: 1 ignored by comment, 2 known from the baseline"
+
+
+def test_the_summary_counts_everything() -> None:
+    assert summary(everything()) == (
+        "2 objects checked: 1 error, 1 warning, 1 fault of ours, 2 not evaluated, "
+        "1 ignored by comment, 1 known from the baseline, 3 unreadable"
+    )
+
+
+def test_a_finding_without_an_object_or_fix_leaves_no_holes() -> None:
+    finding = reported(identity=None, path="", fix="", level=record.WARNING)
+    assert text(assemble(findings=[finding]), colour=False, quiet=False) == (
+        "a.yaml:1:4 warning ingress-host-required (DYN202) [policies]\n"
+        "  must be something else\n"
+        "      1 | a: b\n"
+        "        |    ^\n"
+        "  more: dynamo-webhooks explain ingress-host-required\n\n"
+    )

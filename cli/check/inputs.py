@@ -12,15 +12,17 @@ from cli.yaml.errors import InputError
 if TYPE_CHECKING:
     import argparse
 
+    from cli.check.cluster import Sight
     from cli.check.old import Olds
     from cli.yaml.load import Source
 
 
 class Inputs(NamedTuple):
-    """What to check (files as they are to be shown, texts that are no files, or why one can't be read), and the old objects of updates."""
+    """What to check (files as they are to be shown, texts that are no files, or why one can't be read), and what belongs to it."""
 
     files: list[str | Source | InputError]
-    old: Olds | None
+    old: Olds | None  # the stored objects of updates
+    sight: Sight | None  # of the cluster, where one was asked for
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument(
         "-k", "--kustomize", action="append", default=[], metavar="DIR", help="a folder to render with kustomize; repeatable"
     )
+    inputs.add_argument("--cluster", action="store_true", help="the objects that a cluster holds, in all namespaces; unknown facts too")
+    inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: the objects of one namespace")
+    inputs.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: how to reach it (or KUBECONFIG)")
+    inputs.add_argument("--context", metavar="NAME", default="", help="with --cluster: which context of the kubeconfig")
     inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
     inputs.add_argument("--against", metavar="GIT-REF", help="the same objects in a revision of git are the stored ones")
 
@@ -47,7 +53,13 @@ def gather(arguments: argparse.Namespace) -> Inputs:
     files: list[str | Source | InputError] = [*find(paths, arguments.exclude)]
     if arguments.kustomize:
         files += _kustomized(arguments.kustomize, quiet=arguments.quiet)
-    return Inputs(files, _old(arguments, files))
+    old, sight = _old(arguments, files), None
+    if arguments.cluster:
+        from cli.check.cluster import look
+
+        sight = look(arguments.kubeconfig, arguments.context, arguments.namespace)
+        files += sight.files
+    return Inputs(files, old, sight)
 
 
 def _kustomized(folders: list[str], *, quiet: bool) -> list[Source | InputError]:
@@ -70,14 +82,19 @@ def _agree(arguments: argparse.Namespace) -> None:
         raise UsageError("--against and --old both name the stored objects: use one of them")
     if against and arguments.op != "auto":
         raise UsageError(f"--against decides what is an update and what is new: leave out --op {arguments.op}")
+    if against and arguments.cluster:
+        raise UsageError("--against compares files, and the objects of --cluster are in none")
+    named = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
+    if named and not arguments.cluster:
+        raise UsageError(f"--{named} is for --cluster: add it to check what a cluster holds")
     if against and arguments.kustomize:
         raise UsageError("--against compares files, and what -k renders is none: use --old")
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
     if arguments.files_from == STDIN and STDIN in arguments.paths:
         raise UsageError("--files-from - reads standard input, so - can't be checked too")
-    if not (arguments.paths or arguments.files_from or arguments.kustomize):
-        raise UsageError("name at least one file, folder or glob, or - for standard input")
+    if not (arguments.paths or arguments.files_from or arguments.kustomize or arguments.cluster):
+        raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster")
 
 
 def _old(arguments: argparse.Namespace, files: list[str | Source | InputError]) -> Olds | None:

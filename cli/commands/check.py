@@ -76,6 +76,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from cli.check.inputs import gather
     from cli.check.outputs import deliver, wishes
     from cli.check.pipeline import Settings
+    from cli.check.progress import over
     from cli.check.result import exit_code
     from cli.check.run import Run
     from cli.facts import load_facts
@@ -83,22 +84,25 @@ def _check(arguments: argparse.Namespace) -> int:
 
     asked = wishes(arguments)
     known = _known(arguments)
+    facts = load_facts(arguments.facts, arguments.set_fact)
+    choice = choose(arguments.select, arguments.ignore, arguments.profile)
     inputs = gather(arguments)
     settings = Settings(
-        load_facts(arguments.facts, arguments.set_fact),
+        inputs.sight.fill(facts) if inputs.sight is not None else facts,
         arguments.profile,
         arguments.user,
         not arguments.no_schema,
         not arguments.no_defaults,
         arguments.strict,
     )
-    choice = choose(arguments.select, arguments.ignore, arguments.profile)
     running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer)
-    for file in inputs.files:
+    for file in over(inputs.files, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
         if arguments.verbose:
             say(f"reading {file}")
         running.take(file, arguments.stdin_name)
     result = running.result()
+    if inputs.sight is not None and inputs.sight.unreachable:
+        result = result._replace(unreachable=[inputs.sight.unreachable])
     if known is not None:
         result = _held(arguments, result, known, choice)
     code = exit_code(

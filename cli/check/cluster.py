@@ -1,0 +1,93 @@
+"""The stored objects of a cluster as texts to check, each named after its object, and the facts that the cluster tells of itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import GROUP, KINDS
+from cli.exits import UsageError
+from cli.rewrite.fresh import yaml_text
+from cli.yaml.load import InputError, Source
+from kube.errors import ApiError
+from kube.resources import of_kind
+from policies.facts import UNKNOWN, Facts, facts_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from api.kinds import Kind
+    from kube.protocol import Cluster, Node
+
+MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
+
+
+class Sight(NamedTuple):
+    """What was seen: texts of objects, kinds that can't be listed, the known facts as a facts file says them; or why nothing was."""
+
+    files: list[Source | InputError]
+    facts: Mapping[str, Any]
+    unreachable: str = ""
+
+    def fill(self, facts: Facts) -> Facts:
+        """Facts with what the cluster tells of those that are not known."""
+        told = facts_from(dict(self.facts))
+        return facts._replace(**{name: getattr(told, name) for name in self.facts if getattr(facts, name) is UNKNOWN})
+
+
+def look(kubeconfig: str, context: str, namespace: str) -> Sight:
+    """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
+    from kube.config import ConfigError
+
+    try:
+        return asyncio.run(_look(kubeconfig, context, namespace))
+    except ConfigError as error:
+        raise UsageError(f"--kubeconfig: {error}") from None
+
+
+async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
+    from kube.client import connect
+
+    cluster = await connect(MANAGER, kubeconfig, context)
+    try:
+        return await see(cluster, namespace)
+    finally:
+        await cluster.close()
+
+
+async def see(cluster: Cluster, namespace: str) -> Sight:
+    """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
+    from cli.gather import gathered
+
+    try:
+        served = (await cluster.groups()).get(GROUP, frozenset())
+        files = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
+        return Sight(files, (await gathered(cluster)).values)
+    except ApiError as error:
+        return Sight([], {}, f"the cluster can't be asked: {error.message}")
+
+
+async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespace: str) -> list[Source | InputError]:
+    """The objects of a kind in the version that etcd keeps, which needs no conversion; in another one where that is not served."""
+    version = next((name for name in (kind.storage_version, *(each.name for each in kind.versions)) if name in served), "")
+    if not version:
+        return []
+    try:
+        listing = await cluster.list(of_kind(kind.name, version), namespace)
+    except ApiError as error:
+        if error.code == 0:  # no answer at all
+            raise
+        # 404: the group is served, and not this kind
+        return [] if error.code == 404 else [InputError(f"can't be listed: {error.message}", f"cluster:{kind.plural}")]
+    return [_source(kind, item) for item in sorted(listing.items, key=_order)]
+
+
+def _source(kind: Kind, item: Node) -> Source:
+    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}  # for servers, and long
+    head = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}
+    text = yaml_text({**head, **{key: value for key, value in item.items() if key not in head}})
+    return Source("/".join((f"cluster:{kind.plural}", *_order(item))), text)
+
+
+def _order(item: Node) -> tuple[str, str]:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]

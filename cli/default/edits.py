@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from api.paths import Path
     from api.schema import Node
     from cli.defaulted import Defaulted
-    from policies.edit import Edit
+    from policies.edit import Edit, PatchOperation
     from policies.review import Fields
 
 
@@ -71,12 +71,12 @@ def _leaves(value: Any, before: object) -> Iterator[tuple[Path, Any]]:
         yield (), value
 
 
-def with_patch(written: Fields, done: Defaulted) -> Fields:
-    """What the author wrote with the patch of the stored object applied; parents that only the schema's defaults made come along."""
+def with_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
+    """What the author wrote with a patch of the stored object applied; parents that only the schema's defaults made come along."""
     from conversion.difference import applied
 
     entries = []
-    for operation in done.patch():
+    for operation in operations:
         path = path_of(operation["path"], done.review.object, _schema(done))
         # the difference tells names from numbers by exact type
         plain = [step if isinstance(step, int) else str(step) for step in path]

@@ -99,7 +99,8 @@ def default_object(found: Found, asked: Asked) -> Changed:
     except ConversionError as error:
         return _failed(found, shortened(f"{render(error.path)}: {error.reason}", LONGEST))
     edits = sorted(named(done), key=lambda edit: (found.document.position(edit.path).line, edit.rule, render(edit.path)))
-    return Changed(found, with_patch(found.data, done), edits, done.patch(), done.idle())
+    operations = done.patch()
+    return Changed(found, with_patch(found.data, done, operations), edits, operations, done.idle())
 
 
 def _failed(found: Found, why: str) -> Changed:

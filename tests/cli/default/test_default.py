@@ -1,0 +1,269 @@
+"""The command `default`: named edits, patches, diffs and new files, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jsonpatch
+import jsonschema_rs
+import pytest
+import yaml
+
+from cli.schemas import load
+from tests.cli.objects import GOOD, MODEL, OTHER_KIND
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command, Files
+
+VERSION = ("--set-fact", "operatorVersion=1.2.0")
+BARE = """\
+# a graph
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: bare  # its name
+  namespace: llm
+spec:
+  services:
+    worker:  # no number
+      componentType: worker
+    parked: {replicas: 0}
+"""
+FILLED = """\
+# a graph
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: bare  # its name
+  namespace: llm
+  annotations:
+    nvidia.com/dynamo-operator-origin-version: 1.2.0
+spec:
+  services:
+    worker:  # no number
+      componentType: worker
+      replicas: 1
+    parked: {replicas: 0}
+"""
+BETA = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: beta, namespace: llm}
+spec:
+  components:
+  - name: front
+    type: frontend
+    replicas: 2
+  - name: worker
+    type: worker
+"""
+FOREIGN = "# not ours\napiVersion: v1\nkind:   ConfigMap\nmetadata: {name: 'x'}\n\n"
+
+
+def test_an_edit_is_a_line_with_its_place_rule_and_value(command: Command, files: Files) -> None:
+    files(a=BARE)
+    ran = command("default", *VERSION, "a.yaml")
+    key = "metadata.annotations[nvidia.com/dynamo-operator-origin-version]"
+    assert ran.out.splitlines() == [
+        f'a.yaml:4:1 mut-dgd-origin-version (DYND02): DynamoGraphDeployment llm/bare: {key}: set to "1.2.0"',
+        "a.yaml:9:5 mut-dgd-replicas (DYND01): DynamoGraphDeployment llm/bare: spec.services[worker].replicas: set to 1",
+    ]
+    assert (ran.code, ran.err) == (0, "1 object: 2 edits in 1\n")
+
+
+def test_edits_are_told_in_the_authors_version(command: Command, files: Files) -> None:
+    files(a=BETA)
+    ran = command("default", "-q", "a.yaml")
+    assert ran.out == "a.yaml:9:5 mut-dgd-replicas (DYND01): DynamoGraphDeployment llm/beta: spec.components[1].replicas: set to 1\n"
+
+
+def test_an_unknown_fact_is_told_once_with_the_flag_that_helps(command: Command, files: Files) -> None:
+    files(a=BARE, b=BARE.replace("bare", "other"))
+    ran = command("default", ".")
+    told = "mut-dgd-origin-version is not evaluated for 2 objects: the fact operatorVersion is not known; --set-fact operatorVersion=1.2.0"
+    assert f"{told} would supply it\n" in ran.err
+    assert command("default", "-q", ".").err == ""
+    assert command("default", "--require-facts", ".").code == 5
+    assert command("default", "--require-facts", *VERSION, ".").code == 0
+
+
+def test_check_is_a_verdict(command: Command, files: Files) -> None:
+    files(a=BARE, b=GOOD)
+    assert command("default", "--check", "a.yaml").code == 1
+    assert command("default", "--check", "b.yaml").code == 0
+    assert command("default", "--check", "b.yaml", *VERSION).code == 1
+
+
+def test_the_patch_makes_the_defaulted_object(command: Command, files: Files) -> None:
+    files(a=BARE, b=BETA)
+    patches = [json.loads(line) for line in command("default", *VERSION, "-o", "patch", "a.yaml", "b.yaml").out.splitlines()]
+    made = [jsonpatch.apply_patch(yaml.safe_load(text), patch) for text, patch in zip((BARE, BETA), patches, strict=True)]
+    assert made == list(yaml.safe_load_all(command("default", *VERSION, "-o", "yaml", ".").out))
+    assert made[0] == yaml.safe_load(FILLED)
+    assert made[1]["spec"]["components"][1]["replicas"] == 1
+
+
+def test_an_object_that_nothing_is_to_be_done_for_has_an_empty_patch(command: Command, files: Files) -> None:
+    files(a=MODEL)
+    assert command("default", "-o", "patch", "a.yaml").out == "[]\n"
+    assert command("default", "a.yaml").err == "1 object: nothing to fill in\n"
+
+
+def test_write_changes_nothing_but_what_is_filled_in(command: Command, files: Files) -> None:
+    folder = files(a=f"{FOREIGN}---\n{BARE}---\n{OTHER_KIND}", b=GOOD)
+    untouched = (folder / "b.yaml").stat().st_mtime_ns
+    ran = command("default", "--write", "--set-fact", "operatorVersion=1.2.0", "a.yaml")
+    assert (ran.code, (folder / "a.yaml").read_text()) == (0, f"{FOREIGN}---\n{FILLED}---\n{OTHER_KIND}")
+    assert "a.yaml: written\n" in ran.err
+    again = command("default", "--write", *VERSION, "a.yaml")
+    assert (again.out, again.err) == ("", "1 object: nothing to fill in\n")
+    assert command("default", "--write", "b.yaml").code == 0
+    assert (folder / "b.yaml").stat().st_mtime_ns == untouched
+
+
+@pytest.mark.parametrize(("change", "name"), [(lambda text: text.replace("\n", "\r\n"), "crlf"), (lambda text: "\ufeff" + text, "mark")])
+def test_write_keeps_line_ends_and_byte_order_marks(command: Command, files: Files, change: object, name: str) -> None:
+    assert callable(change)
+    folder = files(**{name: change(BARE).encode()})
+    assert command("default", "--write", "-q", *VERSION, f"{name}.yaml").code == 0
+    assert (folder / f"{name}.yaml").read_bytes() == change(FILLED).encode()
+
+
+def test_write_keeps_json_as_json(command: Command, files: Files) -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [yaml.safe_load(BARE), yaml.safe_load(OTHER_KIND)]}, indent=4)
+    folder = files(a=text)
+    command("default", "--write", "-q", *VERSION, "a.yaml")
+    after = (folder / "a.yaml").read_text()
+    assert json.loads(after)["items"] == [yaml.safe_load(FILLED), yaml.safe_load(OTHER_KIND)]
+    assert '\n    "items": [\n' in after
+
+
+def test_a_diff_is_one_that_patch_takes(command: Command, files: Files) -> None:
+    folder = files(a=BARE.rstrip("\n"), b=GOOD)
+    ran = command("default", "-q", *VERSION, "-o", "diff", "a.yaml")
+    assert ran.out.startswith("--- a/a.yaml\n+++ b/a.yaml\n@@ -")
+    subprocess.run(["git", "apply", "-"], input=ran.out, text=True, cwd=folder, check=True)
+    assert yaml.safe_load((folder / "a.yaml").read_text()) == yaml.safe_load(FILLED)
+
+
+def test_an_update_gets_back_what_the_stored_object_had(command: Command, files: Files) -> None:
+    files(old=FILLED.replace("1.2.0", "1.0.0"), new=BARE)
+    ran = command("default", "-q", *VERSION, "--old", "old.yaml", "new.yaml")
+    assert 'origin-version]: set to "1.0.0"' in ran.out
+    assert 'set to "1.2.0"' in command("default", "-q", *VERSION, "--op", "create", "--old", "old.yaml", "new.yaml").out
+    missing = command("default", "-q", "--op", "update", "--old", "old.yaml", "new.yaml", "-")
+    assert missing.code != 0
+
+
+def test_a_namespace_of_another_operator_is_left_alone(command: Command, files: Files) -> None:
+    files(a=BARE)
+    leased = ("--set-fact", "operatorScope=cluster", "--set-fact", "excludedNamespaces=[llm]")
+    assert command("default", "--check", *leased, "a.yaml").code == 0
+    assert command("default", "--check", *leased, "--profile", "1.2", "a.yaml").code == 1
+
+
+def test_the_schemas_defaults_are_no_edits(command: Command, files: Files) -> None:
+    """The API server sets them itself; they are neither told nor written."""
+    request = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeploymentRequest\nmetadata: {name: r}\nspec: {model: m}\n"
+    folder = files(a=request)
+    ran = command("default", "--write", *VERSION, "a.yaml")
+    assert len(ran.out.splitlines()) == 1
+    image = "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.2.0"
+    assert yaml.safe_load((folder / "a.yaml").read_text())["spec"] == {"model": "m", "image": image}
+
+
+ODD = [
+    "metadata: 3\nspec: {}",
+    "metadata: {name: x}\nspec: {services: {a: 3}}",
+    "metadata: {name: x}\nspec: {services: [1]}",
+    "spec: {services: {a: {replicas: '1'}}}",
+]
+
+
+@pytest.mark.parametrize("body", ODD)
+def test_a_wrong_type_fails_one_object_with_its_field(command: Command, files: Files, body: str) -> None:
+    folder = files(a=f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n{body}\n---\n{BARE}")
+    before = (folder / "a.yaml").read_text()
+    ran = command("default", "--write", "a.yaml")
+    assert ran.code == 1
+    assert ran.err.startswith("a.yaml:1: DynamoGraphDeployment")
+    assert "spec.services[worker].replicas: set to 1" in ran.out
+    assert "a.yaml: left as it is, since a part of it can't be read or judged\n" in ran.err
+    assert (folder / "a.yaml").read_text() == before
+
+
+@pytest.mark.parametrize("body", ["metadata:\nspec:", "spec: {services: {a: }}", "metadata: {name: }\nspec: {services: }", "status: 3"])
+def test_nulls_and_missing_parts_are_no_errors(command: Command, files: Files, body: str) -> None:
+    files(a=f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n{body}\n")
+    ran = command("default", "--write", *VERSION, "a.yaml")
+    assert ran.code == (1 if "status" in body else 0), ran.err
+    if ran.code == 0:
+        assert command("default", "--check", *VERSION, "a.yaml").code == 0
+
+
+def test_other_kinds_versions_and_older_forms_are_told(command: Command, files: Files) -> None:
+    older = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\nmetadata: {name: x}\nspec: {dynamoNim: y}\n"
+    files(a=BARE.replace("v1alpha1", "v9"), b=older, c=OTHER_KIND)
+    assert "must be nvidia.com/v1alpha1 or nvidia.com/v1beta1" in command("default", "a.yaml").err
+    assert "older form" in command("default", "b.yaml").err
+    empty = command("default", "c.yaml")
+    assert (empty.code, empty.err) == (3, "no object of our kinds was found; --allow-empty makes that fine\n")
+    assert command("default", "--allow-empty", "c.yaml").code == 0
+
+
+def test_what_cannot_be_read_costs_nothing_else(command: Command, files: Files) -> None:
+    files(a="a: [", b=BARE)
+    ran = command("default", ".", "missing.yaml")
+    assert ran.code == 4
+    assert "b.yaml:9:5 mut-dgd-replicas" in ran.out
+    assert "a.yaml:2:1: a value must stand here" in ran.err
+    assert "missing.yaml: does not exist" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "name at least one file"),
+        (("--check", "--write", "a"), "use one of them"),
+        (("--write", "-"), "can't change standard input"),
+        (("--write", "-o", "diff", "a"), "-o is for what is printed"),
+        (("--op", "update", "a"), "needs --old"),
+        (("--set-fact", "grove=3", "a"), "grove: must be true"),
+    ],
+)
+def test_wrong_usage_is_a_sentence(command: Command, words: tuple[str, ...], told: str) -> None:
+    ran = command("default", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err
+
+
+def test_json_is_as_its_schema_says(command: Command, files: Files) -> None:
+    files(a=BARE, b="x: [", c=BARE.replace("worker:  #", "w\u00f6rker:  #"), d=BARE.replace("name: bare", "name: 3"), e=BETA)
+    ran = command("default", *VERSION, "-o", "json", ".")
+    assert list(jsonschema_rs.Draft202012Validator(load("default")).iter_errors(ran.json)) == []
+    assert [len(one["edits"]) for one in ran.json["objects"]] == [2, 2, 0, 2]
+    assert ran.json["objects"][1]["edits"][1]["path"] == "spec.services[w\u00f6rker].replicas"
+    assert ran.json["exit"] == ran.code == 4
+
+
+def test_thousands_of_services_take_a_moment(command: Command, files: Files) -> None:
+    """Every edit is placed on its own, so that cost must not grow with the square."""
+    many = "".join(f"  - {{name: s{number}, type: worker}}\n" for number in range(2_000))
+    files(a=f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {{name: x}}\nspec:\n  components:\n{many}")
+    assert len(command("default", "-q", "a.yaml").out.splitlines()) == 2_000
+
+
+def test_same_bytes_whatever_the_hash_seed(files: Files) -> None:
+    folder = files(a=f"{BARE}---\n{BETA}")
+
+    def run(seed: str) -> bytes:
+        words = [sys.executable, "-m", "cli.main", "default", "-o", "json", *VERSION, "a.yaml"]
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])}
+        return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=True).stdout
+
+    assert run("1") == run("2")

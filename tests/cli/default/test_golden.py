@@ -1,0 +1,90 @@
+"""`default` asks the same engine as the server: for every recorded request the patch is the server's, byte for byte."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from api.decode import decoder
+from cli.default.edits import named, with_patch
+from cli.defaulted import Defaulted, defaulted
+from conversion.lens.protocol import ConversionError
+from policies.facts import Facts, facts_from
+from policies.review import PROFILES, Review
+from tests.golden.corpus import cases, corpus_file
+from webhooks.admission import Settings, answer
+from webhooks.routes import ROUTES
+
+pytestmark = pytest.mark.golden
+
+
+@cache
+def _facts(context: str) -> Facts:
+    return facts_from(yaml.safe_load(corpus_file(f"context-{context}.yaml").read_text()))
+
+
+def _served(case: dict[str, Any], profile: str) -> bytes | None:
+    """The patch that the server answers; None where the request can't be judged."""
+    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", **case["request"]}}
+    answered = answer(ROUTES[case["path"]], orjson.dumps(body), Settings(_facts(case["context"]), profile))
+    response = orjson.loads(answered.body)["response"]
+    return base64.b64decode(response.get("patch", "W10=")) if response["allowed"] else None
+
+
+def _done(case: dict[str, Any], profile: str) -> Defaulted | None:
+    request, route = case["request"], ROUTES[case["path"]]
+    obj, old = request.get("object"), request.get("oldObject")
+    if not isinstance(obj, dict) or decoder(route.kind, route.version)(obj):
+        return None
+    if old is not None and (request["operation"] != "UPDATE" or decoder(route.kind, route.version)(old)):
+        return None
+    user = (request.get("userInfo") or {}).get("username", "")
+    try:
+        return defaulted(Review(route.text, request["operation"], obj, old, user=user, facts=_facts(case["context"]), profile=profile))
+    except ConversionError:
+        return None
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_patch_is_the_servers(profile: str) -> None:
+    wrong, patched = [], 0
+    for case in cases("golden.ndjson.gz", "admit"):
+        if "/mutate" not in case["path"] or case["request"]["operation"] == "DELETE":
+            continue
+        done = _done(case, profile)
+        if done is None:
+            continue
+        mine = json.dumps(done.patch(), ensure_ascii=False, separators=(",", ":")).encode()
+        patched += mine != b"[]"
+        if mine != _served(case, profile):
+            wrong.append((case["id"], mine))
+    assert not wrong, wrong[:5]
+    assert patched > 100
+
+
+def test_the_named_edits_are_what_the_patch_does() -> None:
+    """Each edit names a field that has its value afterwards, and what is applied to the text's object is the server's patch."""
+    seen = 0
+    for case in cases("golden.ndjson.gz", "admit"):
+        if "/mutate" not in case["path"] or case["request"]["operation"] == "DELETE":
+            continue
+        done = _done(case, "current")
+        if done is None or not done.edits:
+            continue
+        edits = named(done)
+        result: Any = with_patch(done.review.object, done, done.patch())
+        for edit in edits:
+            value = result
+            for step in edit.path:
+                value = value[step]
+            assert value == edit.after, (case["id"], edit)
+            assert edit.before in (None, ""), (case["id"], edit)
+        assert len(edits) >= len(done.edits)
+        seen += len(edits)
+    assert seen > 100

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from api.paths import Key
 from api.schema import Node, resolve
+from api.walk.bearing import bearing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
     A default never creates its parent. An explicit null counts as absent where the schema has a default; elsewhere `drop_nulls` removes it.
     """
-    return tuple(_default((), obj, resolve(schema)))
+    return tuple(_default((), obj, resolve(schema))) if _has_default(schema) else ()
 
 
 def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
@@ -26,24 +27,50 @@ def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
     Call it after `default`. Nulls in lists stay, and so do those in free-form parts.
     """
-    return tuple(_drop_nulls((), obj, resolve(schema)))
+    return tuple(_drop_nulls((), obj, resolve(schema))) if _holds_null(obj) else ()
+
+
+_defaults: dict[int, tuple[Node, list[tuple[str, Node]]]] = {}  # by id of the node, which is kept alive beside the answer
+_has_default: Final = bearing(lambda node: "default" in node)
+
+
+def _holds_null(value: Any) -> bool:
+    """Whether there is a null anywhere inside, which is rare and found in a fraction of the time that the schema takes."""
+    todo = [value]
+    while todo:
+        parent = todo.pop()
+        for item in parent.values() if type(parent) is dict else parent:
+            if item is None:
+                return True
+            if type(item) is dict or type(item) is list:
+                todo.append(item)
+    return False
 
 
 def _default(path: Path, value: Any, node: Node) -> Iterator[Path]:
     if isinstance(value, dict):
-        properties: dict[str, Node] = node.get("properties") or {}
-        for name, child in properties.items():
-            child_node = resolve(child)
-            if "default" in child_node and value.get(name) is None and not (name in value and child_node.get("nullable")):
+        for name, child_node in _with_default(node):
+            if value.get(name) is None and not (name in value and child_node.get("nullable")):
                 value[name] = _copy(child_node["default"])
                 yield (*path, name)
         for name, child_node, is_key in _children(value, node):
+            if not _has_default(child_node):
+                continue
             yield from _default((*path, Key(name) if is_key else name), value[name], child_node)
-    elif isinstance(value, list) and "items" in node:
+    elif isinstance(value, list) and "items" in node and _has_default(node["items"]):
         items = resolve(node["items"])
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):
                 yield from _default((*path, index), item, items)
+
+
+def _with_default(node: Node) -> list[tuple[str, Node]]:
+    """The fields of a node that have a default, with their schemas."""
+    found = _defaults.get(id(node))
+    if found is None:
+        children = [(name, resolve(child)) for name, child in (node.get("properties") or {}).items()]
+        found = _defaults[id(node)] = (node, [(name, child) for name, child in children if "default" in child])
+    return found[1]
 
 
 def _drop_nulls(path: Path, value: Any, node: Node) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from api.paths import render
 from api.schema import Node, resolve
 from api.walk.errors import FieldError, Reason, at
+from api.walk.object_meta import EMBEDDED, embeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,15 +40,15 @@ def embedded_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
 
 def _find_embedded(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     if isinstance(value, dict):
-        if node.get("x-kubernetes-embedded-resource"):
+        if node.get(EMBEDDED):
             yield from _embedded(path, value)
         properties: dict[str, Node] = node.get("properties") or {}
         extra = node.get("additionalProperties")
         for name, item in value.items():
             child = properties.get(name) or (extra if isinstance(extra, dict) else None)
-            if child is not None and isinstance(item, (dict, list)):
+            if child is not None and isinstance(item, (dict, list)) and embeds(child):
                 yield from _find_embedded((*path, name), item, resolve(child))
-    elif isinstance(value, list) and "items" in node:
+    elif isinstance(value, list) and "items" in node and embeds(node["items"]):
         items = resolve(node["items"])
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from api.paths import Key
 from api.scalars import SCALARS, json_type
 from api.schema import Node, resolve
+from api.walk.bearing import bearing
 from api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ METADATA: Final[Shape] = {
     "managedFields": [_MANAGED],
 }
 
-_EMBEDDED: Final = "x-kubernetes-embedded-resource"
-_embedding: dict[int, tuple[Node, bool]] = {}  # by id of the node, which is kept alive beside the answer
+EMBEDDED: Final = "x-kubernetes-embedded-resource"
 
 
 def metadata_type_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
@@ -60,24 +60,16 @@ def _found(path: Path, value: Any, node: Node, *, whole: bool) -> Iterator[tuple
         extra = node.get("additionalProperties")
         for name, item in value.items():
             child = properties.get(name) or (extra if isinstance(extra, dict) else None)
-            if child is not None and _embeds(child):
+            if child is not None and embeds(child):
                 child = resolve(child)
-                yield from _found((*path, name if name in properties else Key(name)), item, child, whole=_EMBEDDED in child)
-    elif isinstance(value, list) and "items" in node and _embeds(node["items"]):
+                yield from _found((*path, name if name in properties else Key(name)), item, child, whole=EMBEDDED in child)
+    elif isinstance(value, list) and "items" in node and embeds(node["items"]):
         items = resolve(node["items"])
         for index, item in enumerate(value):
-            yield from _found((*path, index), item, items, whole=_EMBEDDED in items)
+            yield from _found((*path, index), item, items, whole=EMBEDDED in items)
 
 
-def _embeds(node: Node) -> bool:
-    """Says whether a schema is that of an embedded object, or holds one anywhere."""
-    node = resolve(node)
-    known = _embedding.get(id(node))
-    if known is None:
-        children = [*(node.get("properties") or {}).values(), node.get("items"), node.get("additionalProperties")]
-        answer = _EMBEDDED in node or any(_embeds(child) for child in children if isinstance(child, dict))
-        _embedding[id(node)] = known = (node, answer)
-    return known[1]
+embeds: Final = bearing(lambda node: EMBEDDED in node)
 
 
 def _wrong(path: Path, value: Any, shape: Shape) -> Iterator[FieldError]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from api.cel import EvaluationError, twin_of
 from api.paths import MISSING, Key
 from api.schema import Node, resolve
+from api.walk.bearing import bearing
 from api.walk.correlate import Correlation
 from api.walk.errors import FieldError, Reason, at
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from api.paths import Path
 
 RULES: Final = "x-kubernetes-validations"
-_carriers: dict[int, tuple[Node, bool]] = {}  # by id of the node, which is kept alive beside the answer
 
 
 def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = None) -> Iterator[FieldError]:
@@ -34,18 +34,8 @@ def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = 
     return _check((), obj, resolve(schema), old, Correlation(obj, old, schema))
 
 
-def has_rules(node: Node) -> bool:
-    """Says whether a schema carries a rule anywhere; the API server hints at unchecked rules only if there are any."""
-    node = resolve(node)
-    known = _carriers.get(id(node))
-    if known is None:
-        _carriers[id(node)] = known = (node, _find_rules(node))
-    return known[1]
-
-
-def _find_rules(node: Node) -> bool:
-    children = [*(node.get("properties") or {}).values(), node.get("items"), node.get("additionalProperties")]
-    return RULES in node or any(has_rules(child) for child in children if isinstance(child, dict))
+# the API server hints at unchecked rules only where a schema carries any
+has_rules: Final = bearing(lambda node: RULES in node)
 
 
 def _check(path: Path, value: Any, node: Node, old: object, correlation: Correlation | None) -> Iterator[FieldError]:

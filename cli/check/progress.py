@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import Final, TextIO, TypeVar
 
 Item = TypeVar("Item")
@@ -21,7 +21,7 @@ def over(
     quiet: bool = False,
     stream: TextIO | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Iterator[Item]:
+) -> Generator[Item]:
     """Passes items on, and shows on stderr how many of `total` are done, if that is a terminal and the run not `quiet`.
 
     Nothing else may write to the terminal while it runs, or it must begin a line of its own.

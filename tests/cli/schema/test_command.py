@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import jsonschema_rs
 import pytest
 
 from api.kinds import KINDS, pairs
+from certs.gather import Gathered
 from cli.check.record import OWN_RULES
 from cli.schema.kinds import mixed, schema_of
 from cli.schemas import load, names
 from policies.catalogue import declared
 from policies.facts import Facts, FactsError, facts_from
+from tests.certs.states import NOW, state
 from tests.cli.conftest import Command
 
 
@@ -116,6 +119,17 @@ def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
     )
 
 
+def test_certificates_are_told_as_their_schema_says(command: Command, tmp_path: Path) -> None:
+    from cli.certs.inspect import of_cluster
+
+    assert command("certs", "issue", "--files", tmp_path).code == 0
+    assert fits("certs", command("certs", "inspect", "--files", tmp_path, "-o", "json").json)
+    for found in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
+        told = of_cluster(Gathered(found, NOW, None, {}))
+        assert {"mode", "phase", "objects", "endpoints"} <= set(told)
+        assert fits("certs", json.loads(json.dumps(told)))
+
+
 def test_a_schema_refuses_what_is_not_printed() -> None:
     for name, value in {
         "rules": [{"name": "x"}],
@@ -123,6 +137,7 @@ def test_a_schema_refuses_what_is_not_printed() -> None:
         "version": {},
         "config": {"values": [{}]},
         "doctor": {"findings": [{}]},
+        "certs": {"ready": True, "reason": "", "certificate": {}, "authorities": []},
     }.items():
         assert not jsonschema_rs.Draft202012Validator(load(name)).is_valid(value)
 

@@ -53,8 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _convert(arguments: argparse.Namespace) -> int:
     from cli.check.sources import find
     from cli.convert.run import convert_text
+    from cli.convert.texts import encoded
     from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
-    from cli.files import load_text
+    from cli.files import decode, load_bytes
     from cli.output import say
     from cli.yaml.errors import InputError
 
@@ -63,7 +64,8 @@ def _convert(arguments: argparse.Namespace) -> int:
         try:
             if isinstance(file, InputError):
                 raise file
-            text = load_text(file)
+            content = load_bytes(file)
+            text = decode(content, file)
         except InputError as error:
             say(str(error))
             codes.append(UNREADABLE)
@@ -76,7 +78,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             say(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
             codes.append(REFUSED)
         if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
-            _replace(file, outcome.text)
+            codes.append(_replace(file, encoded(outcome.text, content)))
         done.append(outcome)
     if not found and not arguments.allow_empty:
         say("no object of our kinds was found; --allow-empty makes that fine")
@@ -89,7 +91,7 @@ def _convert(arguments: argparse.Namespace) -> int:
 def _say(outcome: Outcome, *, quiet: bool) -> None:
     from cli.output import say
 
-    for line in (*(str(error) for error in outcome.unreadable), *outcome.failures, *(() if quiet else outcome.notes)):
+    for line in (*(str(error) for error in outcome.unreadable), *outcome.failures, *outcome.legacy, *(() if quiet else outcome.notes)):
         say(line)
 
 
@@ -110,23 +112,18 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
             write(("" if not before or before.endswith("\n") else "\n") + ("" if marked else "---\n") + text)
 
 
-def _replace(file: str, text: str) -> None:
-    """Writes a file in one step, so that nobody ever sees half of it; its mode stays."""
-    import os
-    import shutil
-    import tempfile
-    from pathlib import Path
+def _replace(file: str, content: bytes) -> int:
+    """Writes a file; one that can't be written is told, and the others are written all the same."""
+    from cli.exits import OK, USAGE, UsageError
+    from cli.output import say
+    from cli.replace import replace
 
-    target = Path(file).resolve()
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
-        shutil.copymode(target, name)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        replace(file, content)
+    except UsageError as error:
+        say(str(error))
+        return USAGE
+    return OK
 
 
 def _fields(word: str) -> int:

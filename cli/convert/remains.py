@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
 from api.paths import render
+from conversion.difference import well_formed
 from conversion.kinds import KINDS
-from conversion.remainder import keys
+from conversion.remainder import KEPT, keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,19 +32,27 @@ def remains(obj: dict[str, Any]) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _fields(text: str, part: str) -> Iterator[str]:
-    content = json.loads(text)
-    payload = content.get("spec") or {} if part == "spec" else content
-    for path in _leaves(payload, (part,)):
+def _fields(text: Any, part: str) -> Iterator[str]:
+    """What an annotation's text holds; texts that are nobody's remainder, and were there before, hold nothing."""
+    try:
+        content = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return
+    if not isinstance(content, dict):
+        return
+    for path in _leaves(content.get("spec") or {} if part == "spec" else content, (part,)):
         yield render(path)
-    for entry in content.get("kept") or [] if part == "spec" else []:
+    kept = content.get(KEPT) or [] if part == "spec" else []
+    for entry in kept if well_formed(kept) else ():
         yield render(tuple(entry[0]))
 
 
 def _leaves(value: Any, path: Path) -> Iterator[Path]:
-    """Where the values lie; elements of lists count as part of the list."""
-    if isinstance(value, dict) and value:
-        for key, below in value.items():
-            yield from _leaves(below, (*path, key))
-    elif len(path) > 1:
-        yield path
+    """Where the values lie, in order; elements of lists count as part of the list."""
+    left = [(value, path)]
+    while left:
+        here, where = left.pop()
+        if isinstance(here, dict) and here:
+            left += [(below, (*where, key)) for key, below in reversed(here.items())]
+        elif len(where) > 1:
+            yield where

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from api.kinds import BY_NAME, GROUP, api_version
 from api.paths import render
+from cli.convert.origins import Moves, behind, converted_from
 from cli.convert.remains import remains
-from cli.convert.texts import Piece, pieces, written
+from cli.convert.texts import Piece, pieces
+from cli.legacy.recognise import recognised
+from cli.rewrite.rewritten import NotWrittenError, rewritten
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
-from conversion.objects import Target, convert_object, target
+from conversion.objects import convert_object, target
 
 if TYPE_CHECKING:
+    from api.paths import Path
+    from cli.convert.origins import Origin
+    from cli.rewrite.rewritten import Comment
     from cli.yaml.load import InputError
+
+_DEEPEST_LIST: Final = 5
+_NAMED: Final = 5  # comments that are named one by one
 
 
 class Outcome(NamedTuple):
@@ -24,6 +33,7 @@ class Outcome(NamedTuple):
     objects: int
     converted: int
     notes: list[str]  # what went into the remainder, and other things to know
+    legacy: list[str]  # what became of documents of the first releases, and what a person must decide
     failures: list[str]
     unreadable: list[InputError]
 
@@ -42,67 +52,130 @@ class _File:
         self.verify = verify
         self.objects = self.converted = 0
         self.notes: list[str] = []
+        self.legacy: list[str] = []
         self.failures: list[str] = []
         self.unreadable: list[InputError] = []
+        self.others: list[Any] = []
 
     def run(self, text: str) -> Outcome:
         parts: list[str] = []
         values: list[Any] = []
-        for piece in pieces(self.name, text):
+        found = list(pieces(self.name, text))
+        self.others = [document.data for piece in found for document in piece.documents]
+        for piece in found:
             self.unreadable += piece.errors
-            before = [document.data for document in piece.documents]
-            # a piece that can't be read as a whole could not be written as a whole
-            after = before if piece.errors else [self._value(data, piece) for data in before]
+            text, after = self._piece(piece)
+            parts.append(text)
             values += after
-            same = all(new is old for new, old in zip(after, before, strict=True))
-            parts.append(piece.text if same else written(piece, after))
-            if not same and piece.loses_comments:
-                self.notes.append(f"{self.name}:{piece.line}: comments inside the converted document are lost")
-        return Outcome("".join(parts), values, self.objects, self.converted, self.notes, self.failures, self.unreadable)
+        return Outcome("".join(parts), values, self.objects, self.converted, self.notes, self.legacy, self.failures, self.unreadable)
 
-    def _value(self, data: Any, piece: Piece, depth: int = 0) -> Any:
-        """The document converted, or the very same value where nothing is to be done."""
+    def _piece(self, piece: Piece) -> tuple[str, list[Any]]:
+        before = [document.data for document in piece.documents]
+        if piece.errors:
+            return piece.text, before  # what can't be read as a whole could not be written as a whole
+        moves = Moves()
+        after = [_Document(self, piece, index, moves).value(data, ()) for index, data in enumerate(before)]
+        if all(new is old for new, old in zip(after, before, strict=True)):
+            return piece.text, before
+        try:
+            done = rewritten(piece.text, after, moves.origin)
+        except NotWrittenError as error:
+            self.failures.append(f"{self.name}:{piece.line}: {error}")
+            return piece.text, before
+        self.notes += _about(self.name, piece.line, done.lost)
+        return done.text, after
+
+
+class _Document:
+    """One document: its object, or the objects of a list."""
+
+    def __init__(self, file: _File, piece: Piece, index: int, moves: Moves) -> None:
+        self.file = file
+        self.piece = piece
+        self.document = piece.documents[index]
+        self.index = index
+        self.moves = moves
+
+    def value(self, data: Any, path: Path) -> Any:
+        """The value at a path of the document converted, or the very same value where nothing is to be done."""
         if not isinstance(data, dict):
             return data
         items, kind = data.get("items"), data.get("kind")
-        if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and depth < _DEEPEST_LIST:
-            converted = [self._value(item, piece, depth + 1) for item in items]
+        if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and len(path) < 2 * _DEEPEST_LIST:
+            converted = [self.value(item, (*path, "items", index)) for index, item in enumerate(items)]
             if all(new is old for new, old in zip(converted, items, strict=True)):
                 return data
-            versions = {"apiVersion": self.target.api_version} if kind.removesuffix("List") in KINDS else {}
+            versions = {"apiVersion": self.file.target.api_version} if kind.removesuffix("List") in KINDS else {}
             return {**data, **versions, "items": converted}
-        return self._object(data, piece) if _is_ours(data) else data
+        if recognised(data) is not None:
+            return self._modernised(data, path)
+        return self._object(data, path) if _is_ours(data) else data
 
-    def _object(self, data: dict[str, Any], piece: Piece) -> Any:
-        self.objects += 1
-        where = f"{self.name}:{piece.line}: {_called(data)}"
-        if data["kind"] in BY_NAME and data["kind"] not in KINDS:
-            return data  # it has one version
-        if data["apiVersion"] == self.target.api_version:
+    def _modernised(self, data: dict[str, Any], path: Path) -> Any:
+        """Today's object for one of the first releases; one that became none stays as it is."""
+        from cli.convert.origins import modernised_from
+        from cli.legacy.modernise import modernised
+
+        self.file.objects += 1
+        done = modernised(data, self.file.others)
+        first, *more = done.lines()
+        self.file.legacy += [f"{self._line(path)}: {first}", *more]
+        if len(done.objects) != 1:
             return data
+        origin = modernised_from(done.rows)
+        (made,) = done.objects
+        new = made if made["apiVersion"] == self.file.target.api_version else self._converted(made, path, origin)
+        if new is made:
+            if made["apiVersion"] != self.file.target.api_version:
+                return data  # it could not be converted, and that has been told
+            self.file.converted += 1
+            self.moves.add(self.index, path, origin)
+        return new
+
+    def _object(self, data: dict[str, Any], path: Path) -> Any:
+        self.file.objects += 1
+        one_version = data["kind"] in BY_NAME and data["kind"] not in KINDS
+        return data if one_version or data["apiVersion"] == self.file.target.api_version else self._converted(data, path, None)
+
+    def _converted(self, data: dict[str, Any], path: Path, before: Origin | None) -> Any:
+        """An object converted, or the very same one where that can't be done."""
+        wanted, where = self.file.target, f"{self._line(path)}: {_called(data)}"
         try:
-            done = convert_object(data, self.target)
-            home = convert_object(done.object, target(data["apiVersion"])).object if self.verify else data
+            done = convert_object(data, wanted)
+            home = convert_object(done.object, target(data["apiVersion"])).object if self.file.verify else data
         except ConversionError as error:
             field = render(error.path)
-            self.failures.append(f"{where}: {field}{': ' if field else ''}{error.reason}")
+            self.file.failures.append(f"{where}: {field}{': ' if field else ''}{error.reason}")
             return data
-        if self.verify and not _same(home, data):
-            self.failures.append(f"{where}: does not come back from {self.target.version} as it was; this is a bug of ours")
+        if self.file.verify and not _same(home, data):
+            self.file.failures.append(f"{where}: does not come back from {wanted.version} as it was; this is a bug of ours")
             return data
-        self.converted += 1
-        self._tell(where, done.object, done.damaged, self.target)
-        return done.object
+        new = done.object if "metadata" in data or done.object.get("metadata") else _without_metadata(done.object)
+        origin = converted_from(KINDS[data["kind"]], data, new)
+        self.moves.add(self.index, path, behind(origin, before) if before else origin)
+        self.file.converted += 1
+        self._tell(where, new, done.damaged)
+        return new
 
-    def _tell(self, where: str, obj: dict[str, Any], damaged: tuple[str, ...], wanted: Target) -> None:
+    def _tell(self, where: str, obj: dict[str, Any], damaged: tuple[str, ...]) -> None:
         for key in damaged:
-            self.notes.append(f"{where}: the annotation {key} could not be used and is set aside")
+            self.file.notes.append(f"{where}: the annotation {key} could not be used and is set aside")
         for key, fields in remains(obj):
             what = ", ".join(fields) or "how the object was written"
-            self.notes.append(f"{where}: kept in the annotation {key}, to come back from {wanted.version} as it was: {what}")
+            back = f"to come back from {self.file.target.version} as it was"
+            self.file.notes.append(f"{where}: kept in the annotation {key}, {back}: {what}")
+
+    def _line(self, path: Path) -> str:
+        """Where an object begins: a document where its first field stands, an item of a list at its dash."""
+        line = self.piece.line - 1 + self.document.position(path).line if path else self.piece.line
+        return f"{self.file.name}:{line}"
 
 
-_DEEPEST_LIST = 5
+def _about(name: str, line: int, comments: list[Comment]) -> list[str]:
+    """Comments of fields that are no more, or that stood in an odd place; `line` is where the piece of text begins."""
+    told = [f'{name}:{line - 1 + comment.line}: the comment "{comment.text[:80]}" could not be kept' for comment in comments[:_NAMED]]
+    more = len(comments) - _NAMED
+    return [*told, f"{name}: {more} more comments could not be kept"] if more > 0 else told
 
 
 def _is_ours(data: dict[str, Any]) -> bool:
@@ -115,6 +188,11 @@ def _called(data: dict[str, Any]) -> str:
     metadata = metadata if isinstance(metadata, dict) else {}
     names = [str(metadata[field])[:253] for field in ("namespace", "name") if metadata.get(field)]
     return f"{data['kind']} {'/'.join(names)}".rstrip()
+
+
+def _without_metadata(obj: dict[str, Any]) -> dict[str, Any]:
+    """Conversion makes metadata present; in a file that had none it would be noise."""
+    return {key: value for key, value in obj.items() if key != "metadata"}
 
 
 def _same(home: dict[str, Any], data: dict[str, Any]) -> bool:

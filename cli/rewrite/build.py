@@ -1,0 +1,201 @@
+"""Builds the tree of a text from the positions that the reader keeps. Which comment belongs to what is decided in lines.py."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from cli.rewrite.lines import assign, line_start
+from cli.rewrite.tree import Entry, Form, Node, meant
+from cli.yaml import json_text, yaml_text
+from cli.yaml.build import Builder
+
+if TYPE_CHECKING:
+    from cli.yaml.places import Mark, Place
+
+# what ends a line for the parser: it counts lines and columns so
+_LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
+_BLANK: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|(?<![^\s\ufeff])#[^\n]*)*")
+_PROPERTY: Final = re.compile(r"[&!][^\s,\[\]{}]*")
+_ALIAS: Final = re.compile(r"\*[^\s,\[\]{}]+")
+_LINES_BELOW: Final = re.compile(r"(?:\n[ \t\r]*)+\Z")
+_ONLY_COMMENTS: Final = re.compile(r"[ \t\r]*(?:#[^\n]*)?(?:\n[ \t\r]*(?:#[^\n]*)?)*")
+
+
+class UnsureError(Exception):
+    """The text is written in a way that this package does not take apart."""
+
+
+class Parsed(NamedTuple):
+    """A text read: the values of its documents, their trees' sources, and whether it is JSON."""
+
+    values: list[Any]
+    places: list[Place]
+    is_json: bool
+
+
+def parse(text: str) -> Parsed:
+    """Reads a piece of text as cli/yaml/load.py does.
+
+    Raises: InputError when it can't be read.
+    """
+    builder = Builder()
+    is_json = text.lstrip()[:1] in ("{", "[")
+    if is_json:
+        try:
+            json_text.feed(text, builder, 0)
+        except json_text.JsonSyntaxError:
+            is_json = False
+            builder.restart()
+    if not is_json:
+        yaml_text.feed(text, builder, 0)
+    found = [(data, place) for data, place in builder.finished if data is not None]
+    return Parsed([data for data, _ in found], [place for _, place in found], is_json)
+
+
+def trees(text: str, parsed: Parsed) -> list[Entry]:
+    """The tree of each document, below an entry without a key.
+
+    Raises: UnsureError when the text is written in an odd way.
+    """
+    return [_Trees(text, is_json=parsed.is_json).root(data, place) for data, place in zip(parsed.values, parsed.places, strict=True)]
+
+
+class _Trees:
+    def __init__(self, text: str, *, is_json: bool) -> None:
+        self._text = text
+        self._json = is_json
+        self._starts = [0, *(match.end() for match in (re.finditer("\n", text) if is_json else _LINE_END.finditer(text)))]
+        self._entries: dict[int, Entry] = {}  # by the identity of places: an alias has its anchor's
+        self._nodes: dict[int, Node] = {}
+
+    def root(self, data: Any, place: Place) -> Entry:
+        node = self._node(data, place, 0, flow=False)
+        entry = Entry(None, node, node.start, node.start)
+        if node.form is Form.BLOCK and node.known:
+            assign(self._text, entry)
+        return entry
+
+    def _offset(self, mark: Mark) -> int:
+        return self._starts[min(mark.line, len(self._starts) - 1)] + mark.column
+
+    def _skip(self, offset: int) -> int:
+        found = _BLANK.match(self._text, offset)
+        return found.end() if found else offset
+
+    def _node(self, data: Any, place: Place, floor: int, *, flow: bool) -> Node:
+        """The node of a place; `floor` is where its text can begin at the earliest."""
+        start = self._offset(place.span.start)
+        if start < floor or id(place) in self._nodes:
+            return self._alias(data, floor, self._nodes.get(id(place)))
+        end = self._offset(place.span.end)
+        content, anchored = self._properties(start, end)
+        scalar = place.fields is None and place.items is None
+        if scalar and self._text.startswith("*", start) and not self._json:
+            return Node(data, Form.ALIAS, start, end, local=False)
+        if scalar:
+            return Node(data, Form.SCALAR, start, self._trimmed(content, start, end), local=not anchored)
+        node = Node(data, Form.FLOW if self._text[content : content + 1] in ("{", "[") else Form.BLOCK, start, end, local=not anchored)
+        self._nodes[id(place)] = node
+        if node.form is Form.FLOW:
+            self._flow(node, place, content + 1)
+        elif flow:
+            node.known = False  # a map of one key without braces, inside of a list in brackets
+            node.form = Form.FLOW
+        else:
+            self._block(node, place, content)
+        node.local = node.local and node.known and all(entry.node.local for entry in node.entries)
+        return node
+
+    def _alias(self, data: Any, floor: int, target: Node | None) -> Node:
+        start = self._skip(floor)
+        found = _ALIAS.match(self._text, start)
+        if found is None:
+            raise UnsureError
+        return Node(data, Form.ALIAS, start, found.end(), local=False, stands_for=target)
+
+    def _properties(self, start: int, end: int) -> tuple[int, bool]:
+        """Where the value itself begins behind its anchor and tag, and whether it has an anchor."""
+        anchored = False
+        while not self._json and start < end and (found := _PROPERTY.match(self._text, start)):
+            anchored = anchored or found[0].startswith("&")
+            start = self._skip(found.end())
+        return start, anchored
+
+    def _trimmed(self, content: int, start: int, end: int) -> int:
+        """The end of a scalar; that of a block of text is the end of its last line."""
+        if self._json or self._text[content : content + 1] not in ("|", ">"):
+            return end
+        text = self._text[start:end]
+        if "+" in text.partition("\n")[0]:
+            return end - text.endswith("\n")
+        below = _LINES_BELOW.search(text)
+        return start + (below.start() if below else len(text))
+
+    def _flow(self, node: Node, place: Place, cursor: int) -> None:
+        if place.fields is not None:
+            own = sorted((self._offset(span.start), key) for key, (span, _) in place.fields.items())
+            for start, key in own:
+                span, below = place.fields[key]
+                if start < node.start:
+                    continue
+                mark = self._skip(self._offset(span.end))
+                if self._text[mark : mark + 1] != ":" or not self._between(cursor, start):
+                    node.known = False
+                    mark -= 1
+                cursor = self._add(node, key, start, mark + 1, below, flow=True)
+            self._merged(node, place)
+        for item, below in zip(node.data, place.items or [], strict=place.items is not None):
+            cursor = self._skip(cursor)
+            cursor = self._skip(cursor + 1) if self._text[cursor : cursor + 1] == "," else cursor
+            cursor = self._add(node, None, cursor, cursor, below, flow=True, data=item)
+
+    def _between(self, start: int, end: int) -> bool:
+        """Whether nothing but a comma and blanks stands between two entries in braces."""
+        return not re.sub(r"(?<!\S)#[^\n]*", "", self._text[start:end]).strip(" \t\r\n,")
+
+    def _block(self, node: Node, place: Place, content: int) -> None:
+        node.column = content - line_start(self._text, content)
+        cursor = content
+        if place.fields is not None:
+            for start, key in sorted((self._offset(span.start), key) for key, (span, _) in place.fields.items()):
+                span, below = place.fields[key]
+                if start < content:
+                    continue
+                mark = self._skip(self._offset(span.end))
+                if self._text[mark : mark + 1] != ":" or not _ONLY_COMMENTS.fullmatch(self._text, cursor, start):
+                    node.known = False
+                    mark -= 1
+                cursor = self._add(node, key, start, mark + 1, below)
+            self._merged(node, place)
+        for item, below in zip(node.data, place.items or [], strict=place.items is not None):
+            start = self._skip(cursor)
+            if self._text[start : start + 1] != "-":
+                raise UnsureError
+            cursor = self._add(node, None, start, start + 1, below, data=item)
+        node.known = node.known and self._ends(cursor, self._offset(place.span.end))
+        node.end = max(cursor, node.start)
+
+    def _ends(self, cursor: int, end: int) -> bool:
+        """Whether nothing but comments stands behind the last entry."""
+        return cursor >= end or _ONLY_COMMENTS.match(self._text, cursor, end).end() >= end  # type: ignore[union-attr] # matches everywhere
+
+    def _add(self, node: Node, key: str | None, start: int, mark: int, place: Place, *, flow: bool = False, data: Any = None) -> int:
+        child = self._node(data if key is None else node.data[key], place, mark, flow=flow)
+        if child.start < mark:
+            raise UnsureError
+        entry = Entry(key, child, start, mark, node.column)
+        self._entries.setdefault(id(place), entry)
+        node.entries.append(entry)
+        if key is not None:
+            node.by_key[key] = entry
+        return child.end
+
+    def _merged(self, node: Node, place: Place) -> None:
+        """Adds what a merge key brought in to what can be looked up."""
+        for key, (_, below) in (place.fields or {}).items():
+            if key not in node.by_key:
+                node.known = False
+                entry = self._entries.get(id(below))
+                if entry is not None:
+                    node.by_key[key] = Entry(entry.key, meant(entry.node), entry.start, entry.mark, entry.column, entry.first, entry.last)

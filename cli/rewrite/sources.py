@@ -1,0 +1,115 @@
+"""Which part of the text a value comes from, and in which order keys are written so that they stay where they stood."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from cli.rewrite.tree import Entry, entry_at, meant, same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from api.paths import Path
+    from cli.rewrite.tree import Node
+
+    Origin = Callable[[Path], Path | None]
+
+
+class Sources:
+    """Finds the entries of the old text that the values of the new one are written from."""
+
+    def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool) -> None:
+        """`origin` says where a path of the new value was in the old one; without `keeps_aliases` what they stand for is written out."""
+        self._root = root
+        self._origin = origin
+        self.keeps_aliases = keeps_aliases
+        self._found: dict[Path, Entry] = {}
+        self._places: dict[Path, int | None] = {}
+        self._used: set[tuple[int, str]] = set()
+        self._collect(value, ())
+        self._starts = sorted({entry.start for entry in self._found.values()})
+        self._place(value, ())
+        self._around: dict[int, list[Entry]] = {}
+        self._wrap(root, set(self._starts))
+
+    def _collect(self, value: Any, path: Path) -> None:
+        """Finds the entries; inside of a value that is copied there is nothing to find."""
+        old = self._origin(path)
+        source = None if old is None else entry_at(self._root, old)
+        if source is not None:
+            self._found[path] = source
+        if source is None or not self.copies(source.node, value):
+            for step, below in _members(value):
+                self._collect(below, (*path, step))
+                if source is not None and self._found.get((*path, step)) is source and not source.node.entries:
+                    self._found.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
+
+    def _place(self, value: Any, path: Path) -> set[int]:
+        """Notes where a value stood: itself, or the first part of it where what it was made of became other things too.
+
+        Returns where all the parts of it stood.
+        """
+        source, parts, places = self._found.get(path), set(), []
+        if source is None or not self.copies(source.node, value):
+            for step, below in _members(value):
+                parts |= self._place(below, (*path, step))
+                places += [place for place in (self._places[*path, step],) if place is not None]
+        if source is not None:
+            first, last = bisect_left(self._starts, source.start), bisect_left(self._starts, source.node.end)
+            if not places or all(start in parts for start in self._starts[first + 1 : last]):
+                places = [source.start]
+            parts.add(source.start)
+        self._places[path] = min(places) if places else None
+        return parts
+
+    def _wrap(self, entry: Entry, found: set[int]) -> Entry | None:
+        """Gives what stands around an entry that nothing comes from to the first entry in it that something does come from."""
+        if entry.start in found and entry is not self._root:
+            for below in entry.node.entries:
+                self._wrap(below, found)
+            return entry
+        firsts = [first for below in entry.node.entries if (first := self._wrap(below, found)) is not None]
+        if firsts and entry is not self._root:
+            self._around.setdefault(firsts[0].start, []).insert(0, entry)
+        return firsts[0] if firsts else None
+
+    def find(self, path: Path) -> Entry | None:
+        """The entry that the value at a path was; None for what is new, and for what is inside of a copied value."""
+        return self._found.get(path)
+
+    def around(self, entry: Entry) -> list[Entry]:
+        """The entry itself behind those around it that are nothing any more, but whose comments may still be good."""
+        return [*self._around.get(entry.start, ()), entry]
+
+    def first_use(self, entry: Entry, part: str) -> bool:
+        """Whether a part of what stands around an entry has not been written yet; from now on it has."""
+        mark = (entry.start, part)
+        new = mark not in self._used
+        self._used.add(mark)
+        return new
+
+    def node_of(self, entry: Entry) -> Node:
+        """The entry's value, what an alias stands for where aliases are written out."""
+        return entry.node if self.keeps_aliases else meant(entry.node)
+
+    def copies(self, node: Node, value: Any) -> bool:
+        """Whether a value can be written by copying a node's text."""
+        return (self.keeps_aliases or meant(node).local) and same(node.data, value)
+
+    def order(self, value: dict[str, Any], path: Path) -> list[str]:
+        """Keys in the order in which what they hold stood in the text; new ones behind the key that they follow in the value."""
+        places = {key: self._places.get((*path, key)) for key in value}
+        ordered = sorted((key for key in value if places[key] is not None), key=lambda key: places[key] or 0)
+        before = None
+        for key in value:
+            if places[key] is None:
+                ordered.insert(0 if before is None else ordered.index(before) + 1, key)
+            before = key
+        return ordered
+
+
+def _members(value: Any) -> Iterable[tuple[str | int, Any]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()

@@ -1,0 +1,122 @@
+"""What holds for any object in any style: the values are those that were asked for, and whatever is unchanged keeps its text."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cli.convert.run import convert_text
+from cli.rewrite.rewritten import rewritten
+from cli.rewrite.tree import same
+from cli.yaml.load import load
+from conversion.kind import LEFT, RIGHT
+from conversion.objects import convert_object, target
+from tests.cli.rewrite.styles import COMMENT, Writer, habits
+from tests.laws.conftest import SEED
+from tests.laws.dice import Dice, Draw, drawn
+from tests.laws.strategies import PAIRS, make_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from api.paths import Path
+
+TRIED = 40  # objects a kind and version
+FOREIGN = "# of a stranger\r\nkind:   ConfigMap  # odd\r\ndata: {a: 'b' , c: [1,2]}\r\n\t\n\n"
+
+
+def _object(draw: Draw, kind: str, version: str) -> dict[str, Any]:
+    return make_object(draw, kind, version, odd=draw(3) == 2, hostile=draw(8) == 7)
+
+
+def _there_and_back(draw: Draw, kind: str, version: str) -> None:
+    obj, other = _object(draw, kind, version), LEFT if version == RIGHT else RIGHT
+    text = Writer(draw, habits(draw)).text(obj)
+    (read,) = load(text)
+    assert same(read.data, obj)
+    there = convert_text("x", f"{FOREIGN}---\n{text}---\n{FOREIGN}", other, verify=False)
+    if there.failures:
+        assert there.text == f"{FOREIGN}---\n{text}---\n{FOREIGN}"
+        return
+    assert there.text.startswith(f"{FOREIGN}---\n")
+    assert there.text.endswith(f"---\n{FOREIGN}")
+    middle = there.text[len(FOREIGN) + 4 : -len(FOREIGN) - 4]
+    expected = convert_object(read.data, target(f"nvidia.com/{other}")).object
+    assert same(load(middle)[0].data, expected)
+    again = convert_text("x", there.text, other, verify=False)
+    assert (again.text, again.converted) == (there.text, 0)
+    back = convert_text("x", middle, version, verify=False)
+    assert same(load(back.text)[0].data, convert_object(expected, target(f"nvidia.com/{version}")).object)
+    for before, after in ((text, there), (middle, back)):
+        named = sum("comment" in note for note in after.notes)
+        gone = Counter(COMMENT.findall(before)) - Counter(COMMENT.findall(after.text))
+        assert min(gone.total(), 1) <= named <= gone.total()
+
+
+@pytest.mark.parametrize(("kind", "version"), PAIRS)
+def test_files_go_there_and_back(kind: str, version: str) -> None:
+    for index in range(TRIED):
+        _there_and_back(Dice(SEED, "files", kind, version, index), kind, version)
+
+
+@settings(deadline=None, max_examples=40, database=None)
+@given(st.data())
+def test_files_go_there_and_back_with_hypothesis(data: st.DataObject) -> None:
+    draw = drawn(data)
+    _there_and_back(draw, *PAIRS[draw(len(PAIRS))])
+
+
+def _edits(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of keys and items that have neighbours; texts of several lines are left out, which take more than a line."""
+    for step, below in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if len(value) > 1 and not (isinstance(below, str) and "\n" in below):
+            yield (*path, step)
+        yield from _edits(below, (*path, step))
+
+
+def _around(obj: Any, path: Path) -> Any:
+    for step in path[:-1]:
+        obj = obj[step]
+    return obj
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without what moves when the first key of a list's item goes or comes."""
+    return [line.lstrip(" -") for line in text.split("\n")]
+
+
+def _within(some: list[str], lines: list[str]) -> bool:
+    """Whether the lines hold some others in their order."""
+    left = iter(lines)
+    return all(line in left for line in some)
+
+
+@pytest.mark.parametrize(("kind", "version"), PAIRS)
+def test_an_edit_leaves_every_other_line_alone(kind: str, version: str) -> None:
+    for index in range(TRIED):
+        draw = Dice(SEED, "edits", kind, version, index)
+        obj = make_object(draw, kind, version)
+        text = Writer(draw, habits(draw, brackets=False)).text(obj)
+        paths = list(_edits(obj))
+        path = paths[draw(len(paths))]
+        removed = copy.deepcopy(obj)
+        del _around(removed, path)[path[-1]]
+        if isinstance(path[-1], str):
+            less = rewritten(text, [removed])
+            assert same(load(less.text)[0].data, removed)
+            assert _within(_lines(less.text), _lines(text))
+            more = rewritten(less.text, [obj])
+            assert same(load(more.text)[0].data, obj)
+            assert _within(_lines(less.text), _lines(more.text))
+        if not isinstance(_around(obj, path)[path[-1]], (dict, list)):
+            changed = copy.deepcopy(obj)
+            _around(changed, path)[path[-1]] = "changed"
+            after = rewritten(text, [changed])
+            assert sum(one != other for one, other in zip(text.split("\n"), after.text.split("\n"), strict=True)) == 1
+            assert not after.lost
+            assert same(load(after.text)[0].data, changed)

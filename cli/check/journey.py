@@ -13,7 +13,7 @@ from conversion.difference import differences
 from conversion.engine import convert
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
-from conversion.remainder import keys
+from conversion.remainder import KEPT, keys
 from policies.raised import log
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> It
     for key in there.damaged:
         text = f"holds no text that conversion to {other} can use, and is set aside"
         yield Loss(record.DAMAGED_REMAINDER, record.WARNING, ("metadata", "annotations", Key(key)), text)
-    if not admitted:
+    if not admitted or _is_proven(kind, obj, there.object):
         return
     try:
         back = convert(kind, there.object, version).object
@@ -62,6 +62,19 @@ def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> It
         yield _fault(error, f"the conversion back from {other}")
     else:
         yield from _lost(kind, obj, back, other)
+
+
+def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
+    """Whether the conversion has gone the way back itself: it does so each time, and keeps beside the object what would not come home.
+
+    Where it kept nothing, and the object brought nothing of that kind along, all of it comes home.
+    """
+    if kind.legacy is not None:
+        return False
+    kept = f'"{KEPT}":'
+    before, after = ((one.get("metadata") or {}).get("annotations") or {} for one in (obj, there))
+    reserved = keys(kind)
+    return not any(key in before for key in reserved) and not any(kept in after.get(key, "") for key in reserved)
 
 
 def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:

@@ -88,12 +88,35 @@ class Builder:
 
         Raises: InputError for a key that can't be one or stands twice.
         """
-        if self._stack and self._stack[-1].wants_key():
-            self._key(self._stack[-1], value, Span(start, end), merge)
+        frame = self._stack[-1] if self._stack else None
+        if frame is not None and anchor is None and not merge and self._plainly(frame, value, Span(start, end)):
+            return
+        if frame is not None and frame.wants_key():
+            self._key(frame, value, Span(start, end), merge)
             if anchor:
                 self._anchors[anchor] = (value, Place(Span(start, end)))
             return
         self._put(value, Place(Span(start, end)), anchor)
+
+    def _plainly(self, frame: _Frame, value: Scalar, span: Span) -> bool:
+        """Takes what nearly every scalar is, in few steps: a new key of text, a key's value, or an item. Says whether it has."""
+        fields, key = frame.fields, frame.key
+        if fields is None:
+            if frame.items is None:
+                return False
+            frame.data.append(value)
+            frame.items.append(Place(span))
+        elif key is None:
+            if type(value) is not str or value in fields:
+                return False
+            frame.key, frame.key_span, frame.merging = value, span, False
+        else:
+            if frame.merging or frame.key_span is None:
+                return False
+            frame.data[key] = value
+            fields[key] = (frame.key_span, Place(span))
+            frame.key = None
+        return True
 
     def alias(self, name: str, start: Mark, end: Mark) -> None:
         """Copies out what an anchor named; findings in the copy are reported where the anchored text stands.

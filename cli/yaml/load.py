@@ -128,7 +128,8 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
             continue  # directives belong to the document behind the marker
         if chunk.strip():
             yield chunk, line
-        line += len(_LINE_END.findall(chunk))
+        if end < len(text):
+            line += len(_LINE_END.findall(chunk))
         begin = end
 
 

@@ -31,19 +31,23 @@ def feed(text: str, builder: Builder, offset: int) -> None:
     try:
         parser = _parser(text)
         next_event = parser.get_event
-        while (event := next_event()) is not None and not isinstance(event, yaml.StreamEndEvent):
-            _take(event, builder, offset)
+        while (event := next_event()) is not None:
+            kind = type(event)
+            # more than half of all events
+            if kind is yaml.ScalarEvent:
+                _scalar(event, builder, offset)
+            elif kind is yaml.StreamEndEvent:
+                return
+            else:
+                _take(event, kind, builder)
     except yaml.MarkedYAMLError as error:
         raise _readable(error, text, offset) from None
     except yaml.reader.ReaderError as error:
         raise _unreadable_character(error, text, offset) from None
 
 
-def _take(event: Any, builder: Builder, offset: int) -> None:
-    kind = type(event)
-    if kind is yaml.ScalarEvent:
-        _scalar(event, builder, offset)
-    elif kind is yaml.MappingStartEvent:
+def _take(event: Any, kind: type, builder: Builder) -> None:
+    if kind is yaml.MappingStartEvent:
         builder.open({}, event.start_mark, event.anchor)
     elif kind is yaml.SequenceStartEvent:
         builder.open([], event.start_mark, event.anchor)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from webhooks.envelope import RejectedError
 from webhooks.limits import Bound
+from webhooks.room import Room, Stay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,42 +16,70 @@ if TYPE_CHECKING:
 
     from webhooks.limits import Limits
 
+# What a conversion needs beside its text: objects become up to 1.6 times as long, as what the other version can't say goes along, and lie
+# in memory twice for the moment in which they are put together.
+WITH_ANSWER: Final = 4
+
 
 class Bodies:
-    """The reader of one worker; it knows how many large bodies are in memory."""
+    """The reader of one worker; it knows how much of long requests is in memory."""
 
-    __slots__ = ("_limits", "_met", "_places")
+    __slots__ = ("_admission", "_conversion", "_limits")
 
     def __init__(self, limits: Limits, met: Callable[[Bound], None]) -> None:
-        """Nothing is being read yet; `met` is told when a body has to wait for its place."""
+        """Nothing is being read yet; `met` is told when a body has to wait for room."""
         self._limits = limits
-        self._met = met
-        self._places = asyncio.Semaphore(limits.large_bodies)
+        # apart, so that no long list keeps an object waiting
+        self._admission, self._conversion = (
+            Room(size, limits, lambda: met(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
+        )
 
-    async def read(self, request: BaseRequest, start: bytes, *, conversion: bool = False) -> bytes:
-        """Reads what is still missing of a body of which `start` has arrived; a conversion's may be longer, if its length is declared.
+    def stay(self, *, conversion: bool) -> Stay:
+        """The room of a long request, which it has for its body until its answer has been taken."""
+        return (self._conversion if conversion else self._admission).stay()
+
+    def long(self, request: BaseRequest) -> bool:
+        """Whether a body needs room of its own."""
+        return request.content_length is None or request.content_length > self._limits.small_body
+
+    async def read(self, request: BaseRequest, *, conversion: bool = False) -> bytes:
+        """Reads a short body.
 
         Raises: RejectedError 413 for one that is too long, 408 for one that is too slow; ConnectionError when the client is gone.
         """
-        declared = request.content_length
-        most, seconds = self._limits.body, self._limits.body_seconds
-        if conversion:
-            most, seconds = self.most(request), self._limits.conversion_seconds
-        if declared is not None and declared > most:
-            raise self._too_long(most, conversion=conversion)
-        if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
-            request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        most, seconds = self._bounds(request, conversion=conversion)
+        self._look_at_length(request, most, conversion=conversion)
+        _go_on(request)
         try:
             async with asyncio.timeout(seconds):
-                if declared is not None and declared <= self._limits.small_body:
-                    return await self._rest(request, start, most, conversion=conversion)
-                if self._places.locked():
-                    self._met(Bound.LARGE_BODIES)
-                async with self._places:
-                    return await self._rest(request, start, most, conversion=conversion)
+                return await self._arrived(request, most, conversion=conversion)
         except TimeoutError:
-            bound = Bound.CONVERSION_SECONDS if conversion else Bound.BODY_SECONDS
-            raise RejectedError(408, f"the body must arrive within {seconds:g} seconds", bound) from None
+            raise _too_slow(seconds, conversion=conversion) from None
+
+    async def read_long(self, request: BaseRequest, stay: Stay, *, conversion: bool = False) -> bytes:
+        """The same for a long one, for which there must be room; a conversion's may be longer than others, if its length is declared.
+
+        Raises: as `read`, and RejectedError 429 when there was no room in time.
+        """
+        most, seconds = self._bounds(request, conversion=conversion)
+        self._look_at_length(request, most, conversion=conversion)
+        times = WITH_ANSWER if conversion else 1
+        try:
+            async with asyncio.timeout(seconds) as transfer:
+                await stay.enter(times * (request.content_length or most))
+                _go_on(request)
+                stay.begin(transfer)
+                body = await self._arrived(request, most, stay, conversion=conversion)
+        except TimeoutError:
+            if not stay.size:
+                raise RejectedError(429, f"within {seconds:g} seconds there was no room: other long reviews came first") from None
+            if stay.evicted:
+                sentence = f"others wait, and the body came at less than {self._limits.pace} bytes a second"
+                raise RejectedError(408, sentence, Bound.PACE) from None
+            raise _too_slow(seconds, conversion=conversion) from None
+        stay.end()
+        stay.change(times * len(body))
+        return body
 
     def most(self, request: BaseRequest) -> int:
         """The longest body that a conversion may have."""
@@ -58,17 +87,40 @@ class Bodies:
 
     def too_long(self, request: BaseRequest, *, conversion: bool = False) -> RejectedError:
         """What is said of a body that is longer than it may be."""
-        return self._too_long(self.most(request) if conversion else self._limits.body, conversion=conversion)
+        return _too_long(self._bounds(request, conversion=conversion)[0], conversion=conversion)
 
-    async def _rest(self, request: BaseRequest, start: bytes, most: int, *, conversion: bool) -> bytes:
-        content, parts, size = request.content, [start], len(start)
+    def _bounds(self, request: BaseRequest, *, conversion: bool) -> tuple[int, float]:
+        if conversion:
+            return self.most(request), self._limits.conversion_seconds
+        return self._limits.body, self._limits.body_seconds
+
+    def _look_at_length(self, request: BaseRequest, most: int, *, conversion: bool) -> None:
+        if request.content_length is not None and request.content_length > most:
+            raise _too_long(most, conversion=conversion)
+
+    async def _arrived(self, request: BaseRequest, most: int, stay: Stay | None = None, *, conversion: bool) -> bytes:
+        content, parts, size = request.content, [request.content.read_nowait()], 0
+        size = len(parts[0])
         while not content.at_eof():
             part = await content.readany()
             size += len(part)
+            if stay is not None:
+                stay.moved = size
             if size > most:
-                raise self._too_long(most, conversion=conversion)
+                raise _too_long(most, conversion=conversion)
             parts.append(part)
         return b"".join(parts)
 
-    def _too_long(self, most: int, *, conversion: bool) -> RejectedError:
-        return RejectedError(413, f"the body must be at most {most} bytes", Bound.CONVERSION_BODY if conversion else Bound.ADMISSION_BODY)
+
+def _go_on(request: BaseRequest) -> None:
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _too_slow(seconds: float, *, conversion: bool) -> RejectedError:
+    bound = Bound.CONVERSION_SECONDS if conversion else Bound.BODY_SECONDS
+    return RejectedError(408, f"the body must arrive within {seconds:g} seconds", bound)
+
+
+def _too_long(most: int, *, conversion: bool) -> RejectedError:
+    return RejectedError(413, f"the body must be at most {most} bytes", Bound.CONVERSION_BODY if conversion else Bound.ADMISSION_BODY)

@@ -8,19 +8,20 @@ from aiohttp.web import RequestHandler, StreamResponse
 
 from webhooks.envelope import rejection
 from webhooks.limits import Bound, Limits
-from webhooks.reply import JSON, Reply
+from webhooks.reply import JSON, UNSENT, Reply
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
+    from aiohttp import StreamReader
     from aiohttp.web import BaseRequest, Server
 
 
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "_refused", "met", "spoken")
+    __slots__ = ("_late", "_limits", "_refused", "met", "spoken", "unread")
 
     def __init__(
         self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], *, refused: bool = False
@@ -44,6 +45,7 @@ class Connection(RequestHandler):
         self._limits = limits
         self.met = met
         self._refused = refused
+        self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -52,6 +54,8 @@ class Connection(RequestHandler):
         if self._refused:
             cast("asyncio.Transport", transport).abort()
             return
+        # what a client doesn't take must not lie here unseen: who writes waits, and is counted
+        cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -59,6 +63,8 @@ class Connection(RequestHandler):
         if self._late is not None:
             self._late.cancel()
         super().connection_lost(exc)
+        if self.unread is not None:  # aiohttp would wait for the rest of it, and count the connection meanwhile
+            self.unread.feed_eof()
 
     def _drop_silent(self) -> None:
         self._late = None

@@ -5,6 +5,7 @@ What an object becomes, the room `conversion` says. No facts, no cluster: the an
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -17,10 +18,11 @@ from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
 from conversion.remainder import text_of
 from webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
+from webhooks.pieces import DoubtError, apart
 from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from conversion.engine import Converted
 
@@ -49,7 +51,30 @@ def steps(body: bytes) -> Generator[None, None, Answer]:
 
     A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
     """
-    began = time.perf_counter()  # decoding a long review is work, too, and can't be interrupted
+    began = time.perf_counter()  # decoding is work, too
+    with contextlib.suppress(DoubtError):
+        return (yield from _in_pieces(body, began))
+    whole = _at_one_go(body, began)
+    del body  # the text is not needed once it is decoded
+    return (yield from whole)
+
+
+def _in_pieces(body: bytes, began: float) -> Generator[None, None, Answer]:
+    """Decodes one object after the other, which also keeps only one of them in memory. Raises: DoubtError."""
+    parts = apart(body)
+    if parts is None:
+        raise DoubtError
+    try:
+        _, request, version, uid = load(parts.frame, "ConversionReview", VERSIONS)
+    except RejectedError:
+        raise DoubtError from None
+    desired = request.get("desiredAPIVersion")
+    if not parts.framed(request) or type(desired) is not str or not desired:
+        raise DoubtError
+    return (yield from _Work(desired).through(parts.objects(body), version, uid, began))
+
+
+def _at_one_go(body: bytes, began: float) -> Generator[None, None, Answer]:
     try:
         _, request, version, uid = load(body, "ConversionReview", VERSIONS)
     except RejectedError as error:
@@ -60,8 +85,14 @@ def steps(body: bytes) -> Generator[None, None, Answer]:
         return _failed(version, uid, 400, ["request.objects must be a list"], "", Tally())
     if type(desired) is not str or not desired:
         return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", Tally())
-    work = _Work(desired)
-    return (yield from work.through(objects or [], version, uid, began))
+    return (yield from _Work(desired).through(_let_go(objects or []), version, uid, began))
+
+
+def _let_go(objects: list[Any]) -> Iterator[Any]:
+    """Each object, held no longer when the next is asked for: a long list must not lie in memory twice."""
+    for index, obj in enumerate(objects):
+        objects[index] = None
+        yield obj
 
 
 class _Work:
@@ -72,18 +103,16 @@ class _Work:
         self.tally = Tally()
         self.parts: list[bytes] = []
         self.failures: list[str] = []
+        self.damaged: list[str] = []
         self.failed = 0
         self.faults = 0
 
-    def through(self, objects: list[Any], version: str, uid: str, began: float) -> Generator[None, None, Answer]:
-        """Converts all objects in their order, and lets go of each when it is done: a long list must not lie in memory twice.
-
-        `began` is when the first slice did.
-        """
+    def through(self, objects: Iterator[Any], version: str, uid: str, began: float) -> Generator[None, None, Answer]:
+        """Converts all objects in their order; `began` is when the first slice did."""
         now = time.perf_counter()
-        pause = began + SLICE_SECONDS
+        pause, count = began + SLICE_SECONDS, 0
         for index, obj in enumerate(objects):
-            objects[index] = None
+            count += 1
             outcome = self._one(obj, index)
             before, now = now, time.perf_counter()
             self.tally.add(obj, self.target.version, outcome, now - before)
@@ -94,7 +123,7 @@ class _Work:
         self._tell_damaged(uid)
         if self.failed:
             code = 500 if self.faults else 422
-            return _failed(version, uid, code, self._sentences(len(objects)), "fault" if self.faults else "", self.tally)
+            return _failed(version, uid, code, self._sentences(count), "fault" if self.faults else "", self.tally)
         verdict = Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally)
         return Answer(200, b"".join((_START[version], orjson.dumps(uid), _SUCCESS, b",".join(self.parts), _END)), verdict)
 
@@ -126,9 +155,11 @@ class _Work:
         for key in done.damaged:
             self.tally.damaged += 1
             if self.tally.damaged <= LISTED:
-                _LOG.warning("the annotation %s of %s could not be used and is set aside", key, _called(done.object, 0))
+                self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
 
     def _tell_damaged(self, uid: str) -> None:
+        for line in self.damaged:  # only now: a review that can't be taken in pieces begins anew
+            _LOG.warning("%s", line)
         if self.tally.damaged > LISTED:
             _LOG.warning("%d more annotations of review %s could not be used and are set aside", self.tally.damaged - LISTED, uid[:64])
 

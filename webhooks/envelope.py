@@ -22,7 +22,13 @@ OPERATIONS: Final = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 NAME_LENGTH: Final = 253  # the longest name that Kubernetes knows; names are cut there in logs
 MESSAGE_LENGTH: Final = 2_000
 _REASONS: Final = {400: "BadRequest", 404: "NotFound", 405: "MethodNotAllowed", 408: "Timeout", 413: "RequestEntityTooLarge"}
-_REASONS_MORE: Final = {415: "UnsupportedMediaType", 500: "InternalError", 501: "NotImplemented", 503: "ServiceUnavailable"}
+_REASONS_MORE: Final = {
+    415: "UnsupportedMediaType",
+    429: "TooManyRequests",
+    500: "InternalError",
+    501: "NotImplemented",
+    503: "ServiceUnavailable",
+}
 REASONS: Final = _REASONS | _REASONS_MORE
 
 _START: Final = {

@@ -10,9 +10,12 @@ class Limits(NamedTuple):
     """What one client may cost."""
 
     body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
-    small_body: int = 256 * 1024  # bodies up to here are read at once, longer ones wait for one of the places below
-    large_bodies: int = 4  # longer bodies in memory at one time, per worker
-    conversions: int = 2  # longer conversion reviews that are decoded and converted at one time, per worker
+    small_body: int = 256 * 1024  # bodies up to here are read at once, longer ones wait for room
+    room: int = 32 * 1024 * 1024  # for longer bodies of admission in memory, per worker
+    conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
+    conversions: int = 2  # longer conversion reviews that are converted at one time, per worker
+    pace: int = 64 * 1024  # bytes a second that a client must send or take when others wait for room
+    slow_seconds: float = 2  # in which it may show its pace
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one
     conversion_seconds: float = 30  # for the body of a conversion review: the API server gives up after 30 s
     body_seconds: float = 10  # for a whole body, waiting for a place included: the API server gives up after 10 s by default
@@ -32,7 +35,8 @@ class Bound(StrEnum):
 
     ADMISSION_BODY = "admission_body"
     CONVERSION_BODY = "conversion_body"
-    LARGE_BODIES = "large_bodies"  # met without harm: a long body waited for its place
+    LARGE_BODIES = "large_bodies"  # met without harm: a long body waited for room
+    PACE = "pace"  # a client was so slow that others who waited were given its room
     BODY_SECONDS = "body_seconds"
     CONVERSION_SECONDS = "conversion_seconds"
     DEPTH = "depth"

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
     from webhooks.connection import Connection
     from webhooks.limits import Limits
+    from webhooks.room import Stay
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 JSON: Final = b"Content-Type: application/json\r\n"
 TEXT: Final = b"Content-Type: text/plain; charset=utf-8\r\n"
 METRICS: Final = b"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
 PIECE: Final = 256 * 1024  # of an answer; the time for writing is for each
+UNSENT: Final = 64 * 1024  # bytes of a connection: who writes waits when there are more
 
 
 class Dates:
@@ -48,7 +50,7 @@ class Reply:
     aiohttp's own response builds and serialises a header map each time, which costs more than judging a small object.
     """
 
-    __slots__ = ("_data", "_seconds", "keep_alive")
+    __slots__ = ("_body", "_head", "_seconds", "keep_alive")
 
     def __init__(
         self, status: int, head: bytes, body: bytes, limits: Limits, *, keep_alive: bool, extra: bytes = b"", bare: bool = False
@@ -57,43 +59,58 @@ class Reply:
         self.keep_alive = keep_alive
         self._seconds = limits.write_seconds
         close = b"" if keep_alive else b"Connection: close\r\n"
-        parts = (_LINES[status], head, extra, close, b"Content-Length: %d\r\n\r\n" % len(body), b"" if bare else body)  # type: ignore[index]  # an HTTPStatus is the int that it equals
-        self._data = b"".join(parts)
+        self._head = b"".join((_LINES[status], head, extra, close, b"Content-Length: %d\r\n\r\n" % len(body)))  # type: ignore[index]  # an HTTPStatus is the int that it equals
+        self._body = b"" if bare else body
 
     async def prepare(self, request: BaseRequest) -> None:
-        """Writes everything; waits only when the client doesn't take it.
+        """Sends it, unless that has been done.
 
         Raises: ConnectionResetError when the client is gone or too slow.
+        """
+        if self._head:
+            await self.send(request)
+
+    async def send(self, request: BaseRequest, stay: Stay | None = None) -> None:
+        """Writes everything; waits only when the client doesn't take it. `stay` is the room that the body has meanwhile.
+
+        Raises: as above.
         """
         connection = request.protocol
         if connection.transport is None:
             raise ConnectionResetError
-        if len(self._data) <= PIECE:
-            connection.transport.write(self._data)
+        head, body, self._head, self._body = self._head, self._body, b"", b""
+        if len(body) <= PIECE:
+            connection.transport.write(head + body)
         else:
-            await self._in_pieces(request)
+            connection.transport.write(head)
+            await self._in_pieces(request, memoryview(body), stay)
         if connection.writing_paused:
-            await self._drain(request)
+            await self._drain(request, stay)
 
-    async def _in_pieces(self, request: BaseRequest) -> None:
+    async def _in_pieces(self, request: BaseRequest, body: memoryview, stay: Stay | None) -> None:
         """A transport over TLS that is given much at one time takes it all, and never says that nobody reads it."""
-        connection, data = request.protocol, memoryview(self._data)
-        for start in range(0, len(data), PIECE):
+        connection = request.protocol
+        for start in range(0, len(body), PIECE):
             if connection.writing_paused:
-                await self._drain(request)
+                await self._drain(request, stay)
             if connection.transport is None:
                 raise ConnectionResetError
-            connection.transport.write(data[start : start + PIECE])
+            connection.transport.write(body[start : start + PIECE])
+            await asyncio.sleep(0)  # encrypting is work, too
 
-    async def _drain(self, request: BaseRequest) -> None:
+    async def _drain(self, request: BaseRequest, stay: Stay | None) -> None:
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(self._seconds) as transfer:
+                if stay is not None:
+                    stay.begin(transfer)
                 await request.writer.drain()
         except TimeoutError:
-            cast("Connection", request.protocol).met(Bound.WRITE_SECONDS)
+            cast("Connection", request.protocol).met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)
             if request.transport is not None:
                 request.transport.abort()
             raise ConnectionResetError from None
+        if stay is not None:
+            stay.end()
 
     async def write_eof(self) -> None:
         """Nothing is left to write."""

@@ -26,7 +26,7 @@ from webhooks.routes import ROUTES, Purpose, Route
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Generator, Iterator
+    from collections.abc import Awaitable, Generator, Iterator
 
     from certs.context import ReloadingContext
 
@@ -53,9 +53,8 @@ class Webhooks:
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits, self.meter.met)
         self._http = Server(cast("Any", self._handle))
-        self._reading: set[object] = set()  # connections whose request has begun to arrive, or is being converted
-        # what lies decoded in memory at one time: long conversion reviews a few, those beyond admission's bound one
-        self._long, self._huge = asyncio.Semaphore(self._limits.conversions), asyncio.Semaphore(1)
+        self._busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
+        self._converting = asyncio.Semaphore(self._limits.conversions)
         self._sockets: list[socket.socket] = []
         self._listeners: list[asyncio.AbstractServer] = []
         self._watch: asyncio.Task[None] | None = None
@@ -115,7 +114,7 @@ class Webhooks:
         for listener in self._listeners:
             listener.close()
         deadline = self._loop.time() + self._limits.drain_seconds
-        idle = [connection for connection in self._http.connections if connection not in self._reading]
+        idle = [connection for connection in self._http.connections if connection not in self._busy]
         for connection in idle:
             connection.close()
         for _ in range(_TURNS):
@@ -166,50 +165,55 @@ class Webhooks:
         size = 0
         found = _unfit(route, request)
         if found is None and route is not None:
-            if route.purpose is Purpose.CONVERT:
-                found, size, started = await self._convert(route, request)
-            else:
-                body = request.content.read_nowait()
-                if not request.content.at_eof():
-                    got = await self._read(route, request, body)
-                    if isinstance(got, Answer):
-                        found, body = got, b""
-                    else:
-                        started, body = time.perf_counter(), got
-                size = len(body)
-                if found is None and size > self._limits.body:
-                    found = _refused(self._bodies.too_long(request))  # a short bound: all of it had arrived before anybody looked
-                found = found or answer(route, body, self._settings)
+            if self._bodies.long(request):
+                return await self._long(route, request)
+            found, size, started = await self._short(route, request)
         assert found is not None  # noqa: S101 - a path without a route is unfit
-        seconds = time.perf_counter() - started
-        self.meter.answered(route, found.verdict, seconds, size)
-        if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
-            self._lines.add(self._access.line(route, found.verdict, seconds, request.headers.get("traceparent", "")))
-        return self._reply(request, found)
+        self._told(route, request, found, started, size)
+        return cast("StreamResponse", self._reply(request, found))
 
-    async def _convert(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
-        """Answers a conversion, however long; returns the size of its body too, and when that had arrived."""
-        length = request.content_length
-        if length is not None and length <= self._limits.small_body:
-            return await self._in_slices(route, request)
-        places = self._long if length is None or length <= self._limits.body else self._huge
-        if places.locked():
-            self.meter.met(Bound.LARGE_BODIES)
-        with self._held(request):
-            async with places:
-                return await self._in_slices(route, request)
-
-    async def _in_slices(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
-        body: bytes | Answer = request.content.read_nowait()
-        if not request.content.at_eof():
-            body = await self._read(route, request, cast("bytes", body))
+    async def _short(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
+        """Answers a review with a short body; returns that body's size, too, and when it had arrived."""
+        converting, content = route.purpose is Purpose.CONVERT, request.content
+        body: bytes | Answer = b""
+        if content.is_eof():
+            body = content.read_nowait()
+        else:
+            with self._held(request):
+                body = await self._read(route, self._bodies.read(request, conversion=converting))
         started = time.perf_counter()
-        if not isinstance(body, Answer) and len(body) > self._bodies.most(request):
-            body = _refused(self._bodies.too_long(request, conversion=True))  # it had arrived before anybody looked at its length
+        if not isinstance(body, Answer) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
+            # a bound shorter than what is read at once: all of it had arrived before anybody looked
+            body = _refused(self._bodies.too_long(request, conversion=converting))
         if isinstance(body, Answer):
             return body, 0, started
-        size, slices = len(body), convert.steps(body)
-        del body  # the text is not needed once it is decoded, and may be large
+        found = await self._in_slices(request, convert.steps(body)) if converting else answer(route, body, self._settings)
+        return found, len(body), started
+
+    async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
+        """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
+        converting = route.purpose is Purpose.CONVERT
+        with self._held(request), self._bodies.stay(conversion=converting) as stay:
+            found = await self._read(route, self._bodies.read_long(request, stay, conversion=converting))
+            started, size = time.perf_counter(), 0
+            if not isinstance(found, Answer):
+                size = len(found)
+                if converting:
+                    slices = convert.steps(found)
+                    found = b""  # its only holder from now on lets go of it as soon as it can
+                    async with self._converting:
+                        started = time.perf_counter()
+                        found = await self._in_slices(request, slices)
+                else:
+                    found = answer(route, found, self._settings)
+            stay.change(len(found.body))
+            self._told(route, request, found, started, size)
+            reply = self._reply(request, found)
+            del found
+            await reply.send(request, stay)
+            return cast("StreamResponse", reply)
+
+    async def _in_slices(self, request: BaseRequest, slices: Generator[None, None, Answer]) -> Answer:
         found = _finished(slices)
         if found is None:
             with self._held(request):
@@ -218,41 +222,49 @@ class Webhooks:
                         await asyncio.sleep(0)
                     # nobody would take the answer: an API server that gave up asks again, and the work would pile up
                     found = _finished(slices) if request.transport is not None else rejection(408, "the client has left")
-        return found, size, started
+        return found
 
     @contextmanager
     def _held(self, request: BaseRequest) -> Iterator[None]:
         """Keeps a drain from closing a connection whose request is being worked on."""
         connection = request.protocol
-        self._reading.add(connection)
+        outer = connection in self._busy
+        self._busy.add(connection)
         try:
             yield
         finally:
-            self._reading.discard(connection)
+            if not outer:
+                self._busy.discard(connection)
 
-    async def _read(self, route: Route, request: BaseRequest, start: bytes) -> bytes | Answer:
-        """Waits for the rest of a body; the answer to a client that sends too much or too slowly."""
-        connection = request.protocol
-        self._reading.add(connection)
+    async def _read(self, route: Route, reading: Awaitable[bytes]) -> bytes | Answer:
+        """Waits for a body; the answer to a client that sends too much or too slowly."""
         self.meter.reading[route.path] = self.meter.reading.get(route.path, 0) + 1
         try:
-            return await self._bodies.read(request, start, conversion=route.purpose is Purpose.CONVERT)
+            return await reading
         except RejectedError as error:
             return _refused(error)
         except Exception:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
             return rejection(400, "the body must arrive whole")
         finally:
             self.meter.reading[route.path] -= 1
-            self._reading.discard(connection)
 
-    def _reply(self, request: BaseRequest, found: Answer) -> StreamResponse:
+    def _told(self, route: Route | None, request: BaseRequest, found: Answer, started: float, size: int) -> None:
+        """Counts an answer and logs it."""
+        seconds = time.perf_counter() - started
+        self.meter.answered(route, found.verdict, seconds, size)
+        if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
+            self._lines.add(self._access.line(route, found.verdict, seconds, request.headers.get("traceparent", "")))
+
+    def _reply(self, request: BaseRequest, found: Answer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
-        whole = request.content.at_eof() and found.status not in (408, 413)
+        whole = request.content.at_eof() and found.status not in (408, 413, 429)
+        if not whole:
+            cast("Connection", request.protocol).unread = request.content
         keep_alive = whole and not self._draining and request.keep_alive and request.version.minor == 1
         extra = _ALLOW if found.status == 405 else b""
         bare = request.method == "HEAD"
         head = JSON + self._dates.line()
-        return cast("StreamResponse", Reply(found.status, head, found.body, self._limits, keep_alive=keep_alive, extra=extra, bare=bare))
+        return Reply(found.status, head, found.body, self._limits, keep_alive=keep_alive, extra=extra, bare=bare)
 
 
 def _refused(error: RejectedError) -> Answer:

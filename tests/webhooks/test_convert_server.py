@@ -13,6 +13,7 @@ from tests.webhooks.serving import QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, of_kind
 from tests.webhooks.test_convert import review as conversion
 from webhooks import convert
+from webhooks.bodies import WITH_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,18 +120,16 @@ async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: py
         client.send(post("/convert", conversion([graph()] * 5_000)))
         await until(begun)  # the whole body has arrived
         client.writer.transport.abort()
-        await until(lambda: not server.server._reading)
+        await until(lambda: not server.server._busy)
         other = await server.connect()
         assert (await other.post("/convert", conversion([graph()]))).status == 200
         left, answered = [line for line in server.log() if line["logger"] == "access"]
     assert (left["msg"], left["code"], answered["msg"]) == ("rejected", 408, "converted")  # the rest was not converted for nobody
 
 
-@pytest.mark.parametrize(("beyond", "together"), [(False, 2), (True, 1)], ids=["long", "huge"])
-async def test_so_many_reviews_lie_decoded_in_memory_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, *, beyond: bool
-) -> None:
-    """Of long ones a few, and those beyond admission's bound one after the other."""
+@pytest.mark.parametrize(("room", "together"), [(10, 2), (1, 1)], ids=["many", "one"])
+async def test_so_many_reviews_are_converted_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, together: int) -> None:
+    """A few at a time, where there is room for many; one that needs all the room is alone."""
     monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
     running: list[int] = []
     most: list[int] = []
@@ -145,8 +144,8 @@ async def test_so_many_reviews_lie_decoded_in_memory_together(
 
     monkeypatch.setattr(convert, "steps", counted)
     body = conversion([graph()] * 50)
-    bounds = {"small_body": 100, "body": len(body) - beyond, "conversions": 2}
-    async with served(tmp_path, QUICK._replace(**bounds)) as server:
+    limits = QUICK._replace(small_body=100, conversions=2, conversion_room=room * WITH_ANSWER * len(body))
+    async with served(tmp_path, limits) as server:
         clients = [await server.connect() for _ in range(4)]
         for client in clients:
             client.send(post("/convert", body))

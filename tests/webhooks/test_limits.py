@@ -71,6 +71,17 @@ async def turns(running: Served) -> None:
     assert ((await holder.answer()).status, (await other.answer()).status) == (200, 200)
 
 
+async def pace(running: Served) -> None:
+    """A client that sends nothing more, while another one waits for its room."""
+    slow, other = await running.connect(), await running.connect()
+    slow.send(post(GRAPHS, BODY)[:-1])
+    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    assert (await other.post(GRAPHS, BODY)).status == 200
+    assert (await slow.answer()).status == 408
+    slow.writer.transport.abort()  # the server would wait a while for what it may still send
+    del running.server.meter.bounds[Bound.LARGE_BODIES]  # which it must have met too
+
+
 async def silence(running: Served) -> None:
     assert await (await running.connect()).closed()
 
@@ -121,7 +132,8 @@ CASES: Final = {
     Bound.DEPTH: Met(QUICK, too_deep),
     Bound.BODY_SECONDS: Met(QUICK._replace(body_seconds=0.2), too_slow),
     Bound.CONVERSION_SECONDS: Met(QUICK._replace(conversion_seconds=0.2, body_seconds=1.0), too_slow_to_convert),
-    Bound.LARGE_BODIES: Met(QUICK._replace(small_body=10, large_bodies=1), turns),
+    Bound.LARGE_BODIES: Met(QUICK._replace(small_body=10, room=10), turns),
+    Bound.PACE: Met(QUICK._replace(small_body=10, room=10, slow_seconds=0.05), pace),
     Bound.HEAD_SECONDS: Met(QUICK._replace(head_seconds=3.0), silence),  # enough for a handshake, whatever else runs
     Bound.HEAD: Met(QUICK, strange, 3),
     Bound.WRITE_SECONDS: Met(QUICK._replace(write_seconds=0.2), not_reading),

@@ -1,0 +1,142 @@
+"""Long reviews taken apart: the objects that the decoder finds in the whole, in pieces; and whatever looks odd is left to the decoder."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.webhooks.requests import graph
+from tests.webhooks.test_convert import MIXED
+from webhooks import convert, pieces
+from webhooks.envelope import DEEPEST
+from webhooks.pieces import DoubtError, apart
+
+LEAD: Final = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment"}
+
+
+@pytest.fixture(autouse=True)
+def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small reviews are enough to see it."""
+    monkeypatch.setattr(pieces, "LONG", 0)
+
+
+def text(objects: list[Any], **more: Any) -> bytes:
+    """A review as an API server writes it."""
+    request = {"uid": "c-1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": objects}
+    return orjson.dumps({"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": {**request, **more}})
+
+
+def taken(body: bytes) -> list[Any] | None:
+    """The objects of a review that can be taken apart; None for one that must be decoded at one go."""
+    found = apart(body)
+    if found is None:
+        return None
+    try:
+        return list(found.objects(body)) if found.framed(orjson.loads(found.frame)["request"]) else None
+    except (DoubtError, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def test_the_objects_of_an_api_server_are_found() -> None:
+    managed = [{**LEAD, "fieldsType": "FieldsV1"}, {"apiVersion": LEAD["apiVersion"], "fieldsType": "FieldsV1"}]
+    objects = [{**LEAD, "metadata": {"name": f"g-{index}", "managedFields": managed}, "spec": graph()["spec"]} for index in range(5)]
+    for count in (1, 2, 5):
+        assert taken(text(objects[:count])) == objects[:count]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        text([]),
+        text([{"kind": "K", "apiVersion": "v"}]),
+        text([{"apiVersion": "v", "kind": "K"}, 1]),
+        text([{"apiVersion": "v", "kind": "K"}, {"apiVersion": "w", "kind": "K"}]),
+        text([{**LEAD, "items": [{}, LEAD]}]),  # what looks like a second object is a part of the first
+        text([LEAD, LEAD]).replace(b"},{", b"} , {"),
+        text([LEAD, LEAD]).replace(b"},{", b"},,{"),
+        text([LEAD, LEAD]).replace(b"},{", b"}{"),
+        text([LEAD, LEAD])[:-1],
+        text([LEAD, LEAD])[:-3],
+        text([LEAD]) + b"}",
+        text([LEAD], objects2=[LEAD]),
+        text([LEAD])[:-2] + b',"objects":[]}}',  # the last one counts
+        text([LEAD])[:-2] + b',"objects":[' + orjson.dumps(LEAD) + b"]}}",
+        b'{"request":{"objects":"\\"objects\\":[' + orjson.dumps(orjson.dumps(LEAD).decode())[1:-1] + b']"}}',
+        b'{"x":' + text([LEAD]) + b',"request":{"objects":[]}}',
+        b'[{"objects":[' + orjson.dumps(LEAD) + b"]}]",
+        b'{"objects":[' + orjson.dumps(LEAD) + b"]}",
+    ],
+)
+def test_what_looks_odd_is_left_to_the_decoder(body: bytes) -> None:
+    assert taken(body) is None
+
+
+def test_the_bound_of_depth_is_the_same_for_an_object_and_for_its_review() -> None:
+    for depth in (DEEPEST - 6, DEEPEST - 5, DEEPEST - 4, DEEPEST - 3, DEEPEST - 2):
+        nested: Any = 1
+        for _ in range(depth):
+            nested = [nested]
+        body = b'{"request":{"objects":[{"apiVersion":"v","kind":"K","x":' + b"[" * depth + b"]" * depth + b"}]}}"
+        try:
+            wanted = orjson.loads(body)["request"]["objects"]
+        except orjson.JSONDecodeError:
+            wanted = None
+        assert taken(body) == wanted, depth
+
+
+PARTS: Final = (
+    orjson.dumps(LEAD),
+    orjson.dumps({**LEAD, "metadata": {"name": "x"}, "items": [LEAD, LEAD]}),
+    orjson.dumps({**LEAD, "s": '},{"apiVersion":"nvidia.com/v1alpha1","kind":"'}),
+    b'{"apiVersion":"nvidia.com/v1alpha1","kind":"',
+    *(bytes([byte]) for byte in b'{}[],:"\\ 1'),
+    b'"objects":[',
+    b"]}}",
+    b"},{",
+    b'{"request":{"objects":[',
+    "é".encode(),
+    b"\xff",
+)
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12), st.booleans())
+def test_pieces_are_the_objects_of_the_whole_or_nothing(parts: list[bytes], framed: bool) -> None:
+    """Whatever stands there: never others than the decoder's, and none where it finds none."""
+    body = b"".join(parts)
+    if framed:
+        body = b'{"request":{"uid":"u","objects":[' + PARTS[0] + body + b"]}}"
+    found = taken(body)
+    if found is not None:
+        assert orjson.loads(body)["request"]["objects"] == found
+
+
+def test_answers_are_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In pieces and at one go, whether all goes well, some fail, or the end is damaged."""
+    good = [{**LEAD, **graph()} for _ in range(3)]
+    damaged = {**good[0], "metadata": {"name": "d", "annotations": {"nvidia.com/dgd-spec": "{"}}}
+    reviews = [text(good), text([*good, {**LEAD, "spec": 1}]), text([good[0], damaged]), text(good)[:-1], text(MIXED)]
+    for body in reviews:
+        monkeypatch.setattr(pieces, "LONG", 0)
+        ours = convert.answer(body)
+        monkeypatch.setattr(pieces, "LONG", len(body) + 1)
+        whole = convert.answer(body)
+        assert (ours.status, ours.body, ours.verdict.outcome, ours.verdict.code) == (
+            whole.status,
+            whole.body,
+            whole.verdict.outcome,
+            whole.verdict.code,
+        )
+
+
+def test_an_odd_end_is_noticed_after_others_were_converted(caplog: pytest.LogCaptureFixture) -> None:
+    """The review begins anew, and nothing is told twice."""
+    damaged = {**LEAD, "metadata": {"name": "d", "annotations": {"nvidia.com/dgd-spec": "{"}}, "spec": {}}
+    body = text([damaged, {"kind": LEAD["kind"], "apiVersion": LEAD["apiVersion"], "spec": {}}])
+    assert taken(body) is None
+    found = orjson.loads(convert.answer(body).body)["response"]
+    assert (found["result"]["status"], len(found["convertedObjects"])) == ("Success", 2)
+    assert len([line for line in caplog.messages if "could not be used" in line]) == 1

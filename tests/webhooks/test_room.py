@@ -1,0 +1,237 @@
+"""Room for long reviews: in the order of asking, given back whatever happens, and taken from clients that are slow while others wait."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
+from tests.webhooks.test_convert import review as conversion
+from webhooks.bodies import WITH_ANSWER
+from webhooks.limits import Bound, Limits
+from webhooks.room import Room, Stay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BODY: Final = review(graph())
+SLOW: Final = QUICK._replace(small_body=10, slow_seconds=0.05, conversion_seconds=DEADLINE, write_seconds=DEADLINE)
+MANY: Final = conversion([graph()] * 7_000)  # the answer is longer than what a kernel keeps on the way
+
+
+class Asked:
+    """A room of ten bytes, and who has entered it."""
+
+    def __init__(self) -> None:
+        self.crowded = 0
+        self.room = Room(10, Limits(), self._crowd)
+        self.inside: list[str] = []
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self._ends: dict[str, asyncio.Event] = {}
+
+    def _crowd(self) -> None:
+        self.crowded += 1
+
+    async def ask(self, name: str, size: int) -> None:
+        """Somebody asks for so much, and stays until `leave`."""
+        self._ends[name] = asyncio.Event()
+
+        async def stay() -> None:
+            with self.room.stay() as place:
+                await place.enter(size)
+                self.inside.append(name)
+                await self._ends[name].wait()
+            self.inside.remove(name)
+
+        self.tasks[name] = asyncio.create_task(stay())
+        await self.turns()
+
+    async def leave(self, name: str) -> None:
+        self._ends[name].set()
+        await self.turns()
+
+    async def turns(self) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+async def test_room_is_given_in_the_order_of_asking() -> None:
+    """A small one does not overtake a large one, which would wait for ever else."""
+    asked = Asked()
+    for name, size in (("a", 6), ("b", 4), ("large", 9), ("c", 1), ("d", 1)):
+        await asked.ask(name, size)
+    assert (asked.inside, asked.room.used, asked.crowded) == (["a", "b"], 10, 3)
+    await asked.leave("b")
+    assert asked.inside == ["a"]
+    await asked.leave("a")
+    assert (asked.inside, asked.room.used) == (["large", "c"], 10)
+    await asked.leave("large")
+    assert (asked.inside, asked.room.used) == (["c", "d"], 2)
+
+
+async def test_one_that_needs_more_than_there_is_is_alone() -> None:
+    asked = Asked()
+    await asked.ask("a", 1)
+    await asked.ask("huge", 1_000)
+    assert asked.inside == ["a"]
+    await asked.leave("a")
+    await asked.ask("b", 1)
+    assert (asked.inside, asked.room.used) == (["huge"], 10)
+    await asked.leave("huge")
+    assert asked.inside == ["b"]
+
+
+async def test_who_gives_up_waiting_lets_others_pass() -> None:
+    asked = Asked()
+    for name, size in (("a", 6), ("large", 9), ("b", 4)):
+        await asked.ask(name, size)
+    asked.tasks["large"].cancel()
+    await asked.turns()
+    assert asked.inside == ["a", "b"]
+
+
+async def test_room_given_to_one_who_has_just_given_up_comes_back() -> None:
+    asked = Asked()
+    await asked.ask("a", 10)
+    await asked.ask("b", 10)
+    asked._ends["a"].set()
+    asked.tasks["b"].cancel()  # in the same turn
+    await asked.turns()
+    assert (asked.inside, asked.room.used) == ([], 0)
+    await asked.ask("c", 10)
+    assert asked.inside == ["c"]
+
+
+async def test_an_answer_may_need_more_than_its_review() -> None:
+    """It has it at once; others wait the longer."""
+    asked = Asked()
+    with asked.room.stay() as stay:
+        await stay.enter(8)
+        stay.change(15)
+        assert asked.room.used == 15
+        await asked.ask("a", 1)
+        stay.change(9)
+        await asked.turns()
+        assert (asked.inside, asked.room.used) == (["a"], 10)
+    assert asked.room.used == 1
+
+
+def slow_reader(client: Client) -> None:
+    """From now on it takes hardly anything."""
+    client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    transport: Any = client.writer.transport
+    transport.pause_reading()
+
+
+async def waiting(running: Served, times: int = 1) -> None:
+    """Until so many have had to wait for room."""
+    await until(lambda: running.server.meter.bounds.get(Bound.LARGE_BODIES, 0) >= times)
+
+
+@pytest.mark.parametrize("path", [GRAPHS, "/convert"])
+async def test_a_slow_sender_loses_its_room_when_others_wait(tmp_path: Path, path: str) -> None:
+    """Two that send a byte now and then don't keep a third waiting."""
+    body = BODY if path == GRAPHS else conversion([graph()])
+    limits = SLOW._replace(room=2 * len(body), conversion_room=2 * WITH_ANSWER * len(body))
+    async with served(tmp_path, limits) as running:
+        slow = [await running.connect() for _ in range(2)]
+        for client in slow:
+            client.send(post(path, body)[:-9])
+        await until(lambda: running.server.meter.reading.get(path) == 2)
+        assert (await (await running.connect()).post(path, body)).status == 200
+        told = [await client.answer() for client in slow]
+        for client in slow:
+            client.writer.transport.abort()  # the server would wait a while for what it may still send
+    assert {each.status for each in told} <= {408, 200}
+    assert running.server.meter.bounds[Bound.PACE] == 2
+    assert "others wait" in told[0].json["message"]
+
+
+async def test_a_slow_sender_that_nobody_waits_for_has_its_time(tmp_path: Path) -> None:
+    async with served(tmp_path, SLOW) as running:
+        client = await running.connect()
+        whole = post(GRAPHS, BODY)
+        client.send(whole[:-9])
+        await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+        await asyncio.sleep(4 * SLOW.slow_seconds)
+        client.send(whole[-9:])
+        assert (await client.answer()).status == 200
+    assert running.server.meter.bounds == {}
+
+
+async def test_slow_readers_keep_neither_room_nor_places(tmp_path: Path) -> None:
+    """Two that don't take their answers, and all the room is theirs: a third is answered all the same."""
+    limits = SLOW._replace(conversions=2, conversion_room=len(MANY))
+    async with served(tmp_path, limits) as running:
+        slow = [await running.connect() for _ in range(2)]
+        for client in slow:
+            slow_reader(client)
+            client.send(post("/convert", MANY))
+        await waiting(running)
+        third = await running.connect()
+        found = await third.post("/convert", conversion([graph()] * 3))
+        assert (found.status, len(found.json["response"]["convertedObjects"])) == (200, 3)
+        assert running.server.meter.bounds[Bound.PACE] == 2
+        for client in slow:
+            client.writer.transport.abort()
+
+
+async def test_converting_goes_on_beside_readers_that_are_slow(tmp_path: Path) -> None:
+    """A place for converting is free again as soon as there is an answer: nobody needs to be thrown out."""
+    limits = SLOW._replace(conversions=1, conversion_room=100 * len(MANY), slow_seconds=DEADLINE)
+    async with served(tmp_path, limits) as running:
+        slow = await running.connect()
+        slow_reader(slow)
+        slow.send(post("/convert", MANY))
+        await until(lambda: any(key[2] == "converted" for key in running.server.meter.requests))
+        assert (await (await running.connect()).post("/convert", conversion([graph()] * 3))).status == 200
+        assert running.server.meter.bounds == {}
+        slow.writer.transport.abort()
+
+
+async def test_a_long_list_does_not_keep_admission_waiting(tmp_path: Path) -> None:
+    """They have room apart."""
+    limits = SLOW._replace(room=len(BODY), conversion_room=10)
+    async with served(tmp_path, limits) as running:
+        client = await running.connect()
+        client.send(post("/convert", conversion([graph()]))[:-9])
+        await until(lambda: running.server.meter.reading.get("/convert") == 1)
+        assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+        assert running.server.meter.bounds == {}
+
+
+async def test_no_room_in_time_is_said(tmp_path: Path) -> None:
+    """The body is not read before there is room for it, and the connection is closed after the sentence."""
+    limits = SLOW._replace(room=len(BODY), body_seconds=0.3, slow_seconds=DEADLINE)
+    async with served(tmp_path, limits) as running:
+        holder = Stay(running.server._bodies._admission)
+        with holder:
+            await holder.enter(len(BODY))
+            found = await (await running.connect()).post(GRAPHS, BODY)
+            assert (found.status, found.json["reason"], found.headers["connection"]) == (429, "TooManyRequests", "close")
+            assert found.json["message"] == "within 0.3 seconds there was no room: other long reviews came first"
+        assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+
+
+async def test_all_room_is_given_back(tmp_path: Path) -> None:
+    """By clients that leave while they send, wait, or are to take their answers, and by those that end well."""
+    limits = SLOW._replace(conversion_room=WITH_ANSWER * len(MANY), slow_seconds=DEADLINE)
+    async with served(tmp_path, limits) as running:
+        room = running.server._bodies._conversion
+        for cut in (9, 0):
+            clients = [await running.connect() for _ in range(3)]
+            for client in clients:
+                slow_reader(client)
+                client.send(post("/convert", MANY)[: len(MANY) - cut] if cut else post("/convert", MANY))
+            await waiting(running)
+            for client in clients:
+                client.writer.transport.abort()
+            await running.gone()
+            await until(lambda: room.used == 0)
+        found = await (await running.connect()).post("/convert", MANY)
+        assert found.status == 200
+        await until(lambda: room.used == 0)

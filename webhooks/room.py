@@ -1,0 +1,140 @@
+"""Memory for long bodies and their answers: so many bytes at one time, given in the order in which they were asked for.
+
+Whoever has room must make use of it: a client that reads or writes too slowly loses its place as soon as others wait for one. Reading and
+writing itself is the business of bodies.py and reply.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from webhooks.limits import Limits
+
+_LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
+
+
+class Stay:
+    """The room of one request, in bytes; use as a context manager, whose end gives it back."""
+
+    __slots__ = ("_room", "_since", "_transfer", "evicted", "moved", "size")
+
+    def __init__(self, room: Room) -> None:
+        """Has none yet."""
+        self._room = room
+        self.size = 0
+        self.moved = 0  # bytes that the client has sent or taken since `begin`
+        self.evicted = False  # for being slow
+        self._since = 0.0
+        self._transfer: asyncio.Timeout | None = None  # while it is the client's turn
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Gives everything back."""
+        self.change(0)
+
+    async def enter(self, size: int) -> None:
+        """Waits for room for so many bytes; what is more than there is at all has everything, alone."""
+        await self._room.take(self, size)
+
+    def change(self, size: int) -> None:
+        """Needs so many bytes from now on; more are had at once, for work that is done can't wait."""
+        self._room.changed(self, size)
+
+    def begin(self, transfer: asyncio.Timeout) -> None:
+        """From now on the client is to send or to take; `transfer` ends when it is too slow."""
+        self._transfer, self.moved, self._since = transfer, 0, asyncio.get_running_loop().time()
+
+    def end(self) -> None:
+        """The client has done its part."""
+        self._transfer = None
+
+    def look(self, now: float, limits: Limits) -> None:
+        """Ends the transfer of a client that has had the time to show that it is slow, and has."""
+        seconds = now - self._since
+        if self._transfer is not None and seconds > limits.slow_seconds and self.moved < limits.pace * seconds:
+            self.evicted = True
+            self._transfer.reschedule(now)
+            self.end()
+
+
+class Room:
+    """All that one worker has for one purpose."""
+
+    def __init__(self, size: int, limits: Limits, crowded: Callable[[], None]) -> None:
+        """`size` bytes; `crowded` is called when somebody has to wait."""
+        self._size = self._free = size
+        self._limits = limits
+        self._crowded = crowded
+        self._stays: set[Stay] = set()
+        self._waiting: deque[tuple[Stay, int, asyncio.Future[None]]] = deque()
+        self._watch: asyncio.TimerHandle | None = None
+
+    @property
+    def used(self) -> int:
+        """Bytes that are given away."""
+        return self._size - self._free
+
+    def stay(self) -> Stay:
+        """A place for one request, without any room yet."""
+        return Stay(self)
+
+    async def take(self, stay: Stay, size: int) -> None:
+        """Waits for its turn."""
+        size = min(size, self._size)
+        if not self._waiting and size <= self._free:
+            self._give(stay, size)
+            return
+        self._crowded()
+        entry = (stay, size, asyncio.get_running_loop().create_future())
+        self._waiting.append(entry)
+        self._watch_slow()
+        try:
+            await entry[2]
+        except asyncio.CancelledError:
+            if entry in self._waiting:  # else it has been given room meanwhile, which its end gives back
+                self._waiting.remove(entry)
+                self._next()
+            raise
+
+    def changed(self, stay: Stay, size: int) -> None:
+        """Takes note that one needs more or less."""
+        self._free += stay.size - size
+        stay.size = size
+        if not size:
+            self._stays.discard(stay)
+        self._next()
+
+    def _give(self, stay: Stay, size: int) -> None:
+        self._free -= size
+        stay.size = size
+        self._stays.add(stay)
+
+    def _next(self) -> None:
+        while self._waiting and self._waiting[0][1] <= self._free:
+            stay, size, turn = self._waiting.popleft()
+            if not turn.done():
+                self._give(stay, size)
+                turn.set_result(None)
+
+    def _watch_slow(self) -> None:
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().call_later(self._limits.slow_seconds / _LOOKS, self._end_slow)
+
+    def _end_slow(self) -> None:
+        """Ends the transfers of slow clients, as long as others wait."""
+        self._watch = None
+        if not self._waiting:
+            return
+        now = asyncio.get_running_loop().time()
+        for stay in self._stays:
+            stay.look(now, self._limits)
+        self._watch_slow()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from api.paths import Key
 from api.schema import Node, resolve
@@ -18,8 +18,13 @@ class Child(NamedTuple):
     node: Node | None
 
 
+# schemas leave metadata open, wherever an object is; these two of it are maps
+_NAMES: Final[Node] = {"type": "object", "additionalProperties": {"type": "string"}}
+_OPEN: Final[dict[str, Node]] = {"labels": _NAMES, "annotations": _NAMES}
+
+
 def child(node: Node | None, step: str | int) -> Child:
-    """What the schema says of a field, a key or an index; names that it does not list are keys."""
+    """What the schema says of a field, a key or an index; where it says nothing at all, names are fields."""
     here = resolve(node) if node is not None else {}
     if isinstance(step, int):
         found = here.get("items")
@@ -28,7 +33,9 @@ def child(node: Node | None, step: str | int) -> Child:
     if known is not None:
         return Child(str(step), resolve(known))
     extra = here.get("additionalProperties")
-    return Child(Key(step), resolve(extra) if isinstance(extra, dict) else None)
+    if extra:
+        return Child(Key(step), resolve(extra) if isinstance(extra, dict) else None)
+    return Child(str(step), _OPEN.get(step))
 
 
 def path_of(pointer: str, obj: Any, schema: Node) -> Path:

@@ -9,7 +9,7 @@ from api.quantity import is_quantity, parse
 from api.schema import resolve
 from cli.diff.secrets import is_secret_flag
 from cli.shape import child
-from conversion.difference import DEPTH, identical
+from conversion.difference import DEPTH, identical, same_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +44,6 @@ def compare(old: Any, new: Any, schema: Node | None, path: Path = ()) -> list[Ch
 
 
 def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[Change]:
-    if identical(old, new):
-        return
     if isinstance(old, dict) and isinstance(new, dict) and len(path) < DEPTH:
         for name in sorted(old.keys() | new.keys()):
             step, below = child(node, name)
@@ -54,8 +52,13 @@ def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[Chan
         yield from _lists(old, new, node, path)
     elif old is MISSING or new is MISSING:
         yield _one_sided(old, new, node, path)
-    else:
+    elif not _is_same(old, new):
         yield Change(path, CHANGED, old, new, _is_same_amount(old, new, node, path))
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """What is too deep for being walked is compared as text, or at last counts as different."""
+    return same_text(old, new) if isinstance(old, (dict, list)) else identical(old, new)
 
 
 def _one_sided(old: Any, new: Any, node: Node | None, path: Path) -> Change:
@@ -99,7 +102,7 @@ def _lists(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Ite
 def _by_index(old: list[Any], new: list[Any], node: Node | None, path: Path) -> Iterator[Change]:
     if resolve(node or {}).get("x-kubernetes-list-type") == "set" and sorted(map(repr, old)) == sorted(map(repr, new)):
         yield Change(path, ORDER, old, new, spelling=True)
-    elif len(old) != len(new) or not old:
+    elif len(old) != len(new):
         yield Change(path, CHANGED, old, new)
     else:
         for index, (mine, theirs) in enumerate(zip(old, new, strict=True)):

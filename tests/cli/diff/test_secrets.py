@@ -1,0 +1,105 @@
+"""What may be a secret is hidden, and what isn't stays readable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.paths import Key
+from cli.diff.secrets import HIDDEN, is_secret_name, masked
+
+SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HF_TOKEN",
+        "PASSWORD",
+        "DB_PASSWD",
+        "AWS_SECRET_ACCESS_KEY",
+        "OPENAI_API_KEY",
+        "apiKey",
+        "x-key",
+        "MY_KEY",
+        "DSN",
+        "credentials",
+        "DB_PWD",
+    ],
+)
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret_name(name)
+    assert masked([{"name": name, "value": SECRET}]) == [{"name": name, "value": HIDDEN}]
+    assert masked(SECRET, ("env", Key(name), "value")) == HIDDEN
+    assert masked({name: SECRET}, ("metadata", "annotations")) == {name: HIDDEN}
+    assert masked(SECRET, ("metadata", "annotations", Key(name))) == HIDDEN
+
+
+@pytest.mark.parametrize("name", ["MODEL", "TOKENIZER", "tokenizer-path", "MONKEY", "KEYBOARD", "AUTHOR", "PATH", "COMPASS"])
+def test_names_of_other_things(name: str) -> None:
+    assert masked([{"name": name, "value": "plain"}]) == [{"name": name, "value": "plain"}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"--api-key={SECRET}",
+        f"--api-key {SECRET} --model x",
+        f"HF_TOKEN={SECRET} python3 -m x",
+        f'export PASSWORD="{SECRET} {SECRET}"',
+        f"--password '{SECRET} {SECRET}'",
+        f"Authorization: Bearer {SECRET}",
+        f'{{"password": "{SECRET}"}}',
+        f'{{\\"password\\": \\"{SECRET}\\"}}',
+        f"postgres://user:{SECRET}@host/db",
+        f"redis://:{SECRET}@host",
+        f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----",
+        f"token: {SECRET}",
+        f"password: {SECRET},{SECRET}"[: -len(SECRET) - 1],
+    ],
+)
+def test_secrets_inside_of_texts(text: str) -> None:
+    assert SECRET not in masked(text)
+    assert HIDDEN in masked(text)
+    assert SECRET not in str(masked({"args": [text]}))
+
+
+def test_an_argument_behind_a_flag() -> None:
+    assert masked(["--hf-token", SECRET, "--model", "m"]) == ["--hf-token", HIDDEN, "--model", "m"]
+    assert masked(["--max-num-batched-tokens", "8192"]) == ["--max-num-batched-tokens", "8192"]
+    assert masked(["--token", "--model"]) == ["--token", "--model"]
+    assert masked(SECRET, ("args", 1), secret=True) == HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spec", "envFromSecret"), "team-secret"),
+        (("env", Key("HF_TOKEN"), "valueFrom", "secretKeyRef", "name"), "hf"),
+        (("env", Key("HF_TOKEN"), "valueFrom", "secretKeyRef", "key"), "token"),
+        (("imagePullSecrets", Key("pull-secret"), "name"), "pull-secret"),
+        (("volumes", Key("v"), "secret", "secretName"), "hf"),
+        (("tolerations", 0, "key"), "nvidia.com/gpu"),
+        (("spec", "maxTokens"), 8192),
+        (("spec", "automountServiceAccountToken"), False),
+        (("command",), "python3 -m dynamo.vllm --max-num-batched-tokens 8192 --tokenizer /models/x"),
+        (("image",), "nvcr.io/nvidia/vllm@sha256:0123"),
+        (("command",), "--token $HF_TOKEN"),
+        (("x",), None),
+        (("spec", "password"), ""),
+    ],
+)
+def test_what_only_names_a_secret_stays(path: tuple[Any, ...], value: Any) -> None:
+    assert masked(value, path) == value
+
+
+def test_a_block_is_masked_in_depth() -> None:
+    block = {"env": [{"name": "HF_TOKEN", "value": SECRET}, {"name": "B", "value": "b"}], "args": ["--key", SECRET], "n": 1}
+    assert masked(block) == {"env": [{"name": "HF_TOKEN", "value": HIDDEN}, {"name": "B", "value": "b"}], "args": ["--key", HIDDEN], "n": 1}
+
+
+def test_a_long_text_takes_no_time() -> None:
+    assert len(masked("token " * 100_000)) > 100_000
+    assert len(masked("a:" * 200_000)) == 400_000
+    assert len(masked("://" + "a" * 200_000)) == 200_003

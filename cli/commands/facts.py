@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.cluster:
         raise UsageError(
-            "--cluster must be given: facts are collected from a cluster, the one of the current context unless flags say more"
+            "--cluster must be given: facts are asked of a cluster, that of the current context unless --kubeconfig or --context say more"
         )
     try:
         found = asyncio.run(_gathered(args))

@@ -9,7 +9,7 @@ from api.kinds import GROUP, KINDS
 from cli.exits import UsageError
 from cli.rewrite.fresh import yaml_text
 from cli.yaml.load import InputError, Source
-from kube.errors import ApiError
+from kube.errors import ApiError, NotFoundError
 from kube.resources import of_kind
 from policies.facts import UNKNOWN, Facts, facts_from
 
@@ -68,18 +68,21 @@ async def see(cluster: Cluster, namespace: str) -> Sight:
 
 
 async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespace: str) -> list[Source | InputError]:
-    """The objects of a kind in the version that etcd keeps, which needs no conversion; in another one where that is not served."""
-    version = next((name for name in (kind.storage_version, *(each.name for each in kind.versions)) if name in served), "")
-    if not version:
-        return []
-    try:
-        listing = await cluster.list(of_kind(kind.name, version), namespace)
-    except ApiError as error:
-        if error.code == 0:  # no answer at all
-            raise
-        # 404: the group is served, and not this kind
-        return [] if error.code == 404 else [InputError(f"can't be listed: {error.message}", f"cluster:{kind.plural}")]
-    return [_source(kind, item) for item in sorted(listing.items, key=_order)]
+    """The objects of a kind, in the version that etcd keeps, which needs no conversion; in another one where that is not served."""
+    others = [version.name for version in kind.versions if not version.storage]
+    for version in (kind.storage_version, *others):
+        if version not in served:
+            continue
+        try:
+            listing = await cluster.list(of_kind(kind.name, version), namespace)
+        except NotFoundError:  # the version is that of other kinds
+            continue
+        except ApiError as error:
+            if error.code == 0:  # no answer at all
+                raise
+            return [InputError(f"can't be listed: {error.message}", f"cluster:{kind.plural}")]
+        return [_source(kind, item) for item in sorted(listing.items, key=_order)]
+    return []
 
 
 def _source(kind: Kind, item: Node) -> Source:

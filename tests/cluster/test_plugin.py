@@ -32,7 +32,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     ],
 )
 def test_kubectl_completes_the_words_of_its_plugin(assets: Path, environment: dict[str, str], words: list[str], told: str) -> None:
-    command = [assets / "kubectl", "__complete", "dynamo", *words]
+    command = [str(assets / "kubectl"), "__complete", "dynamo", *words]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, told), ran.stderr
 

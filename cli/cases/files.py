@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """The cases of a folder in the order of their files, files that look like none, and what can't be read."""
+    """The cases of a folder in the order of their files, sentences about files that are none, and what can't be read."""
 
     cases: list[Case]
     strangers: list[str]
@@ -64,7 +64,7 @@ def load_cases(folder: str, chosen: str) -> Folder:
     cases = [_case(root, file, files) for file in sorted(files) if _sort(file) and not _part(file)]
     owned = {beside for case in cases for beside in (case.old, case.expected, *case.facts) if beside}
     every = {case.file for case in cases} | owned
-    strangers = sorted(file for file in files - every if Path(file).stem != FACTS)
+    strangers = [f"{file}: {_stranger(file)}" for file in sorted(files - every) if Path(file).stem != FACTS]
     unreadable = [one for one in found if isinstance(one, InputError) and one.name != folder]  # an empty folder is no error
     return Folder([case for case in cases if chosen in Path(case.file).relative_to(root).as_posix()], strangers, unreadable)
 
@@ -100,6 +100,12 @@ def _named(path: Path, part: str, suffix: str) -> str:
 def _sort(file: str) -> str:
     word = Path(file).name.partition(".")[0]
     return word if word in SORTS else ""
+
+
+def _stranger(file: str) -> str:
+    if _sort(file):
+        return "belongs to no case; a case can't be called old, expected or facts"
+    return "is no case; names begin with allow., deny., default. or convert."
 
 
 def _part(file: str) -> str:

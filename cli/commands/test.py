@@ -132,8 +132,8 @@ def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder)
         say(str(error))
     if arguments.quiet:
         return
-    for file in folder.strangers:
-        say(f"{file}: is no case; names begin with allow., deny., default. or convert.")
+    for line in folder.strangers:
+        say(line)
     for note in notes(verdicts):
         say(note)
     if not verdicts and not arguments.allow_empty:

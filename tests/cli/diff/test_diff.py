@@ -191,7 +191,7 @@ def test_json_is_as_its_schema_says(command: Command, files: Files) -> None:
     what: Any = {one["object"]["name"]: one["what"] for one in ran.json["objects"]}
     assert what == {"bad": "changed", "graph": "changed", "wrong": "failed", "m": "removed", "q": "added"}
     assert (ran.code, ran.json["summary"]["exit"]) == (4, 4)
-    assert [one["findings"] for one in ran.json["objects"]][0][0]["rule"] == "ingress-host-required"
+    assert ran.json["objects"][0]["findings"][0]["rule"] == "ingress-host-required"
 
 
 def test_same_bytes_whatever_the_hash_seed(files: Files) -> None:

@@ -76,7 +76,8 @@ def _key(file: str | InputError) -> object:
         status = os.stat(file)  # noqa: PTH116 - pathlib's is slow, and this is asked of every file
     except (OSError, ValueError):
         return os.path.normpath(file)
-    return (status.st_dev, status.st_ino)
+    # some file systems number nothing
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.normpath(file)
 
 
 def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
@@ -85,7 +86,7 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
     elif not path:
         yield InputError("is not a usable path", '""')
     elif "\0" in path:
-        yield InputError("is not a usable path", path.replace("\0", "\\0"))
+        yield InputError("is not a usable path", path)
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
         yield from _searched(path, excluded)
     elif _WILD.intersection(path) and not os.path.lexists(path):

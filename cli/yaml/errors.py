@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from cli.printable import printable
+
 
 class InputError(ValueError):
     """A text that is no YAML or JSON of objects; `line` and `column` count from 1, 0 where the text as a whole is meant."""
@@ -17,9 +19,9 @@ class InputError(ValueError):
         self.column = column
 
     def __str__(self) -> str:
-        """Writes `file:line:column: sentence`."""
+        """Writes `file:line:column: sentence`, on one line whatever the file is called."""
         place = f":{self.line}:{self.column}" if self.line else ""
-        return f"{self.name}{place}: {self.text}" if self.name else self.text
+        return printable(f"{self.name}{place}: {self.text}" if self.name else self.text)
 
 
 # what the parser says -> what it means to the person who wrote the file; the first fragment that occurs decides

@@ -62,7 +62,7 @@ def test_standard_input_has_the_name_that_it_is_given(command: Command, monkeypa
         ("good.yaml/x", "good.yaml/x: can't be read: Not a directory"),
         ("empty", "empty: holds no YAML or JSON files"),
         ("x" * 5000, f"{'x' * 5000}: can't be read: File name too long"),
-        ("a\0b", "a\\0b: is not a usable path"),
+        ("a\0b", "a\\x00b: is not a usable path"),
     ],
 )
 def test_a_path_that_means_nothing(command: Command, files: Files, path: str, sentence: str) -> None:

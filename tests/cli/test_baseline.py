@@ -37,7 +37,7 @@ def test_known_findings_do_not_count(command: Command, files: Files) -> None:
     files(a=BAD, b=WARNED)
     ran = _update(command, "a.yaml", "b.yaml", "--fail-on", "warning")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == f"{FILE}: 2 known, 2 of them new, 0 outdated ones removed\n2 objects checked: 2 known from the baseline\n"
+    assert ran.err == f"{FILE}: 2 known, 2 new, 0 removed\n2 objects checked: 2 known from the baseline\n"
     ran = _check(command, "a.yaml", "b.yaml", "--fail-on", "warning")
     assert (ran.code, ran.out, ran.err) == (0, "", "2 objects checked: 2 known from the baseline\n")
     suppressed = _check(command, "a.yaml", "-o", "json").json["suppressed"]
@@ -95,7 +95,7 @@ def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Fi
     assert (ran.code, ran.err) == (0, f"{FILE}: {told}; --update-baseline removes it\n1 object checked: nothing found\n")
     assert _check(command, "a.yaml", "-q").err == ""
     ran = _update(command, "a.yaml")
-    assert ran.err.startswith(f"{FILE}: 1 known, 0 of them new, 1 outdated ones removed\n")
+    assert ran.err.startswith(f"{FILE}: 1 known, 0 new, 1 removed\n")
     assert [one["name"] for one in _entries()] == ["warned"]
 
 

@@ -161,6 +161,13 @@ def test_odd_names_are_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert find(["?.yaml"]) == [name for name in names if len(name) == 6]
 
 
+def test_an_odd_name_stays_on_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"a\nb\x1b[31m\xff\t\xc3\xa9.yaml")
+    [gone] = documents(name, "")
+    assert str(gone) == "a\\nb\\x1b[31m\\udcff\\té.yaml: does not exist"
+
+
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 300, "/".join(["x" * 200] * 40), "x" * 300 + "*", "*/" * 3000])
 def test_a_path_that_no_file_can_have_is_an_error_in_its_place(tree: Path, path: str) -> None:
     [found] = find([path])

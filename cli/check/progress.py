@@ -22,7 +22,9 @@ def over(
     stream: TextIO | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Generator[Item]:
-    """Passes items on, and shows on stderr how many of `total` are done, if that is a terminal and the run not `quiet`.
+    """Passes on an item for each file that is done, and shows on stderr how many of `total` those are.
+
+    It shows nothing where stderr is no terminal, or the run is `quiet`.
 
     Nothing else may write to the terminal while it runs, or it must begin a line of its own.
     """
@@ -32,7 +34,7 @@ def over(
         return
     shown, due = False, clock() + PATIENCE
     try:
-        for done, item in enumerate(items):
+        for done, item in enumerate(items, start=1):
             now = clock()
             if now >= due:
                 out.write(f"{_ERASE}{done} of {total} files")

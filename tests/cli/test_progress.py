@@ -25,7 +25,7 @@ def _clock(step: float) -> Callable[[], float]:
 def test_a_long_run_shows_how_far_it_is_and_erases_it() -> None:
     out = Terminal()
     assert list(over("abcd", 4, stream=out, clock=_clock(PATIENCE / 2))) == list("abcd")
-    assert out.getvalue() == "\r\033[K1 of 4 files\r\033[K2 of 4 files\r\033[K3 of 4 files\r\033[K"
+    assert out.getvalue() == "\r\033[K2 of 4 files\r\033[K3 of 4 files\r\033[K4 of 4 files\r\033[K"
 
 
 def test_a_short_run_shows_nothing() -> None:
@@ -55,4 +55,4 @@ def test_an_interrupted_run_leaves_a_clean_line() -> None:
             if one == "c":
                 running.close()
                 raise KeyboardInterrupt
-    assert out.getvalue().endswith("2 of 4 files\r\033[K")
+    assert out.getvalue().endswith("3 of 4 files\r\033[K")

@@ -98,6 +98,7 @@ def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, co
         say(sentence)
     if code == NOTHING_FOUND:
         say("no object of our kinds was found; --allow-empty makes that fine")
+        return code
     if code == BUG:
         say(f"a rule of ours raised; to replay it: {_replay()}")
     if not arguments.quiet and not any(one.form in _TOLD and not one.file for one in asked):

@@ -27,7 +27,8 @@ class OwnRule(NamedTuple):
     code: str
     title: str
     why: str
-    fix: str
+    fix: str  # empty where each message says it
+    level: str = ERROR  # of its findings as long as no flag asks for another
 
 
 UNKNOWN_KIND: Final = OwnRule(
@@ -50,20 +51,21 @@ UNKNOWN_FIELD: Final = OwnRule(
     "A field that the kind does not have.",
     "The API server drops unknown fields, so what they were meant to say is lost; a strict request is refused.",
     "Remove the field, or correct its name",
+    WARNING,
 )
 SCHEMA_RULE: Final = OwnRule(
     "schema-mismatch",
     "DYN004",
     "A value that the schema of the kind does not allow.",
     "The API server checks every write against the CustomResourceDefinition before validating webhooks are asked.",
-    "Write what the message asks for",
+    "",
 )
 CEL_RULE: Final = OwnRule(
     "schema-rule",
     "DYN005",
     "A rule of the CustomResourceDefinition is broken.",
     "The API server evaluates these rules of the schema itself, before validating webhooks are asked.",
-    "Write what the message asks for",
+    "",
 )
 IGNORE_WITHOUT_REASON: Final = OwnRule(
     "ignore-without-reason",
@@ -78,13 +80,14 @@ UNUSED_IGNORE: Final = OwnRule(
     "A comment ignores a rule that finds nothing there.",
     "A comment that has outlived its cause would hide the next mistake at that place.",
     "Remove the comment",
+    WARNING,
 )
 UNCONVERTIBLE: Final = OwnRule(
     "unconvertible",
     "DYN008",
     "An object that the kind's other version cannot say.",
     "The API server keeps objects in one version and converts the others, so such an object could be neither stored nor judged.",
-    "Write what the message asks for",
+    "",
 )
 LEGACY_KIND: Final = OwnRule(
     "legacy-kind",
@@ -99,6 +102,7 @@ DAMAGED_REMAINDER: Final = OwnRule(
     "An annotation that keeps the other version's fields can't be used.",
     "Such annotations are written by conversion; one that was edited by hand is set aside, and what it kept does not come back.",
     "Remove the annotation, or restore the text that conversion wrote",
+    WARNING,
 )
 CONVERSION_LOSS: Final = OwnRule(
     "conversion-loss",
@@ -106,6 +110,7 @@ CONVERSION_LOSS: Final = OwnRule(
     "An object that does not come back from the kind's other version as it was.",
     "Whoever reads and writes the object in the other version would change this field without knowing.",
     "Remove the annotations that conversion wrote, or write the field as the other version gives it back",
+    WARNING,
 )
 OWN_RULES: Final = (
     UNKNOWN_KIND,

@@ -66,7 +66,7 @@ def _own_page(rule: OwnRule) -> Page:
         "level": "check",
         "title": rule.title,
         "why": rule.why,
-        "fix": f"{rule.fix}.",
+        "fix": f"{rule.fix}." if rule.fix else "",
         "looksAt": [],
         "operations": [],
         "facts": [],

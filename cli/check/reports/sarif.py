@@ -28,6 +28,7 @@ SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sche
 FINGERPRINT: Final = "dynamoWebhooks/v1"
 # what ends a line for YAML, so that a viewer counts as we do
 _LINE_ENDS: Final = ["\r\n", "\n", "\r", "\u0085", "\u2028", "\u2029"]
+OWN_LEVELS: Final = {rule.name: rule.level for rule in record.OWN_RULES}
 _FAILED: Final = (exits.BUG, exits.USAGE, exits.UNREACHABLE, exits.UNREADABLE)
 
 Data = dict[str, Any]
@@ -177,15 +178,9 @@ def _rule(name: str, code: str) -> Data:
         "shortDescription": {"text": page["title"]},
         "fullDescription": {"text": page["why"]},
         "help": {"text": _plain([page["why"], page["fix"]]), "markdown": markdown(page, examples=True)},
-        "defaultConfiguration": {"level": _level(name, page["level"])},
+        "defaultConfiguration": {"level": OWN_LEVELS.get(name, page["level"])},
         "properties": {"code": code},
     }
-
-
-def _level(name: str, level: str) -> str:
-    if level in (record.ERROR, record.WARNING):
-        return level
-    return record.WARNING if name in (record.UNKNOWN_FIELD.name, record.UNUSED_IGNORE.name) else record.ERROR
 
 
 def _plain(parts: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLOURS: Final = {record.ERROR: "31;1", record.FAULT: "31;1", record.WARNING: "33;1"}
 _DIM: Final = "2"
+_WIDTH: Final = 100  # characters of remedy and hint up to which they share a line
 
 
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
@@ -54,10 +55,22 @@ def _block(finding: Reported, colour: bool) -> Iterator[str]:
     if about:
         yield f"  {about}"
     yield f"  {finding.message}"
-    for line in frame(finding.source.lines, finding.position):
-        yield _painted(line, _DIM, colour)
+    *lines, carets = frame(finding.source.lines, finding.position) or [""]
+    yield from (_painted(line, _DIM, colour) for line in lines)
+    if carets:
+        yield _painted(carets, _COLOURS.get(finding.level, ""), colour)
+    yield from _remedy(finding)
+
+
+def _remedy(finding: Reported) -> Iterator[str]:
     more = f"more: dynamo-webhooks explain {finding.rule}"
-    yield f"  fix: {finding.fix}      {more}" if finding.fix else f"  {more}"
+    if not finding.fix:
+        yield f"  {more}"
+    elif len(finding.fix) + len(more) <= _WIDTH:
+        yield f"  fix: {finding.fix}      {more}"
+    else:
+        yield f"  fix: {finding.fix}"
+        yield f"  {more}"
 
 
 def _head(finding: Reported, colour: bool) -> str:

@@ -7,6 +7,7 @@ one of its identity that has left its own file since; copies that stay where the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from api.kinds import GROUP
@@ -105,9 +106,12 @@ def _read(name: str, text: str | InputError) -> _File:
 
 
 def _gone(before: list[Found], file: str) -> Iterator[Found]:
-    """Those objects that a file holds no more."""
+    """Those objects that a file holds no more; of one that is there and can't be read nobody knows."""
     if not before:
         return
-    today = [one for one in documents(file, "") if not isinstance(one, InputError)]
-    kept = {one.identity for one in objects(today)}
+    today = [*documents(file, "")]
+    readable = [one for one in today if not isinstance(one, InputError)]
+    if len(readable) < len(today) and Path(file).exists():
+        return
+    kept = {one.identity for one in objects(readable)}
     yield from (one for one in before if one.identity not in kept)

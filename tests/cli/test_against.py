@@ -83,6 +83,11 @@ def test_an_object_may_have_left_a_file_that_is_still_there(command: Command, fi
     assert _found(_check(command, "deploy/new.yaml")) == [RULE]
 
 
+def test_what_a_file_holds_that_cannot_be_read_has_not_left_it(command: Command, files: Files, repository: Repository) -> None:
+    files(deploy__g="a: [\n", deploy__new=AFTER)
+    assert _found(_check(command, "deploy/new.yaml")) == []
+
+
 def test_a_copy_is_no_move(command: Command, files: Files, repository: Repository) -> None:
     files(overlay__g=AFTER)
     assert _found(_check(command, ".")) == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from cli.check.choice import Choice
 from cli.check.objects import Found, objects
@@ -12,18 +13,43 @@ from cli.check.record import NotEvaluated, Reported
 from cli.check.result import Checked, Result, Suppressed, assemble
 from cli.check.sources import documents
 from cli.check.suppress import Heard, suppress
+from cli.files import STDIN, load_text
 from cli.yaml.load import InputError, Source
 from policies.review import CREATE, DELETE, UPDATE
 
 if TYPE_CHECKING:
     from cli.check.answer import Answer
 
+Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
+FEW = 4  # files that are not worth a look at how many processes would pay
 _OPERATIONS = {AUTO: CREATE, "create": CREATE, "update": UPDATE, "delete": DELETE}
 
 
+class Gathered:
+    """What files gave, in the order in which they were checked."""
+
+    def __init__(self, unreadable: Iterable[InputError] = ()) -> None:
+        """Begins with nothing but what can't be read."""
+        self.findings: list[Reported] = []
+        self.notes: list[NotEvaluated] = []
+        self.unreadable: list[InputError] = [*unreadable]
+        self.checked: list[Checked] = []
+        self.suppressed: list[Suppressed] = []
+        self.answers: list[Answer] = []
+
+    def add(self, other: Gathered) -> None:
+        """Adds what the files behind these gave."""
+        for name, found in vars(other).items():
+            getattr(self, name).extend(found)
+
+    def result(self) -> Result:
+        """Everything, sorted."""
+        return assemble(self.findings, self.notes, self.unreadable, self.checked, self.suppressed, self.answers)
+
+
 class Run:
-    """Gathers what all sources give."""
+    """Checks files, one after the other or in several processes, and gathers what all of them give."""
 
     def __init__(self, settings: Settings, choice: Choice, operation: str, old: Olds | None, *, answering: bool = False) -> None:
         """`operation` is auto, create, update or delete; `answering` also asks what a server would answer to each write."""
@@ -32,50 +58,72 @@ class Run:
         self.operation = operation
         self.old = old
         self.answering = answering
-        self._findings: list[Reported] = []
-        self._notes: list[NotEvaluated] = []
-        self._unreadable: list[InputError] = []
-        self._checked: list[Checked] = []
-        self._suppressed: list[Suppressed] = []
-        self._answers: list[Answer] = []
+        self._found = Gathered()
 
-    def take(self, file: str | Source | InputError, stdin_name: str) -> None:
+    def through(self, files: Sequence[Item], stdin_name: str, *, tell: Callable[[Item], None] | None = None) -> Iterator[None]:
+        """Checks all files, and yields once for each that is done; `tell` hears of each before, and then there is one process."""
+        if len(files) < FEW or tell is not None:
+            for file in files:
+                if tell is not None:
+                    tell(file)
+                self.take(file, stdin_name)
+                yield
+            return
+        from cli.check import parallel
+
+        # standard input can be read in this process alone; what the first file needs is then loaded for all
+        files = [_standard_input(stdin_name) if file == STDIN else file for file in files]
+        self.take(files[0], stdin_name)
+        yield
+        parts = parallel.slices(files[1:])
+        if len(parts) == 1:
+            for file in parts[0]:
+                self.take(file, stdin_name)
+                yield
+            return
+        before, self._found = self._found, Gathered()
+        yield from parallel.through(parts, lambda file: self.take(file, stdin_name), lambda: self._found, before.add)
+        before.add(self._found)  # what was done over here
+        self._found = before
+
+    def take(self, file: Item, stdin_name: str) -> None:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
         findings: list[Reported] = []
         source: Source | None = None
-        noted, checked = len(self._notes), len(self._checked)
+        found = self._found
+        noted, checked = len(found.notes), len(found.checked)
         for document in documents(file, stdin_name):
             if isinstance(document, InputError):
-                self._unreadable.append(document)
+                found.unreadable.append(document)
                 continue
             source = document.source
-            for found in objects([document]):
-                findings += self._object(found)
+            for one in objects([document]):
+                findings += self._object(one)
         if source is not None:
-            notes, operations = tuple(self._notes[noted:]), frozenset(one.operation for one in self._checked[checked:])
+            notes, operations = tuple(found.notes[noted:]), frozenset(one.operation for one in found.checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.profile, self.settings.schema))
-            self._suppressed += [one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code)]
-            self._findings += [one for one in kept if self.choice.takes(one.rule, one.code) or one.level == "fault"]
+            found.suppressed += [one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code)]
+            found.findings += [one for one in kept if self.choice.takes(one.rule, one.code) or one.level == "fault"]
 
     def result(self) -> Result:
         """Everything, sorted."""
-        return assemble(self._findings, self._notes, self._unreadable, self._checked, self._suppressed, self._answers)
+        return self._found.result()
 
     def _object(self, found: Found) -> list[Reported]:
         past = self._past(found)
         if isinstance(past, InputError):
-            self._unreadable.append(past)
+            self._found.unreadable.append(past)
             return []
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = found.document.source, found.document.position(()).line
-        self._checked.append(Checked(source, line, found.identity, operation))
+        self._found.checked.append(Checked(source, line, found.identity, operation))
         if self.answering:
             from cli.check.answer import answered
 
-            self._answers.append(answered(found, operation, past.object, self.settings))
+            self._found.answers.append(answered(found, operation, past.object, self.settings))
         outcome: Outcome = check_object(found, operation, past.object, self.settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
-        self._notes += [note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code)]
+        self._found.notes += [note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code)]
         return outcome.findings
 
     def _past(self, found: Found) -> Past | InputError:
@@ -83,3 +131,10 @@ class Run:
         if self.old is None or not found.known or self.operation not in (AUTO, "update"):
             return Past()
         return self.old.past(found)
+
+
+def _standard_input(name: str) -> Source | InputError:
+    try:
+        return Source(name or STDIN, load_text(STDIN, name))
+    except InputError as error:
+        return error

@@ -96,10 +96,9 @@ def _check(arguments: argparse.Namespace) -> int:
         arguments.strict,
     )
     running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer)
-    for file in over(inputs.files, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
-        if arguments.verbose:
-            say(f"reading {file}")
-        running.take(file, arguments.stdin_name)
+    done = running.through(inputs.files, arguments.stdin_name, tell=(lambda file: say(f"reading {file}")) if arguments.verbose else None)
+    for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
+        pass
     result = running.result()
     if inputs.sight is not None and inputs.sight.unreachable:
         result = result._replace(unreachable=[inputs.sight.unreachable])
@@ -136,7 +135,7 @@ def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], cho
     held = hold(result, known, choice.takes, learn=arguments.update_baseline)
     if arguments.update_baseline:
         write(arguments.baseline, held.entries)
-        said = [f"{arguments.baseline}: {len(held.entries)} known, {len(held.new)} of them new, {len(held.outdated)} outdated ones removed"]
+        said = [f"{arguments.baseline}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]
     else:
         more = "; --update-baseline removes it"
         said = [f"{arguments.baseline}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]

@@ -33,6 +33,15 @@ CODES: Final = {
     "interrupted": 130,
 }
 ORDER: Final = (70, 2, 6, 4, 1, 5, 3, 0)
+# nobody listens on the first port, so the answer is a refusal at once
+KUBECONFIG: Final = """\
+apiVersion: v1
+kind: Config
+current-context: one
+clusters: [{name: one, cluster: {server: "https://127.0.0.1:1"}}]
+contexts: [{name: one, context: {cluster: one, user: one}}]
+users: [{name: one, user: {}}]
+"""
 UNWRITABLE: Final = f"json={'x' * 300}"  # a name that no file system takes, so that writing fails once everything was checked
 
 # what a user does -> what comes of it; the object `faulty` makes a rule raise
@@ -41,6 +50,7 @@ HAPPENS: Final[dict[str, list[str]]] = {
     "refused": ["bad.yaml"],
     "usage": [f"-o{UNWRITABLE}"],
     "nothing found": ["other.yaml"],
+    "unreachable": ["--cluster", "--kubeconfig=kubeconfig"],
     "unreadable": ["broken.yaml"],
     "not evaluated": ["grove.yaml", "--require-facts"],
     "bug": ["faulty.yaml"],
@@ -54,7 +64,10 @@ TOGETHER: Final = [pair for pair in combinations(HAPPENS, 2) if not (APART.inter
 @pytest.fixture
 def inputs(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file for everything that can happen, and a rule that raises for one object."""
-    files(good=GOOD, bad=BAD, other=OTHER_KIND, broken="a: [", grove=NEEDS_GROVE, faulty=GOOD.replace("name: good", "name: faulty"))
+    folder = files(
+        good=GOOD, bad=BAD, other=OTHER_KIND, broken="a: [", grove=NEEDS_GROVE, faulty=GOOD.replace("name: good", "name: faulty")
+    )
+    (folder / "kubeconfig").write_text(KUBECONFIG)
     rule = by_word(BAD_RULE)
     assert rule
 

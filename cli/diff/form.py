@@ -40,18 +40,26 @@ class Asked(NamedTuple):
 
 
 def complete(found: Found, asked: Asked, old: Fields | None) -> Fields:
-    """The object in its own version with all defaults; with an old one as the result of an update. Raises: FormError."""
+    """The object in its own version with all defaults; with an old one as the result of an update. Raises: FormError.
+
+    What is filled in on creations alone is filled in on both sides: whoever applies a file that leaves it out does not take it away.
+    """
     kind, version = found.identity.kind, found.version
     try:
         obj = stored(found)
     except NotStoredError as error:
         raise FormError(str(error)) from None
-    operation = CREATE if old is None else UPDATE
-    review = Review(f"{kind}/{version}", operation, obj, old, user=asked.user, facts=asked.facts, profile=asked.profile)
     try:
-        return _filled(defaulted(review).object, kind, version)
+        for before in (None,) if old is None else (old, None):
+            operation = CREATE if before is None else UPDATE
+            review = Review(f"{kind}/{version}", operation, obj, before, user=asked.user, facts=asked.facts, profile=asked.profile)
+            obj = defaulted(review).object
     except ConversionError as error:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
+    # once through the other version, whose schema has defaults of its own: a stored object has those of both
+    other = other_version(kind, version)
+    obj = _filled(obj, kind, version)
+    return in_version(in_version(obj, kind, other), kind, version) if other else obj
 
 
 def in_version(obj: Fields, kind: str, version: str) -> Fields:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.paths import Key
+from api.paths import MISSING, Key, lookup
 from api.schema import load_schema
 from cli.check.old import Old
 from cli.check.pipeline import Settings, check_object
 from cli.diff.compare import Change, compare
 from cli.diff.form import Asked, FormError, bare, complete, in_version, other_version
 from cli.yaml.load import InputError
+from conversion.difference import identical
 from conversion.kinds import KINDS
 from conversion.translate import translated
 from policies.review import UPDATE
@@ -86,28 +87,39 @@ def _placed(obj: Fields, pair: Pair) -> Fields:
 
 
 def _differences(before: Fields, after: Fields, kind: str, version: str) -> list[Difference]:
-    """The differences in one version, and those that only the kind's other version has fields for."""
-    old, new = in_version(before, kind, version), in_version(after, kind, version)
-    found = [Difference(change, version) for change in _compared(old, new, kind, version)]
+    """The differences in one version, and those that only the kind's other version has fields for.
+
+    What differs in one version and is the same field with the same value in the other is a matter of spelling.
+    """
+    here = in_version(before, kind, version), in_version(after, kind, version)
+    found = [Difference(change, version) for change in _compared(*here, kind, version)]
     other = other_version(kind, version)
-    if other:
-        theirs = in_version(before, kind, other), in_version(after, kind, other)
-        sides = list(zip(theirs, (old, new), strict=True))
-        found += [
-            Difference(change, other)
-            for change in _compared(*theirs, kind, other)
-            if not any(_corresponds(change.path, obj, kind, version, said) for obj, said in sides)
-        ]
-    return found
+    if not other:
+        return found
+    there = in_version(before, kind, other), in_version(after, kind, other)
+    told = [one._replace(change=one.change._replace(spelling=True)) if _is_same(one, kind, here, there, other) else one for one in found]
+    return told + [
+        Difference(change, other)
+        for change in _compared(*there, kind, other)
+        if not any(_place(change.path, obj, kind, version, said) is not None for obj, said in zip(there, here, strict=True))
+    ]
+
+
+def _is_same(one: Difference, kind: str, here: tuple[Fields, Fields], there: tuple[Fields, Fields], version: str) -> bool:
+    """Whether the other version has the very field, with one value on both sides."""
+    places = [_place(one.change.path, obj, kind, version, said) for obj, said in zip(here, there, strict=True)]
+    values = [MISSING if place is None else lookup(said, place) for place, said in zip(places, there, strict=True)]
+    return MISSING not in values and identical(*values)
 
 
 def _compared(old: Fields, new: Fields, kind: str, version: str) -> list[Change]:
     return compare(bare(old, kind), bare(new, kind), load_schema(kind, version))
 
 
-def _corresponds(path: Path, obj: Fields, kind: str, version: str, other: Fields) -> bool:
-    """Whether the version that is compared has a field for a path of the other one: then it has spoken already."""
-    return translated(KINDS[kind], _by_index(path, obj), obj, version, other).exact
+def _place(path: Path, obj: Fields, kind: str, version: str, other: Fields) -> Path | None:
+    """Where another version has the field; None where it has none. Metadata is one and the same."""
+    place = translated(KINDS[kind], _by_index(path, obj), obj, version, other)
+    return place.path if place.exact else None
 
 
 def _by_index(path: Path, obj: object) -> Path:

@@ -50,6 +50,7 @@ def gather(arguments: argparse.Namespace) -> Inputs:
     """
     _agree(arguments)
     paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
+    _read_once(arguments, paths)
     files: list[str | Source | InputError] = [*find(paths, arguments.exclude)]
     if arguments.kustomize:
         files += _kustomized(arguments.kustomize, quiet=arguments.quiet)
@@ -91,10 +92,21 @@ def _agree(arguments: argparse.Namespace) -> None:
         raise UsageError("--against compares files, and what -k renders is none: use --old")
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
-    if arguments.files_from == STDIN and STDIN in arguments.paths:
-        raise UsageError("--files-from - reads standard input, so - can't be checked too")
     if not (arguments.paths or arguments.files_from or arguments.kustomize or arguments.cluster):
         raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster")
+
+
+def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:
+    """Refuses a second reader of standard input, which would find nothing."""
+    asking = {
+        "-": STDIN in paths,
+        "--files-from -": arguments.files_from == STDIN,
+        "--old -": STDIN in arguments.old,
+        "--facts -": arguments.facts == STDIN,
+    }
+    readers = [name for name, asks in asking.items() if asks]
+    if len(readers) > 1:
+        raise UsageError(f"standard input can be read once, and both {readers[0]} and {readers[1]} ask for it")
 
 
 def _old(arguments: argparse.Namespace, files: list[str | Source | InputError]) -> Olds | None:

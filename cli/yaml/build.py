@@ -20,7 +20,7 @@ Value: TypeAlias = Any  # what JSON can say
 class _Frame:
     """A map or list that is being read; `key` is the key whose value comes next."""
 
-    __slots__ = ("anchor", "data", "fields", "items", "key", "key_span", "merges", "merging", "start")
+    __slots__ = ("anchor", "data", "fields", "items", "key", "key_span", "merged", "merging", "start")
 
     def __init__(self, data: Value, start: Mark, anchor: str | None) -> None:
         self.data = data
@@ -31,7 +31,7 @@ class _Frame:
         self.key: str | None = None
         self.key_span: Span | None = None
         self.merging = False
-        self.merges: list[tuple[Value, Place]] = []
+        self.merged: set[str] = set()  # keys that only merge keys gave so far
 
     def wants_key(self) -> bool:
         """Whether a key is due, and not a value."""
@@ -76,8 +76,6 @@ class Builder:
     def close(self, end: Mark) -> None:
         """Ends the innermost map or list."""
         frame = self._stack.pop()
-        if frame.merges:
-            self._merge(frame)
         place = Place(Span(frame.start, end), frame.fields, frame.items)
         if frame.anchor:
             self._open_anchors.discard(frame.anchor)
@@ -163,7 +161,9 @@ class Builder:
         except ScalarError as error:
             raise self._error(span.start, str(error)) from None
         first = (frame.fields or {}).get(key)
-        if first is not None:
+        if key in frame.merged:
+            frame.merged.discard(key)
+        elif first is not None:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
             raise self._error(span.start, f'the key "{_short(key)}" stands twice, on {lines}')
 
@@ -182,22 +182,25 @@ class Builder:
         key, span, frame.key = frame.key, frame.key_span, None
         if frame.merging:
             frame.merging = False
-            frame.merges.append((value, place))
+            self._merge(frame, value, place)
         elif key is not None and span is not None:
             frame.data[key] = value
             frame.fields[key] = (span, place)
 
-    def _merge(self, frame: _Frame) -> None:
-        """Fills in what merge keys name: the map's own keys win, then the sources in their order."""
-        for value, place in frame.merges:
-            sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
-            for source, where in sources:
-                if not isinstance(source, dict) or where.fields is None:
-                    raise self._error(where.span.start, "a merge key << must be given a map or a list of maps")
-                for key, content in source.items():
-                    if frame.fields is not None and key not in frame.fields:
-                        frame.data[key] = content
-                        frame.fields[key] = where.fields[key]
+    def _merge(self, frame: _Frame, value: Value, place: Place) -> None:
+        """Takes what a merge key names. As for kubectl, it stands where it is written: it wins over the keys before it, those behind it
+        win over it, and of several sources the first one wins."""
+        sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
+        taken: set[str] = set()
+        for source, where in sources:
+            if not isinstance(source, dict) or where.fields is None or frame.fields is None:
+                raise self._error(where.span.start, "a merge key << must be given a map or a list of maps")
+            for key in [key for key in source if key not in taken]:
+                if key not in frame.fields:
+                    frame.merged.add(key)
+                frame.data[key] = source[key]
+                frame.fields[key] = where.fields[key]
+            taken.update(source)
 
     def _error(self, mark: Mark, text: str) -> InputError:
         return InputError(text, "", mark.line + 1 + self._offset, mark.column + 1)

@@ -112,7 +112,8 @@ class _Reader:
             return int(text)
         value = float(text)
         if value in (float("inf"), float("-inf")):
-            raise self.error(token.start(), "a number must fit a double")
+            mark = self.mark(token.start())
+            raise InputError("a number must fit a double", "", mark.line + 1 + self.offset, mark.column + 1)
         return whole(value)
 
 

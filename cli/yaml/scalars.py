@@ -6,7 +6,6 @@ sexagesimals, plus `0o17` and `1e3`. What is no number, boolean or null is text.
 
 from __future__ import annotations
 
-import binascii
 import re
 from typing import Final, TypeAlias
 
@@ -27,6 +26,7 @@ _NUMERIC: Final = frozenset("+-.0123456789")
 _DECIMAL: Final = re.compile(r"[-+]?[1-9][0-9]*|[-+]?0")
 _BASED: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+))")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LARGEST: Final = {"": 2**64 - 1, "+": 2**64 - 1, "-": 2**63}  # by sign
 _LONGEST_NUMBER: Final = 4_000  # int() of much longer digits is refused by Python, and no field holds such a number
 
 
@@ -57,7 +57,9 @@ def _number(text: str) -> Scalar:
     if based := _BASED.fullmatch(digits):
         sign, hexadecimal, binary, octal = based.groups()
         number = int(hexadecimal, 16) if hexadecimal else int(binary, 2) if binary else int(octal, 8)
-        return _fitting(-number if sign == "-" else number)
+        if number <= _LARGEST[sign]:
+            return _fitting(-number if sign == "-" else number)
+        # beyond 64 bits only what reads as a decimal, too, is a number
     if _FLOAT.fullmatch(digits):
         value = float(digits)
         # beyond the range of a double it stays text, as the API machinery has it
@@ -82,17 +84,31 @@ def tagged(tag: str, text: str) -> Scalar:
     """
     short = tag.removeprefix(TAG)
     if short == "binary":
+        import base64
+        import binascii
+
         try:
-            return binascii.a2b_base64(text, strict_mode=False).decode()
+            return base64.b64decode(text.replace("\n", ""), validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             raise ScalarError("a value tagged !!binary must be base64 of UTF-8 text") from None
     if short not in ("int", "float", "bool", "null"):
         return text
     value = plain(text)
-    fits = {"int": type(value) is int, "float": type(value) in (int, float), "bool": type(value) is bool, "null": value is None}
+    fits = {
+        "int": type(value) is int and _is_whole(text),
+        "float": type(value) in (int, float),
+        "bool": type(value) is bool,
+        "null": value is None,
+    }
     if not fits[short]:
         raise ScalarError(f"a value tagged !!{short} must be one")
     return value
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a number is written as an integer: 1e3 and 089 are doubles, however whole."""
+    digits = text.replace("_", "")
+    return bool(_DECIMAL.fullmatch(digits) or _BASED.fullmatch(digits))
 
 
 def key_text(value: Scalar) -> str:

@@ -54,6 +54,9 @@ VALUES = [
     ("1e", "1e"),
     ("123456789012345678", 123456789012345678),
     ("18446744073709551616", 2.0**64),
+    ("0x10000000000000000", "0x10000000000000000"),
+    ("-0x8000000000000001", "-0x8000000000000001"),
+    ("0" + "7" * 30, float("7" * 30)),
     ("9" * 5000, "9" * 5000),
     # quotes and tags
     ('"5"', "5"),
@@ -77,7 +80,9 @@ VALUES = [
     # anchors and merge keys
     ("[&a {b: 1}, *a]", [{"b": 1}, {"b": 1}]),
     ("{<<: {a: 1, b: 1}, a: 2}", {"a": 2, "b": 1}),
-    ("{a: 2, <<: [{a: 1, b: 1}, {b: 2}]}", {"a": 2, "b": 1}),
+    # a merge key wins over what stands before it, and of its sources the first
+    ("{a: 2, <<: [{a: 1, b: 1}, {b: 2}]}", {"a": 1, "b": 1}),
+    ("{<<: {a: 1}, b: 1, <<: {a: 2, b: 3}, a: 4}", {"a": 4, "b": 3}),
     ('{"<<": {a: 1}}', {"<<": {"a": 1}}),
 ]
 
@@ -87,6 +92,10 @@ REFUSED = [
     ("{? {a: b} : c}", 1, 7, "a key must be one word or text, found a map or list"),
     ("{~: c}", 1, 5, "a key must not be null or empty"),
     ("!!int abc", 1, 4, "a value tagged !!int must be one"),
+    ("!!int 089", 1, 4, "a value tagged !!int must be one"),
+    ("!!int 1e3", 1, 4, "a value tagged !!int must be one"),
+    ("!!binary aGVs bG8=", 1, 4, "a value tagged !!binary must be base64 of UTF-8 text"),
+    ("{<<: {a: 1}, a: 2, a: 3}", 1, 23, 'the key "a" stands twice, on line 1 and on line 1'),
     ("!!null x", 1, 4, "a value tagged !!null must be one"),
     ("{a: 1, b: 1, a: 2}", 1, 17, 'the key "a" stands twice, on line 1 and on line 1'),
     ('{1: a, "1": b}', 1, 11, 'the key "1" stands twice, on line 1 and on line 1'),
@@ -226,7 +235,21 @@ def test_json_is_read_as_json(text: str, wanted: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"a": 1', '{"a" 1}', '["a" "b"]', '{"a":1,"a":2}', '{"a": "\\ud800"}', "[1", "}", '{"a":1]', '"a', '{"a":{"b":}', "[,]", '{,"a":1}'],
+    [
+        '{"a": 1',
+        '{"a" 1}',
+        '["a" "b"]',
+        '{"a":1,"a":2}',
+        '{"a": "\\ud800"}',
+        '{"a": 1e400}',
+        "[1",
+        "}",
+        '{"a":1]',
+        '"a',
+        '{"a":{"b":}',
+        "[,]",
+        '{,"a":1}',
+    ],
 )
 def test_broken_json_is_one_sentence(text: str) -> None:
     with pytest.raises(InputError) as caught:

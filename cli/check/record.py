@@ -146,6 +146,11 @@ class Reported(NamedTuple):
         """The key that reports sort by: file, line, rule, then what tells equals apart."""
         return self.source.name, self.position.line, self.rule, self.position.column, self.path, self.message
 
+    @property
+    def about(self) -> str:
+        """The message behind the field that it speaks of."""
+        return f"{self.path}: {self.message}" if self.path else self.message
+
 
 class NotEvaluated(NamedTuple):
     """Something that could not be judged offline: which rule (or `policies` as a whole) for which object, why, and the flag that helps."""

@@ -66,8 +66,7 @@ def _finding(finding: Reported, here: str) -> str:
         "endColumn": str(max(end, column)),
         "title": f"{finding.rule} ({finding.code})",
     }
-    about = f"{finding.path}: {finding.message}" if finding.path else finding.message
-    lines = (str(finding.identity or ""), about, f"fix: {finding.fix}" if finding.fix else "")
+    lines = (str(finding.identity or ""), finding.about, f"fix: {finding.fix}" if finding.fix else "")
     return _command(_level(finding), where, "\n".join(line for line in lines if line))
 
 

@@ -8,6 +8,7 @@ skipped, an input that can't be read is an error. No times, no host: the same in
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -125,33 +126,34 @@ class _Objects:
 
     def __init__(self, checked: Iterable[Checked]) -> None:
         self.cases: list[_Case] = []
-        self._by_identity: dict[Identity, list[tuple[int, _Case]]] = {}
+        self._same: dict[Identity, tuple[list[int], list[_Case]]] = {}  # the lines where each begins, ascending, and its cases
         for one in checked:
-            same = self._by_identity.setdefault(one.identity, [])
-            self._add(one.identity, one.line, f" (line {one.line})" if same else "")
+            self._add(one.identity, one.line)
 
     def of(self, identity: Identity, line: int) -> _Case:
         """The case of the object that a line belongs to: the last one of that identity that begins at or above it."""
-        same = self._by_identity.get(identity) or [self._add(identity, line, "")]
-        return next((case for begin, case in reversed(same) if begin <= line), same[0][1])
+        if identity not in self._same:
+            self._add(identity, line)
+        lines, cases = self._same[identity]
+        return cases[max(bisect_right(lines, line) - 1, 0)]
 
-    def _add(self, identity: Identity, line: int, suffix: str) -> tuple[int, _Case]:
-        entry = (line, _Case(f"{identity}{suffix}"))
-        self._by_identity.setdefault(identity, []).append(entry)
-        self.cases.append(entry[1])
-        return entry
+    def _add(self, identity: Identity, line: int) -> None:
+        lines, cases = self._same.setdefault(identity, ([], []))
+        case = _Case(f"{identity} (line {line})" if lines else str(identity))
+        lines.append(line)
+        cases.append(case)
+        self.cases.append(case)
 
 
 def _add(case: _Case, name: str, finding: Reported, refusing: tuple[str, ...]) -> None:
     line, column, _ = finding.position
-    about = f"{finding.path}: {finding.message}" if finding.path else finding.message
     more = f"{name}:{line}:{column} {finding.level} {finding.rule} ({finding.code})" + (f"\nfix: {finding.fix}" if finding.fix else "")
     if finding.level == record.FAULT:
-        case.errors.append(_element("error", finding.rule, about, more))
+        case.errors.append(_element("error", finding.rule, finding.about, more))
     elif finding.level in refusing:
-        case.failures.append(_element("failure", finding.rule, about, more))
+        case.failures.append(_element("failure", finding.rule, finding.about, more))
     else:
-        case.output.append(f"{more}\n{about}")
+        case.output.append(f"{more}\n{finding.about}")
 
 
 def _element(tag: str, kind: str, message: str, body: str) -> str:

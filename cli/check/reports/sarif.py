@@ -71,20 +71,21 @@ class _Log:
         return {"name": "dynamo-webhooks", "version": version, "rules": [_rule(name, self.codes[name]) for name in self.rules]}
 
     def _results(self) -> list[Data]:
-        kept = ((finding, None) for finding in self.result.findings if finding.level != record.FAULT)
+        kept = ((finding, None) for finding in self.result.findings)
         hidden = ((one.finding, one) for one in self.result.suppressed)
         both: list[tuple[Reported, Suppressed | None]] = sorted([*kept, *hidden], key=lambda pair: pair[0].order)
         names = fingerprints(finding for finding, _ in both)
-        return [self._result(finding, by, name) for (finding, by), name in zip(both, names, strict=True)]
+        named = zip(both, names, strict=True)
+        # a bug of ours is no result, but it counts among its equals, as in a baseline
+        return [self._result(finding, by, name) for (finding, by), name in named if finding.level != record.FAULT]
 
     def _result(self, finding: Reported, by: Suppressed | None, name: str) -> Data:
-        fix = f" Fix: {finding.fix}." if finding.fix else ""
-        text = f"{finding.path}: {finding.message}" if finding.path else finding.message
+        text = _ended(finding.about) + (f" Fix: {_ended(finding.fix)}" if finding.fix else "")
         return {
             "ruleId": finding.rule,
             "ruleIndex": self._index(finding.rule, finding.code),
             "level": finding.level,
-            "message": {"text": f"{text}.{fix}"},
+            "message": {"text": text},
             "locations": [self._location(finding)],
             "partialFingerprints": {FINGERPRINT: name},
             "suppressions": [] if by is None else [_suppression(by)],
@@ -181,6 +182,10 @@ def _rule(name: str, code: str) -> Data:
         "defaultConfiguration": {"level": OWN_LEVELS.get(name, page["level"])},
         "properties": {"code": code},
     }
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?")) else f"{sentence}."
 
 
 def _plain(parts: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ _WIDTH: Final = 100  # characters of remedy and hint up to which they share a li
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
     """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
-        lines = [*(f"{_head(finding, colour)}: {_about(finding)}" for finding in result.findings), *map(_fate, result.answers)]
+        lines = [*(f"{_head(finding, colour)}: {finding.about}" for finding in result.findings), *map(_fate, result.answers)]
         return "".join(f"{line}\n" for line in lines)
     blocks = ["\n".join(_block(finding, colour)) for finding in result.findings]
     if result.not_evaluated:
@@ -77,10 +77,6 @@ def _head(finding: Reported, colour: bool) -> str:
     line, column, _ = finding.position
     level = _painted(finding.level, _COLOURS.get(finding.level, ""), colour)
     return f"{finding.source.name}:{line}:{column} {level} {finding.rule} ({finding.code})"
-
-
-def _about(finding: Reported) -> str:
-    return f"{finding.path}: {finding.message}" if finding.path else finding.message
 
 
 def _notes(notes: list[NotEvaluated]) -> Iterator[str]:

@@ -135,6 +135,19 @@ def test_a_bug_of_ours_is_a_notification_and_no_result_about_the_file() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "fix", "wanted"),
+    [
+        ("must be b", "Write b", "spec: must be b. Fix: Write b."),
+        ("must be b; did you mean c?", "", "spec: must be b; did you mean c?"),
+        ("must be b.", "Write b.", "spec: must be b. Fix: Write b."),
+    ],
+)
+def test_a_message_is_whole_sentences(message: str, fix: str, wanted: str) -> None:
+    log = json.loads(sarif.document(assemble(findings=[reported(path="spec", message=message, fix=fix)]), 1))
+    assert log["runs"][0]["results"][0]["message"] == {"text": wanted}
+
+
 def test_clean_files_are_artifacts_too(command: Command, files: Files) -> None:
     files(good=GOOD, other=OTHER_KIND)
     run = _run(command("check", ".", "-o", "sarif"))

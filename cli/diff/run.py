@@ -101,8 +101,13 @@ def _differences(before: Fields, after: Fields, kind: str, version: str) -> list
     return told + [
         Difference(change, other)
         for change in _compared(*there, kind, other)
-        if not any(_place(change.path, obj, kind, version, said) is not None for obj, said in zip(there, here, strict=True))
+        if not any(_is_there(_place(change.path, obj, kind, version, said), said) for obj, said in zip(there, here, strict=True))
     ]
+
+
+def _is_there(place: Path | None, obj: Fields) -> bool:
+    """Whether an object has the field at a place; then the comparison in its version has spoken of it."""
+    return place is not None and lookup(obj, place) is not MISSING
 
 
 def _is_same(one: Difference, kind: str, here: tuple[Fields, Fields], there: tuple[Fields, Fields], version: str) -> bool:

@@ -10,6 +10,7 @@ from cli.check.frame import frame
 from cli.check.record import NotEvaluated, Reported
 from cli.check.reports.notes import grouped, why
 from cli.check.result import COMMENT, Result
+from cli.printable import printable
 
 if TYPE_CHECKING:
     from cli.check.answer import Answer
@@ -22,7 +23,7 @@ _WIDTH: Final = 100  # characters of remedy and hint up to which they share a li
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
     """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
-        lines = [*(f"{_head(finding, colour)}: {finding.about}" for finding in result.findings), *map(_fate, result.answers)]
+        lines = [*(f"{_head(finding, colour)}: {printable(finding.about)}" for finding in result.findings), *map(_fate, result.answers)]
         return "".join(f"{line}\n" for line in lines)
     blocks = ["\n".join(_block(finding, colour)) for finding in result.findings]
     if result.not_evaluated:
@@ -53,8 +54,8 @@ def _block(finding: Reported, colour: bool) -> Iterator[str]:
     yield f"{_head(finding, colour)} [{finding.stage}]"
     about = "  ".join(part for part in (str(finding.identity) if finding.identity else "", finding.path) if part)
     if about:
-        yield f"  {about}"
-    yield f"  {finding.message}"
+        yield f"  {printable(about)}"
+    yield f"  {printable(finding.message)}"
     *lines, carets = frame(finding.source.lines, finding.position) or [""]
     yield from (_painted(line, _DIM, colour) for line in lines)
     if carets:
@@ -67,34 +68,34 @@ def _remedy(finding: Reported) -> Iterator[str]:
     if not finding.fix:
         yield f"  {more}"
     elif len(finding.fix) + len(more) <= _WIDTH:
-        yield f"  fix: {finding.fix}      {more}"
+        yield f"  fix: {printable(finding.fix)}      {more}"
     else:
-        yield f"  fix: {finding.fix}"
+        yield f"  fix: {printable(finding.fix)}"
         yield f"  {more}"
 
 
 def _head(finding: Reported, colour: bool) -> str:
     line, column, _ = finding.position
     level = _painted(finding.level, _COLOURS.get(finding.level, ""), colour)
-    return f"{finding.source.name}:{line}:{column} {level} {finding.rule} ({finding.code})"
+    return f"{printable(finding.source.name)}:{line}:{column} {level} {finding.rule} ({finding.code})"
 
 
 def _notes(notes: list[NotEvaluated]) -> Iterator[str]:
     for group in grouped(notes):
-        yield f"  {group.name}: {why(group.first)}"
-        yield f"    {group.where}"
+        yield f"  {group.name}: {printable(why(group.first))}"
+        yield f"    {printable(group.where)}"
 
 
 def _answer(answer: Answer) -> Iterator[str]:
     """The fate, then what kubectl would print, in its order: warnings first."""
     yield f"  {_fate(answer)}"
-    yield from (f"    Warning: {warning}" for warning in answer.warnings)
-    yield from (f"    {line}" for line in answer.told.splitlines())
+    yield from (f"    Warning: {printable(warning)}" for warning in answer.warnings)
+    yield from (f"    {printable(line)}" for line in answer.told.splitlines())
 
 
 def _fate(answer: Answer) -> str:
     verdict = "accepted" if answer.accepted else f"refused with {answer.status} at stage {answer.stage}"
-    return f"{answer.source.name}:{answer.line} {answer.operation.lower()} {answer.identity}: {verdict}"
+    return printable(f"{answer.source.name}:{answer.line} {answer.operation.lower()} {answer.identity}: {verdict}")
 
 
 def _painted(text: str, code: str, colour: bool) -> str:

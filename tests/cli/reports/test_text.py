@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 
 from cli.check import record
+from cli.check.answer import Answer
+from cli.check.objects import Identity
+from cli.check.record import NotEvaluated
 from cli.check.reports.text import summary, text
 from cli.check.result import BASELINE, COMMENT, Suppressed, assemble
+from cli.yaml.load import Source
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
 from tests.cli.reports.results import everything, reported
@@ -69,3 +73,18 @@ def test_a_finding_without_an_object_or_fix_leaves_no_holes() -> None:
         "        |    ^\n"
         "  more: dynamo-webhooks explain ingress-host-required\n\n"
     )
+
+
+def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
+    odd = "a\n\x1b[31m\x9b\r\u2028b"
+    source, identity = Source(odd, f"{odd}\n"), Identity("DynamoModel", odd, odd)
+    found = assemble(
+        findings=[reported(source=source, identity=identity, path=odd, message=odd, fix=odd)],
+        not_evaluated=[NotEvaluated("policies", "", source, 1, identity, odd, odd)],
+        answers=[Answer(source, 1, identity, "CREATE", 422, "Invalid", odd, "schema", (odd,), ((odd, odd),))],
+    )
+    for quiet in (False, True):
+        shown = text(found, colour=False, quiet=quiet)
+        assert all(character.isprintable() for character in shown.replace("\n", ""))
+        assert "a\\n\\x1b[31m" in shown
+    assert text(found, colour=False, quiet=True).count("\n") == 2

@@ -10,6 +10,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from cli import exits
+from cli.check import record
 from cli.check.reports import github, junit, machine, sarif
 from cli.check.reports.text import text
 from cli.check.result import Result
@@ -160,3 +162,11 @@ def _changed(document: Any, place: tuple[str | int, ...], value: object) -> Any:
         at = at[step]
     at[place[-1]] = value
     return changed
+
+
+def test_the_schema_knows_every_stage_and_code() -> None:
+    schema = load("check")
+    stages = (record.COMMENT, record.DECODE, record.SCHEMA, record.CEL, record.POLICIES, record.CONVERSION)
+    assert schema["$defs"]["stage"]["enum"] == list(stages)
+    codes = {value for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
+    assert set(schema["$defs"]["summary"]["properties"]["exit"]["enum"]) == codes - {exits.INTERRUPTED}

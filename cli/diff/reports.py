@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from cli.check.objects import Found
     from cli.check.record import Reported
-    from cli.diff.run import Compared, Difference
+    from cli.diff.differences import Difference
+    from cli.diff.run import Compared
     from cli.yaml.load import InputError
 
 FORMAT: Final = 1

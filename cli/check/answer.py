@@ -119,6 +119,9 @@ class _Server:
         if not self.known:
             message = f'no matches for kind "{self.kind}" in version "{api_version(self.version)}"'
             return _Refusal(record.DECODE, 404, "NotFound", message)
+        if any(version.deprecated for version in BY_NAME[self.kind].versions if version.name == self.version):
+            # the warning of the CustomResourceDefinition
+            self.warnings.append(f"{api_version(self.version)} {self.kind} is deprecated; use {api_version(BETA)} {self.kind}")
         if self.operation == DELETE:
             return None
         return self._read() or self._mutated() or self._invalid() or self._denied() or self._unstored()
@@ -171,7 +174,7 @@ class _Server:
         errors = validate(self.obj, load_schema(self.kind, self.version), self.old)
         if not errors:
             return None
-        told = causes(errors, self.obj)
+        told = causes(errors, self.obj, load_schema(self.kind, self.version))
         stage = record.SCHEMA if any(not error.rule for error in errors) else record.CEL
         return _Refusal(stage, 422, INVALID, summed_up(self.kind, self._name(), told), told)
 

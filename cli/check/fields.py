@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
 def field_hint(schema: Node, path: Path) -> str:
     """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
-    node: Node | None = resolve(schema)
-    for step in path[:-1]:
-        node = _child(node, step)
-        if node is None:
-            return ""
-    known = (node or {}).get("properties") or {}
+    known = (node_at(schema, path[:-1]) or {}).get("properties") or {}
     return hint(str(path[-1]), known)
+
+
+def node_at(schema: Node, path: Path) -> Node | None:
+    """The schema of a place; None where it has none."""
+    node: Node | None = resolve(schema)
+    for step in path:
+        node = _child(node, step)
+    return node
 
 
 def _child(node: Node | None, step: str | int) -> Node | None:

@@ -12,8 +12,10 @@ from api.paths import MISSING, lookup
 from api.walk.errors import NOWHERE, Reason
 from api.walk.validate import HINT
 from api.wording import shortened
+from cli.check.fields import node_at
 
 if TYPE_CHECKING:
+    from api.schema import Node
     from api.walk.errors import FieldError
     from policies.review import Fields
 
@@ -24,9 +26,9 @@ _LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too
 _SEEN: Final = re.compile(r'must be of type \w+: "(\w+)"$')
 
 
-def causes(errors: Iterable[FieldError], obj: Fields) -> Told:
+def causes(errors: Iterable[FieldError], obj: Fields, schema: Node) -> Told:
     """The (field, message) of each error, as in `details.causes`."""
-    return tuple((error.field, _message(error, obj)) for error in errors)
+    return tuple((error.field, _message(error, obj, schema)) for error in errors)
 
 
 def summed_up(kind: str, name: str, told: Sequence[tuple[str, str]]) -> str:
@@ -36,19 +38,19 @@ def summed_up(kind: str, name: str, told: Sequence[tuple[str, str]]) -> str:
     return f'{kind}.{GROUP} "{name}" is invalid: {whole}'
 
 
-def _message(error: FieldError, obj: Fields) -> str:
+def _message(error: FieldError, obj: Fields, schema: Node) -> str:
     """The message with the value behind its first words; our own sentences leave it out, because it may be a secret."""
     lead = _LEAD.match(error.message)
-    if lead is None or (quoted := _quoted(error, obj)) is None:
+    if lead is None or (quoted := _quoted(error, obj, schema)) is None:
         return error.message
     rest = error.message[lead.end() :]
     return f"{lead[1]}: {quoted}{f': {rest}' if rest else ''}"
 
 
-def _quoted(error: FieldError, obj: Fields) -> str | None:
+def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
     """What the server quotes: the type where that is wrong or a CEL rule is broken, else the value itself, if it is a scalar."""
     if error.field == NOWHERE:
-        return '"null"' if HINT in error.message else '""'
+        return "null" if HINT in error.message else '""'
     if seen := _SEEN.search(error.message):
         return f'"{seen[1]}"'
     value: Any = lookup(obj, error.path)
@@ -58,9 +60,13 @@ def _quoted(error: FieldError, obj: Fields) -> str | None:
         return f'"{_type(value)}"'
     if error.reason is Reason.TOO_MANY:
         return str(len(value))
-    if isinstance(value, (dict, list)) and error.reason is not Reason.DUPLICATE:
+    if error.reason is Reason.DUPLICATE and isinstance(value, dict):
+        # of an item that its keys tell apart, the keys alone
+        names = (node_at(schema, error.path[:-1]) or {}).get("x-kubernetes-list-map-keys") or value
+        value = {name: value[name] for name in names if name in value}
+    elif isinstance(value, (dict, list)):
         return None
-    return shortened(json.dumps(value, ensure_ascii=False, separators=(",", ":")), QUOTED)
+    return shortened(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True), QUOTED)
 
 
 def _type(value: Any) -> str:

@@ -59,6 +59,9 @@ def _commit(root: str, revision: str, flag: str) -> str | None:
 
 
 def _refused(root: str, flag: str, stderr: bytes) -> NoReturn:
+    if b"promisor remote" in stderr:
+        how = "fetch them first (git fetch --refetch --no-filter), or clone without --filter"
+        raise UsageError(f"{flag}: {root} is a partial clone that lacks files of this revision; {how}")
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
     raise UsageError(f"{flag}: git can't read {root}: {lines[0].removeprefix('fatal: ')}")
 

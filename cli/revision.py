@@ -19,8 +19,9 @@ _AT_ONCE: Final = 64 * 2**20  # bytes that git is asked for in one call
 
 
 class _Blob(NamedTuple):
-    """Where git keeps a file."""
+    """A file, where git keeps it, and its length in bytes."""
 
+    name: str
     id: str
     size: int
 
@@ -33,8 +34,8 @@ class Tree:
         self.revision = revision
         self.root = root
         self._flag = flag
-        listing = ask(root, flag, "ls-tree", "-r", "-z", "-l", "--full-tree", commit_of(root, revision, flag))
-        self._blobs = dict(_listed(listing))
+        listing = ask(root, flag, "ls-tree", "-r", "-z", "--full-tree", commit_of(root, revision, flag))
+        self._blobs = dict(_listed(listing))  # name -> what git keeps it under
 
     def __contains__(self, name: str) -> bool:
         """Whether there was such a file."""
@@ -45,12 +46,17 @@ class Tree:
         return iter(self._blobs)
 
     def texts(self, names: Iterable[str], holding: str = "") -> Iterator[tuple[str, str | InputError]]:
-        """The texts of files, or why one can't be read; those that don't hold a word are left out, and so are files that weren't there."""
+        """The texts of files, or why one can't be read; those that don't hold a word are left out, and so are files that weren't there.
+
+        Raises: UsageError when git can't read one, as in a clone that left files out.
+        """
         wanted = [(name, self._blobs[name]) for name in names if name in self._blobs]
-        for name, blob in wanted:
+        sizes = [int(size) for size in self._asked(wanted, "--batch-check=%(objectsize)").split()]
+        blobs = [_Blob(name, blob, size) for (name, blob), size in zip(wanted, sizes, strict=True)]
+        for blob in blobs:
             if blob.size > LIMIT:
-                yield name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.shown(name))
-        for group in _groups(wanted):
+                yield blob.name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.shown(blob.name))
+        for group in _groups(blob for blob in blobs if blob.size <= LIMIT):
             for name, data in self._contents(group):
                 if holding.encode() not in data:
                     continue
@@ -63,13 +69,16 @@ class Tree:
         """A file of the revision as git itself would write it."""
         return f"{self.revision}:{name}"
 
-    def _contents(self, group: list[tuple[str, _Blob]]) -> Iterator[tuple[str, bytes]]:
-        out = ask(self.root, self._flag, "cat-file", "--batch", given="".join(f"{blob.id}\n" for _, blob in group).encode())
+    def _contents(self, group: list[_Blob]) -> Iterator[tuple[str, bytes]]:
+        out = self._asked([(blob.name, blob.id) for blob in group], "--batch")
         at = 0
-        for name, blob in group:
+        for blob in group:
             begin = out.index(b"\n", at) + 1
-            yield name, out[begin : begin + blob.size]
+            yield blob.name, out[begin : begin + blob.size]
             at = begin + blob.size + 1
+
+    def _asked(self, wanted: list[tuple[str, str]], how: str) -> bytes:
+        return ask(self.root, self._flag, "cat-file", how, given="".join(f"{blob}\n" for _, blob in wanted).encode()) if wanted else b""
 
 
 class Trees:
@@ -135,25 +144,22 @@ def below(tree: Tree, folder: str) -> Iterator[tuple[str, str]]:
             yield name, full
 
 
-def _listed(listing: bytes) -> Iterator[tuple[str, _Blob]]:
+def _listed(listing: bytes) -> Iterator[tuple[str, str]]:
     for entry in listing.split(b"\0"):
         about, _, name = entry.partition(b"\t")
         if about and about.split(b" ", 1)[0] in _REGULAR:
-            _, _, identity, size = about.split()
-            yield os.fsdecode(name), _Blob(identity.decode("ascii"), int(size))
+            yield os.fsdecode(name), about.rsplit(b" ", 1)[1].decode("ascii")
 
 
-def _groups(wanted: list[tuple[str, _Blob]]) -> Iterator[list[tuple[str, _Blob]]]:
-    """Cuts what is wanted into pieces of bearable size, without the files that are too large to be read at all."""
-    group: list[tuple[str, _Blob]] = []
+def _groups(blobs: Iterable[_Blob]) -> Iterator[list[_Blob]]:
+    """Cuts what is wanted into pieces of bearable size."""
+    group: list[_Blob] = []
     size = 0
-    for name, blob in wanted:
-        if blob.size > LIMIT:
-            continue
+    for blob in blobs:
         if group and size + blob.size > _AT_ONCE:
             yield group
             group, size = [], 0
-        group.append((name, blob))
+        group.append(blob)
         size += blob.size
     if group:
         yield group

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cli import revision
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.objects import BAD, BAD_RULE, GOOD
 from tests.cli.repository import Repository
@@ -218,6 +219,48 @@ def test_a_shallow_clone_says_how_to_fetch(command: Command, repository: Reposit
     assert ran.code == 2
     assert "is a shallow clone without this revision; fetch it first" in ran.err
     assert command("check", "--against", "HEAD", str(clone)).code == 0
+
+
+def test_a_clone_that_left_files_out_is_not_fetched_from(
+    command: Command, repository: Repository, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    repository("config", "uploadpack.allowFilter", "true")
+    repository.commit()
+    clone = tmp_path_factory.mktemp("clone")
+    subprocess.run(["git", "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{repository.folder}", str(clone)], check=True)
+    (clone / "deploy").mkdir()
+    (clone / "deploy" / "g.yaml").write_text(AFTER)
+    ran = command("check", "--against", "HEAD", str(clone))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(
+        f"dynamo-webhooks check: --against: {clone} is a partial clone that lacks files of this revision; fetch them first"
+    )
+
+
+def test_a_repository_of_somebody_else_says_what_git_wants(
+    command: Command, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    ran = command("check", "--against", "main", "deploy")
+    allow = f"allow it with git config --global --add safe.directory {repository.folder}"
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith(f"{repository.folder} belongs to somebody else, so git won't read it; {allow}\n")
+
+
+def test_large_files_are_said_and_many_come_in_pieces(
+    command: Command, files: Files, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = {f"deploy__{number}": BEFORE.replace("name: g", f"name: g{number}") for number in range(5)}
+    files(**many, deploy__large="#" * 3000)
+    repository.commit()
+    files(**{name: text.replace("vllm", "sglang") for name, text in many.items()}, deploy__large=GOOD)
+    monkeypatch.setattr(revision, "LIMIT", 2000)
+    monkeypatch.setattr(revision, "_AT_ONCE", 400)
+    ran = _check(command, "deploy")
+    assert _found(ran) == [RULE] * 5
+    assert [note["reason"] for note in ran.json["notEvaluated"]] == [
+        "main:deploy/large.yaml: is larger than 0 MiB, so its past is not known"
+    ]
 
 
 def test_outside_of_a_repository_and_without_git(command: Command, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

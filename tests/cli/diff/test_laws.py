@@ -20,7 +20,7 @@ from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
 from policies.facts import Facts
 from tests.laws.dice import Dice
-from tests.laws.strategies import PAIRS, edit, make_object
+from tests.laws.strategies import PAIRS, edit, make_object, wild
 
 REQUEST = "DynamoGraphDeploymentRequest"
 OBJECTS = 40  # of each kind and version
@@ -90,3 +90,19 @@ def test_what_is_filled_in_is_filled_in_once(kind: str, version: str) -> None:
             again = default_object(_found(first.object), Filling(FACTS))
             assert (again.edits, again.patch, again.object) == ([], [], first.object)
             assert _compared(obj, first.object).what == EQUAL
+
+
+@pytest.mark.parametrize(("kind", "version"), PAIRS)
+def test_any_object_ends_in_a_result(kind: str, version: str) -> None:
+    """Values of wrong types, nulls, members nobody knows and hostile annotations fail one object with a sentence, and raise nothing."""
+    for number in range(OBJECTS // 2):
+        dice = Dice("wild", kind, version, number)
+        old, new = (make_object(dice, kind, version, odd=True, hostile=True) for _ in range(2))
+        wilder = wild(dice, copy.deepcopy(new))
+        wilder |= {"apiVersion": new["apiVersion"], "kind": kind}
+        for one, other in ((old, new), (new, wilder), (wilder, old)):
+            for to in ("", LEFT, RIGHT):
+                assert _compared(one, other, to).what in (CHANGED, EQUAL, FAILED)
+        for one in (old, new, wilder):
+            done = default_object(_found(one), Filling(FACTS))
+            assert done.failure or done.object["kind"] == kind

@@ -51,7 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
+    from functools import cache
+
     from cli.check.sources import find
+    from cli.convert.builds import builds
     from cli.convert.run import convert_text
     from cli.convert.texts import encoded
     from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
@@ -60,7 +63,9 @@ def _convert(arguments: argparse.Namespace) -> int:
     from cli.yaml.errors import InputError
 
     codes, done, found = [OK], [], 0
-    for file in find(arguments.paths, arguments.exclude):
+    files = list(find(arguments.paths, arguments.exclude))
+    known = cache(lambda: builds(files))
+    for file in files:
         try:
             if isinstance(file, InputError):
                 raise file
@@ -70,7 +75,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             say(str(error))
             codes.append(UNREADABLE)
             continue
-        outcome = convert_text(file, text, arguments.to, verify=arguments.verify)
+        outcome = convert_text(file, text, arguments.to, verify=arguments.verify, builds=known)
         found += outcome.objects
         codes += [REFUSED] * bool(outcome.failures) + [UNREADABLE] * bool(outcome.unreadable)
         _say(outcome, quiet=arguments.quiet)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from api.paths import Path
 
 LISTED: Final = 12  # fields of one object
+_NAMED: Final = ("services", "components")
+_MARK: Final = ("spec", "services", "NAME")  # with nothing in it: a mark of how the component was written
 
 
 def remains(obj: dict[str, Any]) -> list[tuple[str, list[str]]]:
@@ -40,14 +42,15 @@ def _fields(text: Any, part: str) -> Iterator[str]:
         return
     if not isinstance(content, dict):
         return
-    for path in _leaves(content.get("spec") or {} if part == "spec" else content, (part,)):
-        yield render(path)
+    for path, value in _leaves(content.get("spec") or {} if part == "spec" else content, (part,)):
+        if value != {} or path[1] not in _NAMED or len(path) > len(_MARK):
+            yield render(path)
     kept = content.get(KEPT) or [] if part == "spec" else []
     for entry in kept if well_formed(kept) else ():
         yield render(tuple(entry[0]))
 
 
-def _leaves(value: Any, path: Path) -> Iterator[Path]:
+def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """Where the values lie, in order; elements of lists count as part of the list."""
     left = [(value, path)]
     while left:
@@ -55,4 +58,4 @@ def _leaves(value: Any, path: Path) -> Iterator[Path]:
         if isinstance(here, dict) and here:
             left += [(below, (*where, key)) for key, below in reversed(here.items())]
         elif len(where) > 1:
-            yield where
+            yield where, here

@@ -16,6 +16,8 @@ from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from api.paths import Path
     from cli.convert.origins import Origin
     from cli.rewrite.rewritten import Comment
@@ -38,16 +40,20 @@ class Outcome(NamedTuple):
     unreadable: list[InputError]
 
 
-def convert_text(name: str, text: str, version: str, *, verify: bool) -> Outcome:
-    """Converts every object of a converting kind in a text; other documents stay byte for byte."""
-    return _File(name, version, verify=verify).run(text)
+def convert_text(name: str, text: str, version: str, *, verify: bool, builds: Callable[[], list[Any]] = list) -> Outcome:
+    """Converts every object of a converting kind in a text; other documents stay byte for byte.
+
+    `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
+    """
+    return _File(name, version, verify=verify, builds=builds).run(text)
 
 
 class _File:
     """One file on its way."""
 
-    def __init__(self, name: str, version: str, *, verify: bool) -> None:
+    def __init__(self, name: str, version: str, *, verify: bool, builds: Callable[[], list[Any]]) -> None:
         self.name = name
+        self.builds = builds
         self.target = target(api_version(version))
         self.verify = verify
         self.objects = self.converted = 0
@@ -117,7 +123,7 @@ class _Document:
         from cli.legacy.modernise import modernised
 
         self.file.objects += 1
-        done = modernised(data, self.file.others)
+        done = modernised(data, [*self.file.others, *self.file.builds()])
         first, *more = done.lines()
         self.file.legacy += [f"{self._line(path)}: {first}", *more]
         if len(done.objects) != 1:

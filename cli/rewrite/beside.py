@@ -24,6 +24,7 @@ class Beside:
         """`sources` remembers which comments have been written."""
         self._text = text
         self._sources = sources
+        self._waiting: dict[int, str] = {}
 
     def told(self, entry: Entry) -> None:
         """Remembers that an entry is written with all that is beside and below it."""
@@ -37,15 +38,32 @@ class Beside:
             start = line_start(self._text, one.start)
             if one.first < start and self._sources.first_use(one, "above"):
                 lines += [shifted(line, column - one.column) for line in self._text[one.first : start - 1].split("\n")]
-            if one is not entry and self._sources.first_use(one, "behind"):
-                comment = _COMMENT.search(self._text[one.mark : min(line_end(self._text, one.mark), one.node.entries[0].start)])
-                lines += [" " * column + comment[0].strip()] if comment else []
+            comment = self._head_comment(one) if one is not entry and self._sources.first_use(one, "behind") else ""
+            if comment and not self._head_comment(entry) and entry.start not in self._waiting:
+                self._waiting[entry.start] = comment
+            elif comment:
+                lines.append(" " * column + comment.strip())
         return lines
+
+    def _head_comment(self, entry: Entry) -> str:
+        """The comment on the line of an entry whose block begins on the next."""
+        end = line_end(self._text, entry.mark)
+        found = _COMMENT.search(self._text[entry.mark : end if not entry.node.entries else min(end, entry.node.entries[0].start)])
+        return found[0] if found else ""
+
+    def waiting(self, entry: Entry, column: int) -> list[str]:
+        """A comment that was to stand behind an entry and did not."""
+        comment = self._waiting.pop(entry.start, "")
+        return [" " * column + comment.strip()] if comment else []
 
     def behind(self, entry: Entry, node: Node, key: str | None) -> str:
         """What stands on the line of an entry behind its colon or dash, other than its value: a comment, a tag or an anchor."""
         if not entry.last or not self._sources.first_use(entry, "behind"):
             return ""
+        found = self._own(entry, node, key)
+        return found if "#" in found else found + self._waiting.pop(entry.start, "")
+
+    def _own(self, entry: Entry, node: Node, key: str | None) -> str:
         if node is not entry.node or node.form is not Form.BLOCK or not node.entries:
             end = entry.node.end  # of an alias, if the node is what it stands for
             return self._text[end : line_end(self._text, end)]
@@ -71,12 +89,15 @@ class Beside:
             own = node if one is entry else one.node
             if own is not one.node or not one.last or not self._sources.first_use(one, "below"):
                 continue
-            blocks = own.form is Form.BLOCK and own.entries and own.known
+            blocks = own.form is Form.BLOCK and own.entries
             end = own.entries[-1].last if blocks else line_end(self._text, own.end)
             if one.last > end:
                 lines += [shifted(line, columns) for line in self._text[end + 1 : one.last].split("\n")]
         return lines
 
-    def inside(self, node: Node, column: int) -> list[str]:
-        """The comments in a block of which nothing is left but one value."""
-        return [" " * column + comment for comment in comments_within(self._text, node)]
+    def inside(self, entry: Entry, node: Node, column: int) -> list[str]:
+        """The comments in a block of which nothing is left but one value; a single one goes behind that."""
+        found = comments_within(self._text, node)
+        if len(found) == 1 and node is entry.node and not self._head_comment(entry) and entry.start not in self._waiting:
+            self._waiting[entry.start] = "  " + found.pop()
+        return [" " * column + comment for comment in found]

@@ -61,11 +61,13 @@ class Block:
         node = self._sources.node_of(source)
         lead = self._beside.above(source, column)
         if self._sources.copies(node, value):
-            return lead + self._copied(key, source, node, column)
-        if isinstance(value, (dict, list)) and value and not (node.form is Form.FLOW and node.data):
-            return lead + self._nested(key, value, path, column, source, node)
-        inside = self._beside.inside(node, column) if node.form is Form.BLOCK else []
-        return lead + inside + self._inline(key, value, path, column, source, node)
+            lines = self._copied(key, source, node, column)
+        elif isinstance(value, (dict, list)) and value and not (node.form is Form.FLOW and node.data):
+            lines = self._nested(key, value, path, column, source, node)
+        else:
+            lead += self._beside.inside(source, node, column) if node.form is Form.BLOCK else []
+            lines = self._inline(key, value, path, column, source, node)
+        return [*lead, *self._beside.waiting(source, column), *lines]
 
     def _prefix(self, key: str | None, source: Entry | None, column: int) -> str:
         """The dash, or the key with its colon, as it was written where it is the same."""

@@ -72,7 +72,7 @@ class _Trees:
     def root(self, data: Any, place: Place) -> Entry:
         node = self._node(data, place, 0, flow=False)
         entry = Entry(None, node, node.start, node.start)
-        if node.form is Form.BLOCK and node.known:
+        if node.form is Form.BLOCK and node.entries:
             assign(self._text, entry)
         return entry
 
@@ -174,7 +174,10 @@ class _Trees:
                 raise UnsureError
             cursor = self._add(node, None, start, start + 1, below, data=item)
         node.known = node.known and self._ends(cursor, self._offset(place.span.end))
-        node.end = max(cursor, node.start)
+        node.end = cursor
+        if not node.entries:  # nothing but merge keys
+            node.form = Form.ALIAS
+            node.end = node.start + len(self._text[node.start : self._offset(place.span.end)].rstrip())
 
     def _ends(self, cursor: int, end: int) -> bool:
         """Whether nothing but comments stands behind the last entry."""

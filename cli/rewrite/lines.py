@@ -41,7 +41,7 @@ def _assign(text: str, above: Entry) -> None:
     entries = above.node.entries
     head = line_end(text, above.mark)
     opening = entries[0]
-    opening.first = opening.start if opening.start <= head else min(head + 1, line_start(text, opening.start))
+    opening.first = opening.start if opening.start <= head else _comments(text, head + 1, line_start(text, opening.start))
     if above.key is None and above.start == above.node.start:
         opening.first = above.first  # the root
     for entry, following in zip(entries, [*entries[1:], None], strict=True):
@@ -49,9 +49,21 @@ def _assign(text: str, above: Entry) -> None:
         limit = line_start(text, following.start) - 1 if following else above.last
         entry.last = _deeper(text, end, limit, entry.column)
         if following:
-            following.first = min(entry.last + 1, line_start(text, following.start))
-        if entry.node.form is Form.BLOCK and entry.node.known and entry.node.entries:
+            following.first = _comments(text, entry.last + 1, line_start(text, following.start))
+        if entry.node.form is Form.BLOCK and entry.node.entries:
             _assign(text, entry)
+
+
+def _comments(text: str, start: int, end: int) -> int:
+    """Where the comments above an entry begin that nothing but blank lines separates from it; a merge key may stand above them."""
+    found = end
+    while found > start:
+        above = line_start(text, found - 1)
+        line = text[above:found].strip()
+        if line and not line.startswith("#"):
+            break
+        found = above
+    return min(found, end)
 
 
 def _deeper(text: str, end: int, limit: int, column: int) -> int:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from cli.rewrite.tree import Entry, entry_at, meant, same
+from cli.rewrite.twins import Twins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,23 +28,46 @@ class Sources:
         self._found: dict[Path, Entry] = {}
         self._places: dict[Path, int | None] = {}
         self._used: set[tuple[int, str]] = set()
-        self._collect(value, ())
+        self._copied: list[Entry] = []
+        self._lists: list[tuple[Path, list[Any], list[Entry]]] = []
+        self._collect(value, (), [root])
+        self._match()
         self._starts = sorted({entry.start for entry in self._found.values()})
         self._place(value, ())
         self._around: dict[int, list[Entry]] = {}
         self._wrap(root, set(self._starts))
 
-    def _collect(self, value: Any, path: Path) -> None:
-        """Finds the entries; inside of a value that is copied there is nothing to find."""
+    def _collect(self, value: Any, path: Path, around: list[Entry]) -> None:
+        """Finds the entries; inside of a value that is copied there is nothing to find. `around` are those around it."""
         old = self._origin(path)
         source = None if old is None else entry_at(self._root, old)
         if source is not None:
             self._found[path] = source
-        if source is None or not self.copies(source.node, value):
-            for step, below in _members(value):
-                self._collect(below, (*path, step))
-                if source is not None and self._found.get((*path, step)) is source and not source.node.entries:
-                    self._found.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
+            around = [*around, source]
+            if self.copies(source.node, value):
+                self._copied.append(source)
+                return
+        if isinstance(value, list):
+            self._lists.append((path, value, around))
+        for step, below in _members(value):
+            self._collect(below, (*path, step), around)
+            if source is not None and self._found.get((*path, step)) is source and not source.node.entries:
+                self._found.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
+
+    def _match(self) -> None:
+        """Finds items that stood at another place in their list, or in another list."""
+        twins = Twins(self._root, self._copied)
+        for path, items, around in self._lists:
+            for index, item in enumerate(items):
+                old = self._found.get((*path, index))
+                if (old is None or not same(old.node.data, item)) and (twin := twins.of(item, around)) is not None:
+                    self._forget(item, (*path, index))
+                    self._found[*path, index] = twin
+
+    def _forget(self, value: Any, path: Path) -> None:
+        self._found.pop(path, None)
+        for step, below in _members(value):
+            self._forget(below, (*path, step))
 
     def _place(self, value: Any, path: Path) -> set[int]:
         """Notes where a value stood: itself, or the first part of it where what it was made of became other things too.

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from cli.convert.fields import fields_of, fields_page
 from cli.convert.texts import pieces, yaml_text
+from cli.exits import UsageError
+from cli.replace import replace
 from cli.yaml.load import Source, load, read
 from conversion.kinds import KINDS
 from tests.cli.conftest import Command, Files
@@ -70,9 +72,8 @@ def test_other_documents_stay_byte_for_byte(command: Command, files: Files) -> N
 def test_pieces_are_the_text(text: str) -> None:
     found = list(pieces("x", text))
     assert "".join(piece.text for piece in found) == text
-    assert all(
-        piece.line == text.count("\n", 0, len("".join(before.text for before in found[:index]))) + 1 for index, piece in enumerate(found)
-    )
+    begins = [len("".join(piece.text for piece in found[:index])) for index in range(len(found))]
+    assert [piece.line for piece in found] == [text.count("\n", 0, begin) + 1 for begin in begins]
 
 
 @pytest.mark.parametrize("form", ["--- {graph}", "--- # more\n{graph}", "---\n{graph}\n...\n"])
@@ -210,6 +211,171 @@ def test_line_ends_of_the_file_are_kept(command: Command, files: Files) -> None:
     assert command("convert", "a.yaml", "--to", "v1beta1", "--write").code == 0
     content = (folder / "a.yaml").read_bytes()
     assert content.count(b"\r\n") == content.count(b"\n") > 5
+
+
+COMMENTED = """\
+# of the file
+apiVersion: nvidia.com/v1alpha1  # the version
+kind: DynamoGraphDeployment
+metadata:
+    name: "good"
+spec:
+    # for all
+    envs:
+    - {name: A, value: 'b'}   # a
+    services:
+        # the front
+        Frontend:  # front
+            componentType: frontend
+            # one is enough
+            replicas: 1
+        Worker:
+            componentType: worker
+            # where it runs
+            extraPodSpec:  # pod
+                mainContainer:
+                    image: "x:1"  # pinned
+                    args:
+                    - --model   # which
+                    - m
+                # - commented out
+"""
+
+CONVERTED = """\
+# of the file
+apiVersion: nvidia.com/v1beta1  # the version
+kind: DynamoGraphDeployment
+metadata:
+    name: "good"
+    annotations:
+        nvidia.com/dgd-spec: '{"spec":{"services":{"Worker":{}}},"version":1}'
+spec:
+    # for all
+    env:
+    - {name: A, value: 'b'}   # a
+    components:
+    # the front
+    - name: Frontend  # front
+      type: frontend
+      # one is enough
+      replicas: 1
+    - name: Worker
+      type: worker
+      # where it runs
+      podTemplate:  # pod
+          spec:
+              containers:
+              - name: main
+                image: "x:1"  # pinned
+                args:
+                - --model   # which
+                - m
+              # - commented out
+"""
+
+
+def test_comments_and_habits_stay_there_and_back(command: Command, files: Files) -> None:
+    folder = files(a=COMMENTED)
+    ran = command("convert", "a.yaml", "--to", "v1beta1", "--write")
+    note = "kept in the annotation nvidia.com/dgd-spec, to come back from v1beta1 as it was: how the object was written"
+    assert ran == (0, "", f"a.yaml:1: DynamoGraphDeployment good: {note}\n")
+    assert (folder / "a.yaml").read_text() == CONVERTED
+    assert command("convert", "a.yaml", "--to", "v1alpha1", "--write") == (0, "", "")
+    assert (folder / "a.yaml").read_text() == COMMENTED
+
+
+def test_bytes_of_others_stay(command: Command, files: Files) -> None:
+    before = b"\xef\xbb\xbf" + ODD.encode() + b"---\r\n  \n#\xc3\xa9\r\n---\n"
+    folder = files(a=before + GOOD.encode() + b"---\n" + MODEL.rstrip().encode())
+    assert command("convert", "a.yaml", "--to", "v1beta1", "--write").code == 0
+    converted = GOOD.replace("v1alpha1", "v1beta1").partition("  services")[0]
+    converted += "  components:\n    - name: worker\n      type: worker\n      replicas: 2\n---\n"
+    assert (folder / "a.yaml").read_bytes() == before + (converted + MODEL.rstrip()).encode()
+
+
+def test_links_stay_links_and_failing_files_stay_as_they_are(command: Command, files: Files) -> None:
+    bad = GOOD.replace("v1alpha1", "v1beta1").replace("services", "components").partition("    worker")[0] + "    - name: w\n---\n" + TWINS
+    folder = files(bad=bad, good=GOOD)
+    (folder / "link.yaml").symlink_to("good.yaml")
+    assert command("convert", "link.yaml", "--to", "v1beta1", "--write").code == 0
+    assert (folder / "link.yaml").is_symlink()
+    assert (folder / "good.yaml").read_text() != GOOD
+    ran = command("convert", "bad.yaml", "link.yaml", "--to", "v1alpha1", "--write")
+    assert (ran.code, (folder / "bad.yaml").read_text()) == (1, bad)
+    assert load((folder / "good.yaml").read_text())[0].data == yaml.safe_load(GOOD)
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = files(a=GOOD, b=GOOD)
+
+    def refused(file: str, content: bytes) -> None:
+        if file == "a.yaml":
+            raise UsageError("a.yaml can't be written: permission denied")
+        replace(file, content)
+
+    monkeypatch.setattr("cli.replace.replace", refused)
+    ran = command("convert", ".", "--to", "v1beta1", "--write")
+    assert (ran.code, ran.err) == (2, "a.yaml can't be written: permission denied\n")
+    assert (folder / "a.yaml").read_text() == GOOD
+    assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()
+
+
+LEGACY = """\
+# to be moved
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoDeployment
+metadata: {name: old}
+spec:
+  dynamoNim: graph:1
+  services:
+    Frontend:  # front
+      replicas: 2  # two
+"""
+BUILD = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoNimRequest
+metadata: {name: graph--1}
+spec: {bentoTag: "graph:1", image: "registry/graph:1"}
+"""
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_documents_of_the_first_releases_become_current_ones(command: Command, files: Files, version: str) -> None:
+    folder = files(a=LEGACY + "---\n" + BUILD)
+    ran = command("convert", "a.yaml", "--to", version, "--write", "--verify", "-q")
+    assert ran.code == 0
+    assert "a.yaml:1: DynamoDeployment old (a kind of the first releases) becomes DynamoGraphDeployment" in ran.err
+    assert "a person must decide: spec" in ran.err
+    text = (folder / "a.yaml").read_text()
+    now, build = load(text)
+    assert (now.data["kind"], now.data["apiVersion"]) == ("DynamoGraphDeployment", f"nvidia.com/{version}")
+    assert text.startswith("# to be moved\n")
+    assert "Frontend:  # front" if version == "v1alpha1" else "- name: Frontend  # front" in text
+    assert "replicas: 2  # two" in text
+    assert build.data == yaml.safe_load(BUILD)  # nothing takes its place, so it is not taken away
+    assert command("convert", "a.yaml", "--to", version, "--check").code == 0
+
+
+def test_builds_are_found_in_the_other_files_of_a_run(command: Command, files: Files) -> None:
+    files(a=LEGACY, b=BUILD)
+    alone, together = (command("convert", *paths, "--to", "v1alpha1").out for paths in (["a.yaml"], ["a.yaml", "b.yaml"]))
+    assert "image: registry/graph:1" in together.partition("---")[0]
+    assert "image" not in alone
+
+
+def test_items_of_lists_are_converted_where_they_stand(command: Command, files: Files) -> None:
+    before, after = ("".join(f"  {line}\n" for line in text.splitlines()[1:]).lstrip() for text in (COMMENTED, CONVERTED))
+    around = "apiVersion: v1\nkind: List  # all\nitems:\n# one\n- {}# other\n- {{apiVersion: v1, kind: ConfigMap}}\n"
+    files(a=around.format(before))
+    assert command("convert", "a.yaml", "--to", "v1beta1").out == around.format(after)
+
+
+@pytest.mark.parametrize("annotation", ['"text"', "[" * 5000, '{"kept":[1]}', '{"kept":[["a"]],"spec":{"a":1}}', "1", "{", '{"spec":[]}'])
+def test_annotations_that_are_nobodys_remainder_do_no_harm(command: Command, files: Files, annotation: str) -> None:
+    text = GOOD.replace("  name:", f"  annotations: {{nvidia.com/dgd-spec: '{annotation}'}}\n  name:")
+    files(a=text, b=text.replace("v1alpha1", "v1beta1").replace("services", "components").partition("    worker")[0] + "    - name: w\n")
+    assert command("convert", "a.yaml", "--to", "v1beta1").code == 0
+    assert command("convert", "b.yaml", "--to", "v1alpha1").code == 0
 
 
 WORDS = [

@@ -73,8 +73,8 @@ class Writer:
             return [f"{prefix} {_brackets(value)}{self._beside()}"]
         if key is None:
             lines = self._block(value, column + 2)
-            first = next(index for index, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))
-            return [*(line[2:] for line in lines[:first]), f"{prefix} {lines[first].lstrip()}", *lines[first + 1 :]]
+            opening = next(index for index, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))
+            return [*(line[2:] for line in lines[:opening]), f"{prefix} {lines[opening].lstrip()}", *lines[opening + 1 :]]
         deeper = self._habits.step if isinstance(value, dict) else self._habits.dash
         return [prefix + self._beside(), *self._block(value, column + deeper)]
 

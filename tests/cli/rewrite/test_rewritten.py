@@ -1,0 +1,158 @@
+"""Texts before and after, as people would have changed them by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from cli.rewrite.rewritten import NotWrittenError, rewritten
+from cli.rewrite.tree import same
+from cli.yaml.load import load
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+
+class Case(NamedTuple):
+    """A text, the changes of its value, and the text after them."""
+
+    name: str
+    before: str
+    changes: dict[Path, Any]  # GONE takes away
+    after: str
+
+
+GONE = object()
+
+CASES = [
+    Case("a scalar", "a: 1  # one\nb: 2 # two\n", {("a",): 3}, "a: 3  # one\nb: 2 # two\n"),
+    Case("quotes stay", "a: 'x'\nb: \"y\"\n", {("a",): "it's", ("b",): 'a "b"'}, "a: 'it''s'\nb: \"a \\\"b\\\"\"\n"),
+    Case("a word that would be a number", "a: x\n", {("a",): "1e3"}, 'a: "1e3"\n'),
+    Case("blanks before a value stay", "a:    x\nbb:   y\n", {("a",): "z"}, "a:    z\nbb:   y\n"),
+    Case("a new key comes behind the one before it", "a: 1\n# b\nb: 2\n", {("c",): 3}, "a: 1\n# b\nb: 2\nc: 3\n"),
+    Case("a key goes with its comments", "a: 1\n# of b\nb: 2 # b\n  # b still\n# c\nc: 3\n", {("b",): GONE}, "a: 1\n# c\nc: 3\n"),
+    Case("an indentation is kept", "a:\n    b: 1\n", {("c",): {"d": [1]}}, "a:\n    b: 1\nc:\n    d:\n    - 1\n"),
+    Case("dashes stand as they do elsewhere", "a:\n  - 1\n", {("c",): [{"d": 1}]}, "a:\n  - 1\nc:\n  - d: 1\n"),
+    Case("dashes below the key", "a:\n- 1\n", {("c",): [{"d": 1}]}, "a:\n- 1\nc:\n- d: 1\n"),
+    Case("an item of a list", "a:\n# one\n- 1\n# two\n- 2 # 2\n", {("a",): [1, 3]}, "a:\n# one\n- 1\n# two\n- 3 # 2\n"),
+    Case(
+        "items that change places",
+        "a:\n# v\n- name: v # v\n# w\n- name: w # w\n",
+        {("a",): [{"name": "w"}, {"name": "v"}]},
+        "a:\n# w\n- name: w # w\n# v\n- name: v # v\n",
+    ),
+    Case("the first key of an item", "- a: 1 # a\n  b: 2 # b\n", {(0, "a"): GONE}, "- b: 2 # b\n"),
+    Case("in braces", "a: { b: 1, c: 2 } # d\n", {("a", "e"): "f, g"}, 'a: { b: 1, c: 2, e: "f, g" } # d\n'),
+    Case("a map that becomes empty", "a:\n  b: 1\nc: 2\n", {("a", "b"): GONE}, "a: {}\nc: 2\n"),
+    Case("a map that was empty", "a: {} # a\nc: 2\n", {("a", "b"): 1}, "a: # a\n  b: 1\nc: 2\n"),
+    Case("a text of lines", "a: |\n  x\n  y\nb: 1\n", {("b",): "x\ny\n"}, "a: |\n  x\n  y\nb: |\n  x\n  y\n"),
+    Case("a text of lines is no comment", "a: |\n  # x\nb: 1\n", {("b",): 2}, "a: |\n  # x\nb: 2\n"),
+    Case("blank lines at the end of a text", "a: |+\n  x\n\nb: 1\n", {("b",): 2}, "a: |+\n  x\n\nb: 2\n"),
+    Case("anchors that still hold", "a: &x [1]\nb: *x\nc: 1\n", {("c",): 2}, "a: &x [1]\nb: *x\nc: 2\n"),
+    Case("anchors that hold no longer", "a: &x\n- 1 # one\nb: *x # b\n", {("a",): [2]}, "a:\n- 2 # one\nb: # b\n- 1 # one\n"),
+    Case("merge keys", "a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  b: 3 # b\n", {("d", "c"): GONE}, "a: &x {b: 1, c: 2}\nd:\n  b: 3 # b\n"),
+    Case(
+        "a merge key that wins",
+        "a: &x {b: 1}\nd:\n  b: 3 # b\n  <<: *x\ne: 1\n",
+        {("e",): 2},
+        "a: &x {b: 1}\nd:\n  b: 3 # b\n  <<: *x\ne: 2\n",
+    ),
+    Case("merge keys alone", "a: &x\n  b: 1 # b\nd:\n  <<: *x\n", {("d", "c"): 2}, "a: &x\n  b: 1 # b\nd:\n  b: 1\n  c: 2\n"),
+    Case("markers and all around", "%YAML 1.1\n---\n# x\na: 1\n# y\n...\n# z", {("a",): 2}, "%YAML 1.1\n---\n# x\na: 2\n# y\n...\n# z"),
+    Case("no line feed at the end", "a: 1\nb: 2", {("c",): 3}, "a: 1\nb: 2\nc: 3"),
+    Case("line ends", "a: 1 # x\r\nb: 2\r\n", {("c",): {"d": "e\nf"}}, "a: 1 # x\r\nb: 2\r\nc:\r\n  d: |-\r\n    e\r\n    f\r\n"),
+    Case("question marks", "? a\n: 1\nb: 2\n", {("a",): 2}, "a: 2\nb: 2\n"),
+    Case("tags", "a: !!map\n  b: !!str 1\n  c: 2\n", {("a", "c"): 3}, "a: !!map\n  b: !!str 1\n  c: 3\n"),
+    Case("a document that is a list", "# x\n- 1 # y\n- 2\n", {(1,): 3}, "# x\n- 1 # y\n- 3\n"),
+    Case("JSON on one line", '{"a":1,"b":[1,2]}', {("b",): [1, 3], ("c",): "é"}, '{"a":1,"b":[1,3],"c":"é"}'),
+    Case("JSON with tabs", '{\n\t"a": [1, 2]\n}\n', {("b",): {"c": []}}, '{\n\t"a": [1, 2],\n\t"b": {\n\t\t"c": []\n\t}\n}\n'),
+    Case("JSON's escapes stay", '{"a": "\\u00e9\\/", "b": 1}', {("b",): 2}, '{"a": "\\u00e9\\/", "b": 2}'),
+]
+
+
+def _changed(value: Any, changes: dict[Path, Any]) -> Any:
+    for path, new in changes.items():
+        here = value
+        for step in path[:-1]:
+            here = here[step]
+        if new is GONE:
+            del here[path[-1]]
+        else:
+            here[path[-1]] = new
+    return value
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_text_is_changed_as_by_hand(case: Case) -> None:
+    wanted = _changed(load(case.before)[0].data, case.changes)
+    done = rewritten(case.before, [wanted])
+    assert done.text == case.after
+    assert same(load(done.text)[0].data, wanted)
+
+
+def test_several_documents_of_one_piece() -> None:
+    assert rewritten('{"a": 1} {"b": 1}\n{"c": 1}\n', [{"a": 1}, {"b": 2}, {"c": 3}]).text == '{"a": 1} {"b": 2}\n{"c": 3}\n'
+
+
+def test_nothing_to_do_is_nothing_done() -> None:
+    odd = "\ufeff{a: 1,\n # x\n\tb: 'c'}\r\n"
+    assert rewritten(odd, [{"b": "c", "a": 1}]) == (odd, [])
+
+
+def test_moved_fields_take_their_comments_along() -> None:
+    before = "# top\nold: # old\n  # x\n  x: # the x\n    v: 1 # v\n    # tail\n# z\nz: 1\n"
+    origins: dict[Path, Path] = {("new",): ("old",), ("new", "deep"): ("old", "x"), ("new", "deep", "v"): ("old", "x", "v"), ("z",): ("z",)}
+    done = rewritten(before, [{"new": {"deep": {"v": 2}}, "z": 1}], lambda _, path: origins.get(path))
+    assert done.text == "# top\nnew: # old\n  # x\n  deep: # the x\n    v: 2 # v\n    # tail\n# z\nz: 1\n"
+    assert done.lost == []
+
+
+def test_lost_comments_are_named_with_their_lines() -> None:
+    done = rewritten("a: 1\n# of b\nb: '# no' # yes\nc: {d: 1} # c\n", [{"a": 1, "c": {"d": 2}}])
+    assert done.text == "a: 1\nc: {d: 2} # c\n"
+    assert done.lost == [(2, "# of b"), (3, "# yes")]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "a: [b: 1, c]\nd: 1 # d\n",
+        "a: {? b : 1, c}\nd: 1 # d\n",
+        "? a # a\n: # b\n  - 1\nd: 1 # d\n",
+        "a: &x !!map # x\n  b: *y\nd: 1 # d\n".replace("*y", "1"),
+        "a:\n    'b\n  c'\nd: 1 # d\n",
+        "a:\n -\n  - 1\n -  # x\n  -   b: 1\n      c: 2\nd: 1 # d\n",
+        "a: |2-\n    x\n   y\nd: 1 # d\n",
+        "a: !x &y >-\n  b\n\n  c\nd: 1 # d\n",
+        "a: # x\n\n  # y\n\n  b\nd: 1 # d\n",
+        '"a\\u0062": 1\nd: 1 # d\n',
+        "a: 'x\u2028 y'\nd: 1 # d\n",
+        "a: <<\n<<: {b: 1}\nd: 1 # d\n",
+    ],
+)
+@pytest.mark.parametrize("moves", [False, True])
+def test_odd_texts_read_as_wanted(before: str, moves: bool) -> None:
+    """Whatever can't be taken apart is written anew; here nothing but `d` changes, or all goes below another key."""
+    (read,) = load(before)
+    value = {**read.data, "d": [{"e": 2}]}
+    wanted = {"deeper": [value]} if moves else value
+    done = rewritten(before, [wanted], lambda _, path: (path[2:] or None) if moves else path)
+    assert same(load(done.text)[0].data, wanted)
+    assert "# d" in done.text or [comment.text for comment in done.lost].count("# d")
+
+
+def test_what_no_text_says_is_refused() -> None:
+    with pytest.raises(NotWrittenError):
+        rewritten("a: 1\n", [{"a": float("inf")}])
+    with pytest.raises(NotWrittenError):
+        rewritten("a: 1\n", [{"a": 1}, {"b": 1}])
+
+
+def test_deep_json_keeps_its_shape() -> None:
+    value = {"a": [{"b": {"c": [1, {"d": None}]}}], "e": "x"}
+    for indent in (1, 2, 4, "\t", None):
+        text = json.dumps(value, indent=indent)
+        assert rewritten(text, [{**value, "e": "y"}]).text == text.replace('"x"', '"y"')
+        assert rewritten(text, [{**value, "f": value["a"]}]).text == json.dumps({**value, "f": value["a"]}, indent=indent)

@@ -26,7 +26,7 @@ _NUMERIC: Final = frozenset("+-.0123456789")
 _DECIMAL: Final = re.compile(r"[-+]?[1-9][0-9]*|[-+]?0")
 _BASED: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+))")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LARGEST: Final = {"": 2**64 - 1, "+": 2**64 - 1, "-": 2**63}  # by sign
+_LARGEST: Final = {"": 2**64 - 1, "+": 2**63 - 1, "-": 2**63}  # by sign
 _LONGEST_NUMBER: Final = 4_000  # int() of much longer digits is refused by Python, and no field holds such a number
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import stat
 from pathlib import Path
 
 from cli.exits import UsageError
@@ -17,11 +18,10 @@ def replace(file: str, content: str | bytes) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     try:
-        target = Path(file).resolve()
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
+        if _is_stream(file):
+            Path(file).write_bytes(data)
         else:
-            _swap(target, data)
+            _swap(Path(file).resolve(), data)
     except FileNotFoundError:
         raise UsageError(f"{file} can't be written: its folder does not exist") from None
     except PermissionError:
@@ -30,6 +30,14 @@ def replace(file: str, content: str | bytes) -> None:
         raise UsageError(f"{file} can't be written: {error.strerror}") from None
     except (RuntimeError, ValueError):  # a loop of links; a zero byte
         raise UsageError(f"{file!a} can't be written: it is no usable path") from None
+
+
+def _is_stream(file: str) -> bool:
+    """Whether a path names something open, or something that is no regular file: there is nothing to put in its place."""
+    try:
+        return os.path.abspath(file).startswith(("/dev/", "/proc/")) or not stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH100, PTH116 - of text
+    except FileNotFoundError:
+        return False
 
 
 def _swap(target: Path, data: bytes) -> None:

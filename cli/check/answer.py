@@ -20,6 +20,7 @@ from api.walk.prune import prune
 from api.walk.validate import validate
 from api.wording import shortened
 from cli.check import record
+from cli.check.pipeline import MUTATED_ONCE
 from cli.check.said import causes, summed_up
 from cli.defaulted import defaulted
 from policies.review import CREATE, DELETE, UPDATE, Fields, Review
@@ -46,8 +47,6 @@ _SUFFIX: Final = {
     ("DynamoCheckpoint", Purpose.VALIDATE, ALPHA): "",
     ("DynamoModel", Purpose.VALIDATE, ALPHA): "",
 }
-# kinds whose mutating webhook is asked about new objects alone
-_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
 
 
 class Answer(NamedTuple):
@@ -149,7 +148,7 @@ class _Server:
 
     def _mutated(self) -> _Refusal | None:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
-        if not self.settings.defaults or (self.operation == UPDATE and self.kind in _ONCE):
+        if not self.settings.defaults or (self.operation == UPDATE and self.kind in MUTATED_ONCE):
             return None
         response = self._ask(Purpose.MUTATE)
         if response is None:
@@ -216,7 +215,8 @@ class _Server:
         }
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
         serving = Serving(self.settings.facts, self.settings.profile)
-        response: dict[str, Any] = orjson.loads(admission_answer(route, orjson.dumps(review), serving).body)["response"]
+        body = orjson.dumps(review, option=orjson.OPT_SORT_KEYS)  # as an API server writes it, so that several errors stand in its order
+        response: dict[str, Any] = orjson.loads(admission_answer(route, body, serving).body)["response"]
         return response
 
     def _refused(self, purpose: Purpose, response: dict[str, Any]) -> _Refusal:

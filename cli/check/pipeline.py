@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from api.walk.errors import FieldError
 
 
+# kinds whose mutating webhook is asked about new objects alone
+MUTATED_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
 LONGEST: Final = 2_000  # characters of one path or message: both may quote names, and those may be absurd
 
 
@@ -100,8 +102,11 @@ class _Run:
             self._fields(obj, kind, version)
         if not wrong and self.settings.defaults:
             obj = self._defaulted(obj, kind, version)
-        seen = self._schema(obj, kind, version) if self.settings.schema else set()
-        self._wrong_types(tuple(error for error in wrong if error.path not in seen))
+        early = wrong if self._is_mutated(kind, version) else ()
+        self._wrong_types(early)
+        told = {error.path for error in early}
+        seen = self._schema(obj, kind, version, told) if self.settings.schema else set()
+        self._wrong_types(tuple(error for error in wrong if error.path not in seen and error not in early))
         if wrong:
             self._note("policies", "", "the object can't be read into its type", "")
         else:
@@ -139,10 +144,17 @@ class _Run:
             default(changed, load_schema(kind, version))
         return changed
 
-    def _schema(self, obj: Fields, kind: str, version: str) -> set[Path]:
-        """Reports what the server's own validation refuses; returns the places, so that the decoder need not repeat them."""
+    def _is_mutated(self, kind: str, version: str) -> bool:
+        """Whether a mutating webhook is asked about this write: it reads the object before the schema is looked at."""
+        asked = self.settings.defaults and read_as(kind, version, self.settings.profile, defaults=True) != ""
+        return asked and (self.operation != UPDATE or kind not in MUTATED_ONCE)
+
+    def _schema(self, obj: Fields, kind: str, version: str, told: set[Path]) -> set[Path]:
+        """Reports what the server's own validation refuses, except where something was told; returns the places of all that it says."""
         seen: set[Path] = set()
         for error in validate(obj, load_schema(kind, version), self.old):
+            if error.path in told:
+                continue
             if HINT in error.message:
                 self._note("schema-rule", record.CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")
                 continue

@@ -127,7 +127,9 @@ def test_a_wrong_type_is_reported_once_and_the_policies_wait(command: Command, f
     files(a=GOOD.replace("replicas: 2", 'replicas: "2"'))
     report = command("check", "a.yaml", "-o", "json").json
     (finding,) = report["findings"]
-    assert (finding["line"], finding["column"], finding["level"], finding["stage"]) == (10, 17, "error", "schema")
+    assert (finding["line"], finding["column"], finding["level"], finding["stage"]) == (10, 17, "error", "decode")
+    (finding,) = command("check", "--no-defaults", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["stage"], finding["column"]) == ("schema-mismatch", "schema", 17)
     assert [note["rule"] for note in report["notEvaluated"]] == ["policies", "schema-rule"]
     (finding,) = command("check", "--no-schema", "a.yaml", "-o", "json").json["findings"]
     assert (finding["rule"], finding["stage"], finding["column"]) == ("wrong-type", "decode", 17)

@@ -1,10 +1,11 @@
-"""What commands that run for ever without serving webhooks share: bound sockets for probes and metrics, and log lines on stderr."""
+"""What commands that run for ever share: bound sockets for probes and metrics, and log lines on stderr."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Protocol
 
+from cli import flags
 from cli.exits import UsageError
 from cli.output import say
 
@@ -22,7 +23,7 @@ class Listening(Protocol):
 
     @property
     def probes(self) -> Endpoint:
-        """Where /healthz is served."""
+        """Where /healthz and /readyz are served."""
         ...
 
     @property
@@ -43,26 +44,53 @@ class Listening(Protocol):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags of the configuration, the cluster and the listeners."""
-    add = parser.add_argument
-    add("--config", metavar="FILE", required=True, help="an OperatorConfiguration, YAML or JSON")
-    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
-    add("--probe-listen", metavar="HOST:PORT", help="where /healthz is served (default :8081)")
-    add("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")
+    flags.configuration(parser, required=True)
+    flags.kubeconfig(parser)
+    flags.side_listeners(parser)
 
 
-def listeners(args: argparse.Namespace, settings: Listening, who: str) -> tuple[socket.socket, socket.socket]:
-    """The bound sockets of probes and metrics, the same one when they share an address; `who` is the process, in sentences.
+def listeners(args: argparse.Namespace, settings: Listening) -> tuple[socket.socket, socket.socket]:
+    """The bound sockets of probes and metrics, the same one when they share an address; says where they are.
 
-    Raises: UsageError for an address that can't be used.
+    Raises: UsageError for an address that can't be used, or that is to be served with and without TLS.
     """
-    probes = _address("--probe-listen", args.probe_listen, settings.probes)
-    metrics = _address("--metrics-listen", args.metrics_listen, settings.metrics)
-    if settings.metrics_secure:
-        say(f"server.metrics.secure is for the server: the {who} has no certificate of its own, and serves metrics over plain HTTP")
-    probing = _bind("--probe-listen", "probes", probes)
-    if metrics == probes and metrics.port:
+    probes = address("--probe-listen", args.probe_listen, settings.probes)
+    metrics = address("--metrics-listen", args.metrics_listen, settings.metrics)
+    shared = metrics == probes and metrics.port
+    if shared and settings.metrics_secure:
+        raise UsageError("server.metrics.secure: must be false when metrics and probes share an address: the kubelet asks without TLS")
+    probing = _listening("--probe-listen", "probes", probes)
+    if shared:
+        say(f"metrics http://{metrics}")
         return probing, probing
-    return probing, _bind("--metrics-listen", "metrics", metrics)
+    return probing, _listening("--metrics-listen", "metrics", metrics, "https" if settings.metrics_secure else "http")
+
+
+def address(flag: str, text: str | None, configured: Endpoint) -> Address:
+    """Where to listen: what the flag says, else what is configured. Raises: UsageError."""
+    from webhooks.sockets import Address, AddressError, parse
+
+    try:
+        return Address(*configured) if text is None else parse(text)
+    except AddressError as error:
+        raise UsageError(f"{flag}: {error}") from None
+
+
+def bound(flag: str, where: Address, copies: int = 1) -> tuple[Address, list[socket.socket]]:
+    """Sockets at an address, and the address with the port that was picked. Raises: UsageError."""
+    from webhooks.sockets import AddressError, bind
+
+    try:
+        return bind(where, copies)
+    except AddressError as error:
+        raise UsageError(f"{flag}: {error}") from None
+
+
+def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> socket.socket:
+    found, [sock] = bound(flag, where)
+    sock.listen()  # before the address is told: who asks at once waits in the queue instead of being refused
+    say(f"{what} {scheme}://{found}")
+    return sock
 
 
 @contextlib.contextmanager
@@ -77,24 +105,3 @@ def logged(settings: Listening) -> Iterator[None]:
     finally:
         remove(handler)
         lines.close()
-
-
-def _address(flag: str, text: str | None, configured: Endpoint) -> Address:
-    from webhooks.sockets import Address, AddressError, parse
-
-    try:
-        return Address(*configured) if text is None else parse(text)
-    except AddressError as error:
-        raise UsageError(f"{flag}: {error}") from None
-
-
-def _bind(flag: str, what: str, address: Address) -> socket.socket:
-    from webhooks.sockets import AddressError, bind
-
-    try:
-        bound, [sock] = bind(address)
-    except AddressError as error:
-        raise UsageError(f"{flag}: {error}") from None
-    sock.listen()  # before the address is told: who asks at once waits in the queue instead of being refused
-    say(f"{what} http://{bound}")
-    return sock

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
 from cli.apart import load_settings
 from cli.exits import UsageError
+from webhooks.sockets import ANY
 
 if TYPE_CHECKING:
     import argparse
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from webhooks.level import LevelSource
     from webhooks.process import Plan
 
-ANY_IPV4: Final = "0.0.0.0"  # noqa: S104 - the documented default of --listen
 # without a configuration: one machine, nobody to be told of an end beforehand, nothing known of an operator
 UNCONFIGURED: Final = ServerSettings(
     identity=Identity("", "", "", "cluster.local", ""),
-    webhook=Endpoint(ANY_IPV4, 9443),
+    webhook=Endpoint(ANY, 9443),
     probes=Endpoint("", 8081),
     metrics=Endpoint("", 8080),
     metrics_secure=False,

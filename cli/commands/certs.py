@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cli import flags
 from cli.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
 from cli.output import say, write
 
@@ -35,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="inspect: show everything; issue: a new certificate now; rotate: ask the provisioner for a new authority; "
         "inject: write the bundle into all objects that lack it",
     )
-    add("--config", metavar="FILE", help="an OperatorConfiguration, YAML or JSON; flags win over it")
-    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
+    flags.configuration(parser)
+    flags.kubeconfig(parser)
     add("--namespace", metavar="NS", help="of the installation (default: the pod's own, else dynamo-system)")
     add("--secret", metavar="NAME", help="the serving Secret (default webhook-server-cert)")
     add("--service", metavar="NAME", help="the Service in front of the webhooks (default dynamo-webhooks)")

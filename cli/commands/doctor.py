@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Final
 
+from cli import flags
 from cli.exits import OK, REFUSED, UNREACHABLE, UsageError
 from cli.output import say, write
 
@@ -24,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--namespace", "-n", metavar="NS", default="", help="where the installation is (default: the configuration's, else dynamo-system)")
     add("--config", metavar="FILE", help="an OperatorConfiguration with its names; without it the one in the cluster counts")
-    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
+    flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
     add("--uninstall-check", action="store_true", help="say what stands against removing the installation, in the order of removal")
     add("-o", "--output", choices=("text", "json"), default="text", help="how findings are printed (default text)")

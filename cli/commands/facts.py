@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from cli import flags
+
 if TYPE_CHECKING:
     import argparse
 
@@ -18,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--cluster", action="store_true", help="ask the cluster; nothing in it is changed")
     add("--namespace", "-n", metavar="NS", default="", help="of the operator whose settings count, where several are installed")
-    add("--kubeconfig", metavar="FILE", default="", help="how to reach the cluster; without it KUBECONFIG, or the pod's own files")
+    flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
     add("--redact", action="store_true", help="number namespaces and accounts instead of naming them, so that the file can be shared")
     add("-o", "--output", metavar="FILE", help="write to a file instead of stdout")

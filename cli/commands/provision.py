@@ -61,7 +61,7 @@ def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Instal
     """Provisions until it is told to stop; tests have a quicker pace than anybody else."""
     from cli.certs import process
 
-    sockets = listening.listeners(args, settings, "provisioner")
+    sockets = listening.listeners(args, settings)
     with listening.logged(settings):
         asyncio.run(process.serve(about, args.kubeconfig, *sockets, pace))
     return OK

@@ -34,7 +34,7 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     from cli.reconcile import process
 
     settings = settings_of(args)
-    sockets = listening.listeners(args, settings, "reconciler")
+    sockets = listening.listeners(args, settings)
     with listening.logged(settings):
         asyncio.run(process.serve(settings, args.kubeconfig, *sockets, lease))
     return OK

@@ -6,17 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli import served
+from cli import flags, listening, served
 from cli.exits import UsageError
 from cli.output import say
 
 if TYPE_CHECKING:
     import argparse
-    import socket
 
-    from api.operator.settings import Endpoint, ServerSettings
-    from webhooks.process import Plain
-    from webhooks.sockets import Address
+    from api.operator.settings import ServerSettings
 
 HELP: Final = "run the webhook server"
 # what one machine is taken for when it shows itself (--self-signed) and nobody says otherwise: everything switched on, cluster-wide.
@@ -40,14 +37,13 @@ DEFAULT_FACTS: Final[dict[str, Any]] = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add = parser.add_argument
-    add("--config", metavar="FILE", help="an OperatorConfiguration, YAML or JSON; flags win over it")
+    flags.configuration(parser)
     add("--listen", metavar="HOST:PORT", help="where webhooks are served, over TLS (default 0.0.0.0:9443)")
-    add("--probe-listen", metavar="HOST:PORT", help="where /healthz and /readyz are served (default :8081)")
-    add("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")
+    flags.side_listeners(parser)
     add("--self-signed", action="store_true", help="make a certificate for this machine in the certificate directory when it holds none")
     add("--cert-dir", metavar="DIR", help="holds tls.crt and tls.key; reloaded when their content changes, and the only source of them")
     add("--no-cluster", action="store_true", help="take facts from the files alone")
-    add("--kubeconfig", metavar="FILE", help="how to reach the cluster that is watched; without it KUBECONFIG, or the pod's own files")
+    flags.kubeconfig(parser, absent=None)
     add("--facts", metavar="FILE", help="facts that win over configuration and cluster, YAML or JSON")
     add("--operator-version", metavar="VERSION", help="the version that objects are stamped with")
     add("--profile", choices=("current", "1.2"), help="which verdicts (default current)")
@@ -63,12 +59,11 @@ def run(args: argparse.Namespace) -> int:
     from webhooks import process, workers
 
     settings = served.settings_for(args, os.environ)
-    configured = {"listen": settings.webhook, "probe_listen": settings.probes, "metrics_listen": settings.metrics}
-    listen, probes, metrics = (_address(args, name, where) for name, where in configured.items())
+    listen = listening.address("--listen", args.listen, settings.webhook)
     told = _told(args, settings)
     directory, authority = _certificates(args, settings, listen.host)
-    listen, sockets = _bind("--listen", listen, settings.workers)
-    plain = _plain(probes, metrics, directory if settings.metrics_secure else None)
+    listen, sockets = listening.bound("--listen", listen, settings.workers)
+    plain = process.Plain(*listening.listeners(args, settings), directory if settings.metrics_secure else None)
     say(f"ca {authority}" if authority else f"certificates {directory}")
 
     def ready() -> None:
@@ -122,42 +117,6 @@ def _certificates(args: argparse.Namespace, settings: ServerSettings, host: str)
 def _state_directory() -> Path:
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "dynamo-webhooks" / "certs"
-
-
-def _address(args: argparse.Namespace, name: str, configured: Endpoint) -> Address:
-    from webhooks.sockets import Address, AddressError, parse
-
-    text, flag = getattr(args, name), "--" + name.replace("_", "-")
-    if text is None:
-        return Address(*configured)
-    try:
-        return parse(text)
-    except AddressError as error:
-        raise UsageError(f"{flag}: {error}") from None
-
-
-def _bind(flag: str, address: Address, copies: int = 1) -> tuple[Address, list[socket.socket]]:
-    from webhooks.sockets import AddressError, bind
-
-    try:
-        return bind(address, copies)
-    except AddressError as error:
-        raise UsageError(f"{flag}: {error}") from None
-
-
-def _plain(probes: Address, metrics: Address, secure: Path | None) -> Plain:
-    from webhooks.process import Plain
-
-    bound, [probe_socket] = _bind("--probe-listen", probes)
-    say(f"probes http://{bound}")
-    if metrics == probes and metrics.port:
-        if secure is not None:
-            raise UsageError("server.metrics.secure: must be false when metrics and probes share an address: the kubelet asks without TLS")
-        say(f"metrics http://{bound}")
-        return Plain(probe_socket, probe_socket)
-    bound, [metrics_socket] = _bind("--metrics-listen", metrics)
-    say(f"metrics {'https' if secure is not None else 'http'}://{bound}")
-    return Plain(probe_socket, metrics_socket, secure)
 
 
 def _printed(value: object) -> str:

@@ -1,0 +1,26 @@
+"""Flags that several commands declare, each in the same words. Reading their values is the commands' business."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def configuration(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Declares `--config`: a file that other flags win over, or without which nothing can be done."""
+    more = "" if required else "; flags win over it"
+    parser.add_argument("--config", metavar="FILE", required=required, help=f"an OperatorConfiguration, YAML or JSON{more}")
+
+
+def kubeconfig(parser: argparse.ArgumentParser, *, absent: str | None = "") -> None:
+    """Declares `--kubeconfig`; `absent` is its value when it isn't given, for commands that ask whether it was."""
+    text = "how to reach the cluster; without it KUBECONFIG, or the pod's own files"
+    parser.add_argument("--kubeconfig", metavar="FILE", default=absent, help=text)
+
+
+def side_listeners(parser: argparse.ArgumentParser) -> None:
+    """Declares the addresses of probes and metrics."""
+    parser.add_argument("--probe-listen", metavar="HOST:PORT", help="where /healthz and /readyz are served (default :8081)")
+    parser.add_argument("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")

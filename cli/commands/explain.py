@@ -1,21 +1,26 @@
-"""The command `explain`: a rule, a kind, a field path, or a pasted server message."""
+"""The command `explain`: a rule, a kind of today or of the first releases, a field path, or a pasted server message."""
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
 
 HELP = "explain a rule, a kind, a field path or a pasted server message"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("words", nargs="+", metavar="WORD", help="a rule's name or code, a kind, a field path, or a server message")
+    words = "a rule's name or code, a kind, a field path, or a server message; - reads the message from standard input"
+    parser.add_argument("words", nargs="+", metavar="WORD", help=words)
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format")
     parser.add_argument("--examples", action="store_true", help="print the examples of rules too")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the page, or one page for each rule that a message names.
+    """Prints the page, or a page for each thing that a message says.
 
     Raises: UsageError for a word that means nothing, with the nearest one.
     """
@@ -24,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cli.exits import OK
     from cli.output import write
 
-    text = " ".join(arguments.words)
+    text = _given() if arguments.words == ["-"] else " ".join(arguments.words)
     pages, shown = _pages(text, examples=arguments.examples)
     if arguments.output == "json":
         write(orjson.dumps(pages, option=orjson.OPT_INDENT_2).decode() + "\n")
@@ -33,26 +38,49 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _pages(text: str, *, examples: bool) -> tuple[list[dict[str, object]], list[str]]:
-    """The pages that a text asks for, as data and as Markdown."""
-    from cli.explain import field, rule
+def _given() -> str:
+    """What stands on standard input."""
+    import sys
 
-    found = rule.find(text)
-    rules = [found] if found is not None else rule.in_message(text)
-    if rules:
-        return rules, [rule.markdown(page, examples=examples) for page in rules]
-    place = field.find(text)
-    if place is not None:
-        return [place], [field.markdown(place)]
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+def _pages(text: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """The pages that a text asks for, as data and as Markdown."""
+    from cli.explain import message, rule, words
+
+    for find, markdown in _single():
+        page = find(text)
+        if page is not None:
+            return [page], [markdown(page, examples)]
+    pages = message.find(text)
+    if pages:
+        return pages, [words.markdown(page) if "message" in page else rule.markdown(page, examples=examples) for page in pages]
     raise _unknown(text)
 
 
+def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable[[dict[str, Any], bool], str]]]:
+    """What a text may name as a whole, in the order in which it is tried: who finds it, and who writes its page."""
+    from cli.explain import field, kind, legacy, rule
+
+    yield rule.find, lambda page, examples: rule.markdown(page, examples=examples)
+    yield kind.find, lambda page, _: kind.markdown(page)
+    yield legacy.find, lambda page, _: legacy.markdown(page)
+    yield field.find, lambda page, _: field.markdown(page)
+    yield legacy.field, lambda page, _: legacy.markdown(page)
+
+
 def _unknown(text: str) -> Exception:
+    """The answer to a text that means nothing: fields of that name, or the nearest word."""
     from api.kinds import KINDS
     from cli.exits import UsageError
+    from cli.explain.field import named
     from cli.explain.rule import names
+    from cli.legacy.kinds import KINDS as LEGACY
     from cli.nearest import hint
 
-    known = [*names(), *(kind.name for kind in KINDS)]
     shown = text if len(text) <= 80 else text[:79] + "\N{HORIZONTAL ELLIPSIS}"
-    return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message with a rule in brackets{hint(text, known)}")
+    paths = named(text, 3)
+    known = [*names(), *(kind.name for kind in KINDS), *LEGACY]
+    near = f"; a field of that name is {', '.join(paths)}" if paths else hint(text, known)
+    return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message that we know{near}")

@@ -29,18 +29,19 @@ def fields_page() -> str:
 
 def fields_of(kind: str) -> str:
     """The table of one kind as text in columns."""
-    rows = [(f"{LEFT}", f"{RIGHT}", ""), *((left or "-", right or "-", rule) for left, right, rule in _rows(KINDS[kind]))]
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    return "".join(f"{left:<{widths[0]}}  {right:<{widths[1]}}  {rule}".rstrip() + "\n" for left, right, rule in rows)
+    table = [(f"{LEFT}", f"{RIGHT}", ""), *((left or "-", right or "-", rule) for left, right, rule in rows(KINDS[kind]))]
+    widths = [max(len(row[column]) for row in table) for column in range(2)]
+    return "".join(f"{left:<{widths[0]}}  {right:<{widths[1]}}  {rule}".rstrip() + "\n" for left, right, rule in table)
 
 
 def _section(kind: Kind) -> Iterator[str]:
     yield from ("", f"## {kind.name}", "", f"| {LEFT} | {RIGHT} | how |", "| --- | --- | --- |")
-    for left, right, rule in _rows(kind):
+    for left, right, rule in rows(kind):
         yield f"| {_code(left)} | {_code(right)} | {rule.replace('|', chr(92) + '|')} |"
 
 
-def _rows(kind: Kind) -> Iterator[tuple[str, str, str]]:
+def rows(kind: Kind) -> Iterator[tuple[str, str, str]]:
+    """The map of one kind: the members of either version with their whole paths, and what happens, for people."""
     for part, struct in (("spec", kind.spec), ("status", kind.status)):
         for row in struct.rows():
             yield _under(part, row.left), _under(part, row.right), row.rule

@@ -1,38 +1,49 @@
-"""The page of a field path or of a whole kind: what the schema says of it, and which rules look at it."""
+"""The page of a field path: what the schema says of it, where it stands in the other version, and which rules look at it."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from types import CodeType
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from api.kinds import BY_NAME, GROUP, KINDS
+from api.kinds import GROUP, pairs
 from api.schema import Node, load_schema, resolve
+from cli.explain.sentence import words
+from cli.explain.twin import WILD, twin
 from cli.kinds import find_kind
 from policies.catalogue import rules
 from policies.review import CURRENT
 from policies.rule import Rule
 
 _STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
-WILD: Final = "*"
+# keyword of a schema -> what people call it
+LIMITS: Final = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "minLength": "characters at least",
+    "maxLength": "characters at most",
+    "minItems": "entries at least",
+    "maxItems": "entries at most",
+    "pattern": "pattern",
+    "format": "format",
+}
+_DEEPEST: Final = 6  # steps within which a field is searched by its bare name
 
 Page = dict[str, Any]
 Steps = tuple[str, ...]
 
 
 def find(word: str) -> Page | None:
-    """The page of a kind, or of a field path that some kind has; None when there is no such thing.
+    """The page of a field path that some kind has; None when there is no such thing.
 
     A path may begin with a kind (`dgd.spec.services`); map keys and indices may be written in brackets, as names, or as `*`.
     """
     steps: Steps = tuple(key or name for key, name in _STEP.findall(word.strip().removesuffix(f".{GROUP}")))
-    if not steps or any(not step for step in steps):
+    if not steps or any(not step for step in steps) or (len(steps) == 1 and find_kind(steps[0]) is not None):
         return None
     kind = find_kind(steps[0])
-    if kind is not None:
-        return _page(word, kind, steps[1:]) if len(steps) > 1 else _kind_page(kind)
-    return _page(word, None, steps)
+    return _page(word, None, steps) if kind is None else _page(word, kind, steps[1:])
 
 
 def _page(word: str, only: str | None, steps: Steps) -> Page | None:
@@ -41,17 +52,20 @@ def _page(word: str, only: str | None, steps: Steps) -> Page | None:
 
 
 def _versions(only: str | None) -> Iterator[tuple[str, str]]:
-    for kind in KINDS:
-        if only in (None, kind.name):
-            for version in kind.versions:
-                yield kind.name, version.name
+    return ((kind, version) for kind, version in pairs() if only in (None, kind))
 
 
 def _place(kind: str, version: str, steps: Steps) -> Page | None:
     found = _walk(load_schema(kind, version), steps)
     if found is None:
         return None
-    node, path = found
+    node, path, keyed = found
+    other = twin(kind, version, path, keyed)
+    at = {f"{kind}/{version}": path}
+    if other is not None and other["exact"]:
+        # rules read one version, and judge what people write in either
+        at[f"{kind}/{other['version']}"] = tuple(other["path"].split("."))
+    read = [rule for rule in rules(CURRENT) if any(_reads(rule, *place) for place in at.items())]
     return {
         "kind": f"{kind}/{version}",
         "path": ".".join(path),
@@ -59,14 +73,18 @@ def _place(kind: str, version: str, steps: Steps) -> Page | None:
         "description": node.get("description", ""),
         "default": node.get("default"),
         "allowed": node.get("enum", []),
+        "limits": {name: node[name] for name in LIMITS if name in node},
         "fields": sorted(node.get("properties") or {}),
-        "rules": _names(rule for rule in rules(CURRENT) if _reads(rule, f"{kind}/{version}", path)),
+        "schemaRules": [rule["message"] for rule in node.get("x-kubernetes-validations", ()) if "message" in rule],
+        "other": other,
+        "rules": short(read),
+        "filledBy": [rule.name for rule in read if rule.is_default],
     }
 
 
-def _walk(schema: Node, steps: Steps) -> tuple[Node, Steps] | None:
-    """Steps through a schema; keys and indices come out as `*`."""
-    node, path = resolve(schema), []
+def _walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
+    """Steps through a schema; keys and indices come out as `*`, and for each step comes whether it is a key."""
+    node, path, keyed = resolve(schema), [], []
     for step in steps:
         properties = node.get("properties") or {}
         entry = node.get("items") or node.get("additionalProperties")
@@ -74,11 +92,34 @@ def _walk(schema: Node, steps: Steps) -> tuple[Node, Steps] | None:
             node = resolve(properties[step])
             path.append(step)
         elif isinstance(entry, dict):
+            keyed.append("items" not in node)
             node = resolve(entry)
             path.append(WILD)
+            continue
         else:
             return None
-    return node, tuple(path)
+        keyed.append(False)
+    return node, tuple(path), tuple(keyed)
+
+
+def named(word: str, most: int) -> list[str]:
+    """The paths of the fields with that very name that lie nearest to the root, without indices and keys, each once; at most so many."""
+    found: dict[str, None] = {}
+    for kind, version in pairs():
+        found |= dict.fromkeys(_search(load_schema(kind, version), word.strip(), ()))
+    return sorted(found, key=lambda path: (path.count("."), path))[:most]
+
+
+def _search(node: Node, word: str, path: Steps) -> Iterator[str]:
+    node = resolve(node)
+    for name, below in (node.get("properties") or {}).items():
+        if name == word:
+            yield ".".join((*path, name))
+        if len(path) < _DEEPEST and (path or name == "spec"):
+            yield from _search(below, word, (*path, name))
+    for entry in (node.get("items"), node.get("additionalProperties")):
+        if isinstance(entry, dict) and len(path) < _DEEPEST:
+            yield from _search(entry, word, (*path, WILD))
 
 
 def _type(node: Node) -> str:
@@ -90,7 +131,7 @@ def _type(node: Node) -> str:
 
 
 def _reads(rule: Rule, kind: str, path: Steps) -> bool:
-    """Whether a rule looks at a place, below it, or at a block that holds it: a rule reads much through definitions it shares."""
+    """Whether a rule looks at a place, below it, or at a block that holds it, as far as the names in its text tell."""
     if kind not in rule.where:
         return False
     at: Steps = tuple(step for step in rule.where[kind].split(".") if step)
@@ -99,64 +140,58 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
     if path[: len(at)] != at:
         return False
     rest = path[len(at) :]
-    wakes = {field.partition("=")[0] for field in rule.when}
-    return rest[0] in wakes or _named(rule.check.__code__, rest)
+    wakes = [tuple(wake.partition("=")[0].split(".")) for wake in rule.when]
+    return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= words(rule)
 
 
-def _named(code: CodeType, rest: Steps) -> bool:
-    """Whether the code of a rule names every step of a relative path, alone or in dotted text."""
-    words = set(_words(code))
-    return all(step in words for step in rest if step != WILD)
-
-
-def _words(code: CodeType) -> Iterator[str]:
-    for constant in code.co_consts:
-        if isinstance(constant, str):
-            yield from constant.split(".")
-        elif isinstance(constant, tuple):
-            yield from (item for item in constant if isinstance(item, str))
-        elif isinstance(constant, CodeType):
-            yield from _words(constant)
-
-
-def _names(found: Iterator[Rule]) -> list[dict[str, str]]:
+def short(found: Iterable[Rule]) -> list[dict[str, str]]:
+    """Rules as data in a list."""
     return [{"rule": rule.name, "code": rule.code, "title": rule.title} for rule in found]
-
-
-def _kind_page(name: str) -> Page:
-    kind = BY_NAME[name]
-    return {
-        "kind": name,
-        "group": GROUP,
-        "plural": kind.plural,
-        "shortName": kind.short,
-        "versions": [{"name": v.name, "stored": v.storage, "deprecated": v.deprecated} for v in kind.versions],
-        "description": load_schema(name, kind.storage_version).get("description", ""),
-        "rules": _names(rule for rule in rules(CURRENT) if any(read.startswith(f"{name}/") for read in rule.kinds)),
-    }
 
 
 def markdown(page: Page) -> str:
     """The page for people."""
-    if "kind" in page:
-        versions = ", ".join(v["name"] + (" (stored)" if v["stored"] else "") for v in page["versions"])
-        about = f"Versions of `{page['group']}`: {versions}. Plural `{page['plural']}`, short name `{page['shortName']}`."
-        return "\n\n".join(part for part in (f"# {page['kind']}", page["description"], about, _rules(page["rules"])) if part) + "\n"
     return "\n\n".join([f"# {page['field']}", *(_place_text(place) for place in page["places"])]) + "\n"
 
 
 def _place_text(place: Page) -> str:
     facts = [f"type {place['type']}"]
     if place["default"] is not None:
-        facts.append(f"default `{place['default']}`")
+        facts.append(f"default `{_value(place['default'])}`")
     if place["allowed"]:
         facts.append("one of " + ", ".join(f"`{value}`" for value in place["allowed"]))
+    facts += [f"{LIMITS[name]} `{value}`" for name, value in place["limits"].items()]
     if place["fields"]:
         facts.append("fields " + ", ".join(f"`{name}`" for name in place["fields"]))
-    parts = (f"## {place['kind']} `{place['path']}`", place["description"], "; ".join(facts) + ".", _rules(place["rules"]))
-    return "\n\n".join(part for part in parts if part)
+    parts = (f"## {place['kind']} `{place['path']}`", place["description"], "; ".join(facts) + ".", _other(place["other"]))
+    filling = [rule for rule in place["rules"] if rule["rule"] in place["filledBy"]]
+    judging = [rule for rule in place["rules"] if rule not in filling]
+    ends = (
+        listed("Rules of the schema:", place["schemaRules"]),
+        listed("Defaults that may fill it in:", told(filling)),
+        listed("Rules that look at it or at what holds it:", told(judging)),
+    )
+    return "\n\n".join(part for part in (*parts, *ends) if part)
 
 
-def _rules(found: list[dict[str, str]]) -> str:
-    lines = [f"- `{rule['rule']}` ({rule['code']}): {rule['title']}" for rule in found]
-    return "\n".join(["Rules that look at it or at what holds it:", "", *lines]) if lines else ""
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _other(other: Page | None) -> str:
+    """The sentence about the other version."""
+    if other is None:
+        return ""
+    if not other["exact"]:
+        return f"In {other['version']}: no such field; what it says is kept in an annotation while the object is there, and comes back."
+    return f"In {other['version']}: `{other['path']}`" + (f" ({other['how']})." if other["how"] else ".")
+
+
+def told(found: list[dict[str, str]]) -> list[str]:
+    """A line for each rule."""
+    return [f"`{rule['rule']}` ({rule['code']}): {rule['title']}" for rule in found]
+
+
+def listed(lead: str, lines: list[str]) -> str:
+    """A list under a sentence; nothing for an empty one."""
+    return "\n".join([lead, "", *(f"- {line}" for line in lines)]) if lines else ""

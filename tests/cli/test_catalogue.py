@@ -98,7 +98,7 @@ def test_a_field_of_several_kinds_is_told_for_each(command: Command) -> None:
 def test_a_word_that_means_nothing_is_wrong_usage(command: Command, word: str) -> None:
     ran = command("explain", word)
     assert (ran.code, ran.out) == (2, "")
-    assert "neither a rule, a kind, a field of a kind, nor a message with a rule in brackets" in ran.err
+    assert "neither a rule, a kind, a field of a kind, nor a message that we know" in ran.err
     assert len(ran.err) < 300
 
 

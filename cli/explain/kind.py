@@ -1,0 +1,46 @@
+"""The page of a whole kind: its versions, its parts, and the rules that look at it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from api.kinds import BY_NAME, GROUP
+from api.schema import load_schema
+from cli.explain.field import listed, short, told
+from cli.kinds import find_kind
+from policies.catalogue import rules
+from policies.review import CURRENT
+
+Page = dict[str, Any]
+
+
+def find(word: str) -> Page | None:
+    """The page of the kind that a word names in any way; None when it names none."""
+    plain = word.strip().removesuffix(f".{GROUP}")
+    name = find_kind(plain) if "." not in plain else None
+    return None if name is None else page(name)
+
+
+def page(name: str) -> Page:
+    """Everything about one kind as data."""
+    kind = BY_NAME[name]
+    return {
+        "kind": name,
+        "group": GROUP,
+        "plural": kind.plural,
+        "shortName": kind.short,
+        "versions": [{"name": v.name, "stored": v.storage, "deprecated": v.deprecated} for v in kind.versions],
+        "description": load_schema(name, kind.storage_version).get("description", ""),
+        "rules": short(rule for rule in rules(CURRENT) if any(read.startswith(f"{name}/") for read in rule.kinds)),
+    }
+
+
+def markdown(page: Page) -> str:
+    """The page for people."""
+    versions = ", ".join(v["name"] + (" (stored)" if v["stored"] else "") for v in page["versions"])
+    about = f"Versions of `{page['group']}`: {versions}. Plural `{page['plural']}`, short name `{page['shortName']}`."
+    more = f"`dynamo-webhooks explain {page['shortName']}.spec` lists its fields."
+    if len(page["versions"]) > 1:
+        more += f" `dynamo-webhooks convert --fields {page['kind']}` shows which is which in the other version."
+    looking = listed("Rules that look at it or at what holds it:", told(page["rules"]))
+    return "\n\n".join(part for part in (f"# {page['kind']}", page["description"], about, more, looking) if part) + "\n"

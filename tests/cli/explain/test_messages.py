@@ -1,0 +1,124 @@
+"""`explain` with a pasted message: the rule is found by its sentence too, and the words of an API server are known."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from cli.explain.schema_rule import in_message
+from cli.explain.sentence import rules_saying
+from cli.explain.words import SERVER, TABLES, TRANSPORT
+from policies.answer import sentence
+from policies.catalogue import declared
+from policies.evaluate import evaluate
+from policies.rule import Rule
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, BAD_RULE
+from tests.policies.examples import parse
+
+RULES: Final = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples(rule: Rule) -> None:
+    said = 0
+    for block in rule.bad:
+        review = parse(block, rule.kinds[0], rule.name).review()
+        for finding in evaluate(review):
+            if finding.rule.name == rule.name:
+                text = sentence(finding).removesuffix(f" [{rule.name}]")
+                kind = review.kind.partition("/")[0]
+                found = rules_saying(f'The {kind} "g" is invalid: {text}')
+                assert rule.name in [one.name for one in found], text
+                assert len(found) <= 2, text
+                said += 1
+    assert said
+
+
+@pytest.mark.parametrize("text", ["", "must be", "spec.x: must be nice", "hello world", "denied the request", "x" * 50_000])
+def test_a_sentence_of_nobody_is_nobodys(text: str) -> None:
+    assert rules_saying(text) == []
+
+
+def _explained(command: Command, message: str) -> list[str]:
+    return [page.get("rule") or page["message"] for page in command("explain", message, "-o", "json").json]
+
+
+def test_what_check_answers_in_the_servers_words_is_explained_with_and_without_names(command: Command, files: Files) -> None:
+    files(bad=BAD)
+    out = command("check", "bad.yaml", "--answer").out
+    refusal = next(line.strip() for line in out.splitlines() if "is invalid:" in line)
+    assert f"[{BAD_RULE}]" in refusal
+    assert _explained(command, refusal) == [BAD_RULE]
+    assert _explained(command, re.sub(r" \[[a-z-]+\]$", "", refusal)) == [BAD_RULE]
+
+
+def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
+    message = (
+        'The DynamoGraphDeployment "g" is invalid: \n'
+        "* spec.services[a].replicas: must be 0 or more, got -1\n"
+        "* spec.services[a].ingress.host: must name a host while the ingress is enabled, got nothing"
+    )
+    assert _explained(command, message) == ["replicas-non-negative", BAD_RULE]
+    one = message.replace("\n* ", "; ").replace("invalid: ; ", "invalid: ")
+    assert _explained(command, one) == ["replicas-non-negative", BAD_RULE]
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        (
+            'Internal error occurred: failed calling webhook "vdynamomodel.kb.io": failed to call webhook: Post "https://x.y.svc:443/v": '
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority",
+            ["unknown-authority"],
+        ),
+        ("x509: certificate has expired or is not yet valid: current time 2026-01-01T00:00:00Z is after", ["expired"]),
+        ("x509: certificate is valid for a.b.svc, not c.d.svc", ["wrong-name"]),
+        ("x509: certificate relies on legacy Common Name field, use SANs instead", ["common-name"]),
+        ("unable to load root certificates: tls: failed to find any PEM data in certificate input", ["no-pem"]),
+        ('no endpoints available for service "dynamo-webhooks"', ["no-server"]),
+        ("dial tcp 10.0.0.1:443: connect: connection refused", ["no-server"]),
+        ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", ["deadline"]),
+        ('conversion webhook for nvidia.com/v1beta1 failed: Post "https://": service "dynamo-webhooks" not found', ["no-service"]),
+        ("metadata.annotations: Too long: must have at most 262144 bytes", ["annotation-too-long"]),
+        ("conversion webhook for x returned invalid metadata: missing metadata in converted object", ["invalid-metadata"]),
+        ("the body must be at most 7340032 bytes", ["too-large"]),
+        ('no matches for kind "DynamoGraph" in version "nvidia.com/v1"', ["unknown-kind"]),
+        ('strict decoding error: unknown field "spec.servces"', ["unknown-field"]),
+        ("request.object can't be read as X nvidia.com/v1alpha1: spec.replicas: must be a whole number, got string", ["wrong-type"]),
+        ("spec.a.nodeCount: Invalid value: 0: spec.a.nodeCount in body should be greater than or equal to 2", ["schema-mismatch"]),
+        ("conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeployment failed: spec.services: x", ["unconverted"]),
+        ('Operation cannot be fulfilled on x "g": the object has been modified; please apply', ["conflict"]),
+        ("spec: could not be judged: the fact grove is not known", ["fact-missing"]),
+        ('failed calling webhook "v": unexpected EOF', ["not-called"]),
+        ("spec.eppConfig: Invalid value: exactly one of configMapRef and config must be given", ["schema-rule"]),
+    ],
+)
+def test_the_words_of_an_api_server_are_known(command: Command, message: str, names: list[str]) -> None:
+    assert _explained(command, message) == names
+    assert "**Fix.**" in command("explain", message).out
+
+
+def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
+    for entry in (*TRANSPORT, *SERVER):
+        for shown in entry.shown.split("; ")[:1]:
+            assert re.search(entry.pattern, shown.replace("...", "x"), re.IGNORECASE), entry.name
+    names = [entry.name for table in TABLES for entry in table]
+    assert len(set(names)) == len(names)
+
+
+def test_a_rule_of_the_schema_tells_its_places() -> None:
+    page = in_message("got: at most one component must be of type epp")
+    assert page is not None
+    assert "DynamoGraphDeployment/v1beta1 `spec.components`" in page["meaning"]
+    assert in_message("nothing of the kind") is None
+
+
+def test_a_message_may_come_through_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import sys
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'x\nservice "a" not found\n')))
+    assert [page["message"] for page in command("explain", "-", "-o", "json").json] == ["no-service"]

@@ -1,0 +1,105 @@
+"""`explain` with a field, a kind, and what only the first releases had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from api.kinds import KINDS
+from cli.legacy.kinds import KINDS as LEGACY
+from cli.schemas import load
+from conversion.kinds import KINDS as CONVERTED
+from tests.cli.conftest import Command
+
+
+@pytest.mark.parametrize(
+    ("word", "there", "exact"),
+    [
+        ("spec.services.*.failover", "spec.components.*.experimental.failover", True),
+        ("spec.components.*.experimental.failover.mode", "spec.services.*.failover.mode", True),
+        ("spec.envs", "spec.env", True),
+        (
+            "spec.services.a.resources.limits.gpu",
+            "spec.components.*.podTemplate.spec.containers[main].resources.limits[nvidia.com/gpu]",
+            True,
+        ),
+        ("spec.components.*.podTemplate.spec.containers.0.image", "spec.services.*.extraPodSpec.mainContainer.image", True),
+        ("spec.services.a.ingress.host", "spec.components.*", False),
+        ("dgdr.v1alpha1.spec", "", None),
+    ],
+)
+def test_a_field_tells_its_place_in_the_other_version(command: Command, word: str, there: str, exact: bool | None) -> None:
+    ran = command("explain", word, "-o", "json")
+    if exact is None:  # a version is no step of a path
+        assert ran.code == 2
+        return
+    other = next(place["other"] for page in ran.json for place in page["places"] if place["kind"].startswith("DynamoGraphDeployment/"))
+    assert (other["path"], other["exact"]) == (there, exact)
+    told = command("explain", word).out
+    assert f"In {other['version']}: `{there}`" in told if exact else "no such field; what it says is kept in an annotation" in told
+
+
+def test_a_field_of_the_other_version_has_the_same_rules(command: Command) -> None:
+    def of(word: str) -> list[str]:
+        (page,) = command("explain", word, "-o", "json").json
+        return [rule["rule"] for rule in page["places"][0]["rules"]]
+
+    assert of("dgd.spec.components.*.experimental.failover.mode") == of("dgd.spec.services.*.failover.mode")
+
+
+def test_a_field_tells_its_defaults_limits_and_schema_rules(command: Command) -> None:
+    def place(word: str) -> Any:
+        (page,) = command("explain", word, "-o", "json").json
+        return page["places"][0]
+
+    assert place("dgd.spec.services.*.failover.mode")["default"] == "intraPod"
+    assert place("dgd.spec.services.*.multinode.nodeCount")["limits"]["minimum"] == 2
+    assert "mut-dgd-replicas" in place("dgd.spec.services.*.replicas")["filledBy"]
+    assert "Defaults that may fill it in:\n\n- `mut-dgd-replicas` (DYND01)" in command("explain", "dgd.spec.services.*.replicas").out
+    assert "exactly one of configMapRef and config must be given" in place("dgd.spec.components.*.eppConfig")["schemaRules"]
+
+
+def test_a_bare_name_is_answered_with_the_fields_of_that_name(command: Command) -> None:
+    ran = command("explain", "failover")
+    assert ran.code == 2
+    assert "a field of that name is spec.failover, spec.experimental.failover, spec.services.*.failover" in ran.err
+
+
+@pytest.mark.parametrize("name", sorted(LEGACY))
+def test_legacy_kinds_are_told_where_no_kind_of_today_has_the_name(command: Command, name: str) -> None:
+    (page,) = command("explain", name, "-o", "json").json
+    if name in {kind.name for kind in KINDS}:
+        assert page["kind"] == name
+    else:
+        assert page["legacyKind"] == name
+        assert "convert FILE --to v1beta1" in command("explain", name.lower()).out
+
+
+def test_a_field_that_only_legacy_kinds_have(command: Command) -> None:
+    (page,) = command("explain", "spec.dynamoTag", "-o", "json").json
+    assert [place["kind"] for place in page["places"]] == ["DynamoComponentDeployment", "DynamoNimDeployment"]
+    assert "A field of the first releases" in command("explain", "spec.dynamoTag").out
+
+
+def test_every_page_is_as_its_schema_says(command: Command) -> None:
+    validator = jsonschema_rs.validator_for(load("explain"))
+    words = [*LEGACY, *(kind.name for kind in KINDS), "spec.dynamoTag", "spec.services.*.ingress.host", "metadata.name", "unknown-kind"]
+    for word in [*words, "DYN201", "DYND01", "connection refused", "at most one component must be of type epp"]:
+        validator.validate(command("explain", word, "-o", "json").json)
+
+
+def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command) -> None:
+    from cli.convert.fields import rows
+
+    told = 0
+    for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment"):  # a request has parts without a schema
+        for left, right, _ in rows(CONVERTED[kind]):
+            if left and right and "," not in left + right and "[main]" not in right and left.startswith("spec."):
+                ran = command("explain", f"{kind}.{left.replace('{}', '.*').replace('[]', '.*')}", "-o", "json")
+                assert ran.code == 0, left
+                place = next(place for page in ran.json for place in page["places"] if place["kind"] == f"{kind}/v1alpha1")
+                assert place["other"]["exact"], left
+                told += 1
+    assert told > 20

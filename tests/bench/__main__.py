@@ -15,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from certs.files import store_self_signed
+from tests.bench.checking import checks
 from tests.bench.lasting import memory, starts
 from tests.bench.load import Measured, bare, ours
 from tests.bench.settings import QUICK, WHOLE, Settings
@@ -40,6 +41,7 @@ def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) ->
     with Measured(ours(certificates, facts), authority) as our:
         peak(table, our)
     starts(table, certificates, facts, settings)
+    checks(table, settings, folder)
     if cluster:
         from tests.bench.filling import filling
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Final
-
-import yaml
 
 from tests.bench.load import Measured, ours
 from tests.bench.requests import conversion, graph, review
@@ -41,7 +36,7 @@ def memory(table: Table, our: Measured, settings: Settings) -> None:
 
 
 def starts(table: Table, certificates: Path, facts: Path, settings: Settings) -> None:
-    """From the start of the process to a first answer, for `serve`; CPU beyond the bare interpreter's for `check` of one file."""
+    """From the start of the process to a first answer, for `serve`."""
     body, path = review(graph()), path_of("DynamoGraphDeployment", "v1alpha1", Purpose.VALIDATE)
     walls, used = [], []
     for _ in range(settings.starts):
@@ -51,18 +46,3 @@ def starts(table: Table, certificates: Path, facts: Path, settings: Settings) ->
             walls.append(time.perf_counter() - begin)
             used.append(server.cpu())
     table.row("Start", "serve, until its first answer", f"{statistics.median(walls):.2f} s, {statistics.median(used):.2f} s of CPU")
-    file = certificates / "graph.yaml"
-    file.write_text(yaml.safe_dump(graph()))
-    check = [sys.executable, "-m", "cli.main", "check", "-q", "--set-fact", "grove=true", str(file)]
-    _cpu_of(check)  # compiles
-    extra = statistics.median(_cpu_of(check) - _cpu_of([sys.executable, "-c", "pass"]) for _ in range(settings.starts))
-    table.row("Start", "check of one file, beyond the bare interpreter", f"{extra * 1e3:.0f} ms of CPU", goal="80 ms")
-
-
-def _cpu_of(command: list[str]) -> float:
-    # compiled files are part of an installation, whatever this shell thinks of them
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-    _, _, used = os.wait4(process.pid, 0)
-    process.returncode = 0
-    return used.ru_utime + used.ru_stime

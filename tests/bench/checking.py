@@ -1,0 +1,87 @@
+"""`dynamo-webhooks check` as a process: what one file costs beyond the interpreter's own start, and how long many files take."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import yaml
+
+from tests.bench.requests import graph
+
+if TYPE_CHECKING:
+    from tests.bench.settings import Settings
+    from tests.bench.table import Table
+
+SECTION: Final = "check"
+FEW: Final = 150  # manifests: a repository
+MANY: Final = 1_000
+# facts, so that every object is right and every rule can be asked
+FACTS: Final = ("--set-fact", "grove=true")
+_BARE: Final = (sys.executable, "-c", "pass")
+
+
+class Cost(NamedTuple):
+    """What one process took, its children's share included, in seconds."""
+
+    cpu: float
+    wall: float
+
+
+def manifests(folder: Path, count: int) -> Path:
+    """Writes so many graphs of about 2 KB, a file each, and returns their folder."""
+    folder.mkdir()
+    for number in range(count):
+        obj = graph()
+        obj["metadata"]["name"] = f"graph-{number}"
+        (folder / f"{number:04}.yaml").write_text(yaml.safe_dump(obj, sort_keys=False))
+    return folder
+
+
+def command(*words: str | Path) -> tuple[str, ...]:
+    """The command, run by this interpreter."""
+    return (sys.executable, "-m", "cli.main", "check", "-q", *FACTS, *map(str, words))
+
+
+def cost(words: tuple[str, ...], *, one: bool = False) -> Cost:
+    """Runs a process to its end; `one` lets it have one CPU only, so that it starts no other.
+
+    Raises: CalledProcessError when it fails: something else was measured then.
+    """
+    # compiled files are part of an installation, whatever this shell thinks of them
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    usable = os.sched_getaffinity(0)
+    if one:
+        os.sched_setaffinity(0, {min(usable)})
+    begin = time.perf_counter()
+    try:
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+    finally:
+        os.sched_setaffinity(0, usable)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return Cost(used.ru_utime + used.ru_stime, time.perf_counter() - begin)
+
+
+def checks(table: Table, settings: Settings, folder: Path) -> None:
+    """One file beside the bare interpreter in turns; then many, by as many processes as the command takes and by one alone."""
+    few, many = manifests(folder / "few", FEW), manifests(folder / "many", MANY)
+    single = command(min(few.iterdir()))
+    cost(single)  # compiles
+    pairs = [(cost(single).cpu, cost(_BARE).cpu) for _ in range(3 * settings.starts)]
+    extra = statistics.median(mine - bare for mine, bare in pairs)
+    ours, bare = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
+    what = f"one file: CPU, beyond the bare interpreter {extra * 1e3:.0f} ms"
+    table.row(SECTION, what, f"{ours:.0f} ms", f"{bare:.0f} ms", ours / bare, goal="80 ms beyond")
+    for where, count, goal in ((few, FEW, "0.5 s"), (many, MANY, "1,000 objects a second")):
+        runs = [(cost(command(where)).wall, cost(command(where), one=True).wall) for _ in range(settings.starts)]
+        mine, alone = (min(column) for column in zip(*runs, strict=True))
+        what = f"{count:,} files, {count / mine:,.0f} objects a second; beside it one process, and the ratio"
+        table.row(SECTION, what, f"{mine:.2f} s", f"{alone:.2f} s", mine / alone, goal=goal)

@@ -68,7 +68,8 @@ class Bodies:
             async with asyncio.timeout(seconds) as transfer:
                 await stay.enter(times * (request.content_length or most))
                 _go_on(request)
-                stay.begin(transfer)
+                stay.begin()
+                stay.wait(transfer)
                 body = await self._arrived(request, most, stay, conversion=conversion)
         except TimeoutError:
             if not stay.size:

@@ -15,7 +15,7 @@ class Limits(NamedTuple):
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
     conversions: int = 2  # longer conversion reviews that are converted at one time, per worker
     pace: int = 64 * 1024  # bytes a second that a client must send or take when others wait for room
-    slow_seconds: float = 2  # in which it may show its pace
+    slow_seconds: float = 5  # in which it may show its pace
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one
     conversion_seconds: float = 30  # for the body of a conversion review: the API server gives up after 30 s
     body_seconds: float = 10  # for a whole body, waiting for a place included: the API server gives up after 10 s by default

@@ -79,6 +79,8 @@ class Reply:
         if connection.transport is None:
             raise ConnectionResetError
         head, body, self._head, self._body = self._head, self._body, b"", b""
+        if stay is not None:
+            stay.begin()
         if len(body) <= PIECE:
             connection.transport.write(head + body)
         else:
@@ -95,14 +97,17 @@ class Reply:
                 await self._drain(request, stay)
             if connection.transport is None:
                 raise ConnectionResetError
-            connection.transport.write(body[start : start + PIECE])
+            piece = body[start : start + PIECE]
+            connection.transport.write(piece)
+            if stay is not None:
+                stay.moved += len(piece)
             await asyncio.sleep(0)  # encrypting is work, too
 
     async def _drain(self, request: BaseRequest, stay: Stay | None) -> None:
         try:
             async with asyncio.timeout(self._seconds) as transfer:
                 if stay is not None:
-                    stay.begin(transfer)
+                    stay.wait(transfer)
                 await request.writer.drain()
         except TimeoutError:
             cast("Connection", request.protocol).met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)

@@ -49,9 +49,13 @@ class Stay:
         """Needs so many bytes from now on; more are had at once, for work that is done can't wait."""
         self._room.changed(self, size)
 
-    def begin(self, transfer: asyncio.Timeout) -> None:
-        """From now on the client is to send or to take; `transfer` ends when it is too slow."""
-        self._transfer, self.moved, self._since = transfer, 0, asyncio.get_running_loop().time()
+    def begin(self) -> None:
+        """From now on the client's pace counts, while it sends or while it takes."""
+        self.moved, self._since = 0, asyncio.get_running_loop().time()
+
+    def wait(self, transfer: asyncio.Timeout) -> None:
+        """It is the client's turn; `transfer` ends when it is too slow."""
+        self._transfer = transfer
 
     def end(self) -> None:
         """The client has done its part."""

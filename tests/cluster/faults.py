@@ -169,6 +169,14 @@ class Site:
             self.heard[replica.name] = ready
 
 
+def alive(pid: int) -> bool:
+    """Whether a process still runs; one that has ended may wait for somebody to take note."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def _bound(host: str) -> socket.socket:
     found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     found.bind((host, 0))

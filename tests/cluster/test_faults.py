@@ -19,11 +19,12 @@ import pytest
 
 from tests.cluster import heavy
 from tests.cluster.conversion import restart
-from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, controllers, etcd_paused, faulty_site, recovered, unexplained
+from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, alive, controllers, etcd_paused, faulty_site, recovered, unexplained
 from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, graph, make, path_of, request
 from tests.cluster.processes import wait_until
 from tests.cluster.test_facts import LEASE, TOPOLOGIES, refused
+from webhooks.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +35,14 @@ if TYPE_CHECKING:
 
 PAUSE = 20.0  # seconds without etcd
 HEAVY = 100
-# Bytes in one worker. Measured: 11 MB for each conversion that it has answered and whose client has not taken the answer yet, having a
-# hundred connections to look after; 270 to 360 MB in all. When all were decoded at once it was 757 MB.
-GROWTH = HEAVY * heavy.SIZE
+LIMITS = Limits()  # what replicas have, too
+# Bytes that one connection may hold outside the room that long reviews are given: what the TLS layer has read and decrypted (256 KiB each),
+# what waits to be read (a read of 256 KiB beyond 128 KiB), and what has been encrypted and not been sent.
+CONNECTION = 1024 * 1024
+DECODED = 8  # bytes of objects for a byte of their text: an admission review is decoded as a whole, one at a time
+# Bytes in one worker that gets all of them: the room that there is, a body that is put together while its parts are still there, the
+# objects of one review, and all connections. What the allocator can't give back lies within the generous parts of that.
+GROWTH = LIMITS.room + LIMITS.conversion_room + (1 + DECODED) * heavy.SIZE + HEAVY * CONNECTION
 ASKED = 8  # times in a row; each of the four workers has been asked then, unless chance is very unkind
 
 
@@ -97,6 +103,21 @@ def test_a_replica_that_crashes_costs_only_requests_that_still_reach_it(site: Si
     failed = recovered(load)  # with the other replica alone
     print(f"{len(failed)} requests failed")
     assert unexplained(failed) == []
+    site.start(name)
+    load.wait_for(IN_A_ROW)
+    assert load.failures == []
+
+
+def test_a_main_process_that_crashes_costs_no_request(site: Site, load: Load) -> None:
+    """Its workers serve on until the cluster has heard of it, end, and leave nothing behind."""
+    name = next(iter(site.replicas))
+    replica = site.replicas[name]
+    orphans = list(replica.children())
+    os.kill(replica.process.pid, signal.SIGKILL)
+    site.wait_until_heard(name, ready=False)
+    wait_until(lambda: not any(alive(pid) for pid in orphans), "the end of its workers", patience=PATIENCE)
+    replica.process.stop()
+    load.wait_for(IN_A_ROW)
     site.start(name)
     load.wait_for(IN_A_ROW)
     assert load.failures == []
@@ -212,11 +233,11 @@ def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded
     began = load.done
     told = heavy.sent_at_once(site, replica, reviews)
     grown = replica.peak() - before
-    assert {each.status for each in told} <= {200, 408}, {each.status for each in told}
+    assert {each.status for each in told} <= {200, 408, 429}, {each.status for each in told}
     answered = [index for index, each in enumerate(told) if each.status == 200]
     assert [told[index].body["response"]["uid"] for index in answered] == [f"heavy-{index}" for index in answered]
-    assert all("within" in each.body["message"] for each in told if each.status == 408)
-    print(f"{len(answered)} of {HEAVY} answered, {load.done - began} requests meanwhile, {grown / 1e6:.0f} MB more in a worker")
+    assert all("within" in each.body["message"] or "others wait" in each.body["message"] for each in told if each.status != 200)
+    print(f"{len(answered)} of {HEAVY} answered, {load.done - began} requests meanwhile, {grown // 10**6} of {GROWTH // 10**6} MB more")
     assert grown < GROWTH
     assert load.done > began
     assert load.failures == []

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from tests.webhooks.serving import post
 
 BODY = review(graph())
 WORKERS = pytest.mark.parametrize("workers", [1, 2])
+LAG = 4.0  # seconds
 proc_only = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds worker processes in /proc")
 
 
@@ -123,6 +125,49 @@ def test_a_crashed_worker_is_replaced_and_its_counts_stay(tmp_path: Path) -> Non
         command.send(signal.SIGTERM)
         assert command.wait() == 0
         for connection in connections + fresh:
+            connection.close()
+
+
+@proc_only
+def test_connections_that_a_crashed_worker_had_not_accepted_are_served_by_its_replacement(tmp_path: Path) -> None:
+    """The supervisor holds the sockets, and with them those who wait there."""
+    with Command(tmp_path, "--workers", "2") as command:
+        command.ready()
+        workers = command.children()
+        for worker in workers:
+            os.kill(worker, signal.SIGSTOP)
+            eventually(lambda pid=worker: state(pid) == "T")
+        port = int(command.line("ready ").rpartition(":")[2])
+        early = [socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) for _ in range(16)]
+        os.kill(workers[0], signal.SIGKILL)
+        os.kill(workers[1], signal.SIGCONT)
+        context = ssl.create_default_context(cafile=str(command.directory / "ca.crt"))
+        for sock in early:
+            with context.wrap_socket(sock, server_hostname="127.0.0.1") as wrapped:
+                wrapped.sendall(post(GRAPHS, BODY))
+                assert wrapped.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@proc_only
+def test_workers_whose_supervisor_is_killed_serve_on_until_endpoints_have_learned_of_it(tmp_path: Path) -> None:
+    """Its probes are gone with it; connections, old and new, are answered until the lag is over."""
+    with Command(tmp_path, "--workers", "2", "--drain-lag", str(LAG)) as command:
+        command.ready()
+        workers = command.children()
+        old = command.connect()
+        assert ask(old, GRAPHS, BODY)["allowed"] is True
+        began = time.monotonic()
+        command.send(signal.SIGKILL)
+        command.process.wait(DEADLINE)
+        fresh = command.connect()
+        try:
+            answers = [ask(connection, GRAPHS, BODY)["allowed"] for connection in (old, fresh)]
+        except OSError:  # a machine that was elsewhere for so long shows nothing
+            assert time.monotonic() - began > LAG
+        else:
+            assert answers == [True, True]
+        eventually(lambda: all(state(pid) in ("", "Z", "X") for pid in workers))
+        for connection in (old, fresh):
             connection.close()
 
 

@@ -1,0 +1,136 @@
+"""Clients that mean no good, or speak something else: each is answered or dropped, nothing of it stays, and others are served on."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, served, until
+from webhooks.limits import Bound
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+BODY: Final = review(graph())
+MANY: Final = 150_000  # requests, whose answers a kernel doesn't keep on the way
+CHUNKED: Final = f"POST {GRAPHS} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+        assert (await (await made.connect()).post(GRAPHS, BODY)).status == 200
+        assert not any(line["level"] == "error" for line in made.log())
+
+
+async def all_of(client: Client) -> bytes:
+    """What comes until the connection ends."""
+    async with asyncio.timeout(DEADLINE):
+        try:
+            return await client.reader.read()
+        except ConnectionError:
+            return b""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+        b"GET / HTTP/0.9\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64 + b"\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked, chunked\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost : s\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: s\r\n folded: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 99999999999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 0x10\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: s\x00\r\n\r\n",
+    ],
+    ids=lambda data: str(data)[:40],
+)
+async def test_what_is_no_request_is_refused(running: Served, data: bytes) -> None:
+    client = await running.connect()
+    client.send(data)
+    head, _, _ = (await all_of(client)).partition(b"\r\n")
+    assert head.split()[1:2] in ([b"400"], [b"404"], [b"415"]), head
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"zz\r\n{}\r\n0\r\n\r\n",
+        b"-1\r\n{}\r\n0\r\n\r\n",
+        b"ffffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
+        b"2\r\n{}}}}}\r\n0\r\n\r\n",
+        b"2" + b" " * 20_000 + b"\r\n{}\r\n0\r\n\r\n",
+        b"2;" + b"x" * 20_000 + b"\r\n{}\r\n0\r\n\r\n",
+        b"2\r\n{}\r\n0\r\nX: " + b"y" * 20_000 + b"\r\n\r\n",
+    ],
+    ids=lambda body: str(body)[:30],
+)
+async def test_chunks_that_lie_are_no_fault_of_ours(running: Served, body: bytes) -> None:
+    client = await running.connect()
+    client.send(CHUNKED + body + b"GET / HTTP/1.1\r\nHost: s\r\n\r\n")
+    async with asyncio.timeout(DEADLINE):
+        head = await client.reader.readuntil(b"\r\n")
+    assert head.split()[1] in (b"200", b"400", b"413"), head
+    client.writer.transport.abort()
+    await running.gone()
+
+
+async def test_strange_expectations_are_not_met_and_do_no_harm(running: Served) -> None:
+    client = await running.connect()
+    assert (await client.post(GRAPHS, BODY, "application/json", "Expect: 200-ok")).status == 200
+
+
+async def test_requests_without_end_from_a_client_that_reads_nothing_are_not_collected(tmp_path: Path) -> None:
+    """They wait on its side; the connection goes when it takes nothing for too long."""
+    async with served(tmp_path, QUICK._replace(write_seconds=0.5)) as running:
+        client = await running.connect()
+        client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        client.send(b"GET / HTTP/1.1\r\nHost: s\r\n\r\n" * MANY)
+        await until(lambda: running.server.meter.bounds.get(Bound.WRITE_SECONDS))
+        assert sum(sum(series[1:]) for series in running.server.meter.requests.values()) < MANY
+        client.writer.transport.abort()
+        await running.gone()
+        assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+
+
+async def test_garbage_instead_of_a_handshake_costs_a_connection(running: Served) -> None:
+    """Beside one that is in use, and in the middle of what was good until then."""
+    other = await running.connect()
+    for data in (b"\x00" * 500, b"\x16\x03\x03\xff\xff" + b"x" * 500, b"\x80\x2e\x01\x03\x01", b"\x15\x03\x03\x00\x02\x02\x28"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        writer.write(data)
+        writer.write_eof()
+        async with asyncio.timeout(DEADLINE):
+            assert b"HTTP/" not in await reader.read()
+        writer.close()
+        assert (await other.post(GRAPHS, BODY)).status == 200
+    torn = await running.connect()
+    raw: socket.socket = torn.writer.get_extra_info("socket")
+    with socket.socket(fileno=socket.dup(raw.fileno())) as below:
+        below.send(b"\x17\x03\x03\x00\x20" + b"z" * 32)  # a record that nobody has encrypted
+        assert b"HTTP/1.1 200" not in await all_of(torn)
+    assert (await other.post(GRAPHS, BODY)).status == 200
+
+
+async def test_a_client_cannot_have_keys_made_again_and_again(running: Served) -> None:
+    """Renegotiation, which costs a server much more than a client, is not offered under TLS 1.2 either."""
+    context = ssl.create_default_context()
+    running._authority.configure_trust(context)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with asyncio.timeout(DEADLINE):
+        client = Client(*await asyncio.open_connection("127.0.0.1", running.port, ssl=context))
+    assert client.writer.get_extra_info("ssl_object").version() == "TLSv1.2"
+    assert (await client.post(GRAPHS, BODY)).status == 200
+    client.writer.transport.abort()

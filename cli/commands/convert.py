@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fields", metavar="KIND", help="print which field of a kind is which in the other version")
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations, nor of comments")
     parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
 
 

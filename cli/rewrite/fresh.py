@@ -16,6 +16,7 @@ _LONGEST_KEY: Final = 120  # beyond it, and for empty ones, PyYAML writes the ke
 # what YAML refuses in a text, or takes for the end of a line
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SIMPLE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+%@=-]*(?::[A-Za-z0-9_./+%@=-]+)*")
+_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")  # what is written as it is unless it means something else
 _STYLES: Final = ("'", '"', "|", ">")
 
 
@@ -31,6 +32,8 @@ def yaml_text(value: Any) -> str:
 
 def key_text(key: str) -> str:
     """A key of a block, without the colon."""
+    if _WORD.fullmatch(key) and not _means_else(key):
+        return key
     if not key or len(key) > _LONGEST_KEY or "\n" in key:
         return double_quoted(key)
     return yaml_text({key: 0}).rpartition(": 0\n")[0]
@@ -40,6 +43,8 @@ def scalar_lines(value: Any, like: str = "") -> list[str]:
     """A scalar of a block, its further lines indented by two. `like` is the text that stood there: its kind of quotes is used again."""
     if isinstance(value, str) and like[:1] in _STYLES[:2] and "\n" not in value:
         return [_quoted(value, like[0])]
+    if isinstance(value, str) and _WORD.fullmatch(value) and not _means_else(value):
+        return [value]
     return yaml_text({"k": value}).removeprefix("k:").removeprefix(" ").removesuffix("\n").split("\n")
 
 

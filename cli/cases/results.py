@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cli.cases.verdict import Question
     from cli.check.objects import Found
     from cli.diff.compare import Change
+    from policies.finding import Finding
     from policies.review import Fields
 
 LONGEST: Final = 300  # characters of one line
@@ -88,8 +89,12 @@ def _results(question: Question, found: list[Found], expected: _Expected) -> tup
     for one in done:
         if one.failure:
             raise UsageError(f"{one.found.identity}: {one.failure}")
-    notes = (f"{one.rule.name} is not evaluated: {one.text}" for each in done for one in each.idle)
+    notes = (f"{one.rule.name} is not evaluated: {_reason(one)}" for each in done for one in each.idle)
     return [one.object for one in done], tuple(dict.fromkeys(notes))
+
+
+def _reason(finding: Finding) -> str:
+    return f"the fact {finding.fact} is not known" if finding.fact else finding.text
 
 
 def _converted(found: Found, version: str) -> Fields:

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cli.check.old import load_old
     from cli.check.sources import find
     from cli.default.run import Asked
-    from cli.exits import REFUSED, UsageError, worst
+    from cli.exits import UsageError, worst
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         _print(arguments, outcomes, code)
     _say(arguments, outcomes)
     if arguments.output == "diff" or arguments.write:
-        done = [_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes]
-        code = code if all(done) else worst([code, REFUSED])
+        code = worst([code, *(_change(outcome, write=arguments.write) for outcome in outcomes if outcome.changes)])
     return code
 
 
@@ -126,30 +125,47 @@ def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
         say(reports.summary(outcomes))
 
 
-def _change(outcome: Outcome, *, write: bool) -> bool:
-    """Writes a file as the defaults make it, or prints the difference; False where it can't be written as a whole."""
-    from cli.convert.texts import encoded
+def _change(outcome: Outcome, *, write: bool) -> int:
+    """Writes a file as the defaults make it, or prints the difference; says what keeps a file as it is, and returns its exit code."""
+    from cli import exits
     from cli.default.reports import diff
-    from cli.files import load_bytes
     from cli.output import say
     from cli.output import write as put
-    from cli.replace import replace
     from cli.rewrite.rewritten import NotWrittenError
 
     name = outcome.source.name
     if outcome.failed:
         say(f"{name}: left as it is, since a part of it can't be read or judged")
-        return False
+        return exits.OK  # what it was has its code already
     try:
         new = outcome.new_text()
+        if write:
+            _replace(name, new.text)
     except NotWrittenError as error:
         say(f"{name}: left as it is: {error}")
-        return False
+        return exits.REFUSED
+    except exits.UsageError as error:
+        say(str(error))
+        return exits.USAGE
     for line in new.lost:
         say(f"{name}:{line}: the comment is lost")
     if write:
-        replace(name, encoded(new.text, load_bytes(name)))
         say(f"{name}: written")
     else:
         put(diff(name, outcome.source.text, new.text))
-    return True
+    return exits.OK
+
+
+def _replace(name: str, text: str) -> None:
+    """Raises: UsageError when the file can't be written, or is gone."""
+    from cli.convert.texts import encoded
+    from cli.exits import UsageError
+    from cli.files import load_bytes
+    from cli.replace import replace
+    from cli.yaml.errors import InputError
+
+    try:
+        before = load_bytes(name)
+    except InputError as error:
+        raise UsageError(str(error)) from None
+    replace(name, encoded(text, before))

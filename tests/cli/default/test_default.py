@@ -13,6 +13,7 @@ import jsonpatch
 import pytest
 import yaml
 
+from cli.exits import UsageError
 from tests.cli.objects import GOOD, MODEL, OTHER_KIND
 from tests.cli.reports.official import complaints, ours
 
@@ -174,6 +175,24 @@ def test_the_schemas_defaults_are_no_edits(command: Command, files: Files) -> No
     assert len(ran.out.splitlines()) == 1
     image = "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.2.0"
     assert yaml.safe_load((folder / "a.yaml").read_text())["spec"] == {"model": "m", "image": image}
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    import cli.replace
+
+    real = cli.replace.replace
+
+    def refuse(file: str, content: str | bytes) -> None:
+        if file == "a.yaml":
+            raise UsageError("a.yaml can't be written: permission denied")
+        real(file, content)
+
+    folder = files(a=BARE, b=BARE)
+    monkeypatch.setattr(cli.replace, "replace", refuse)
+    ran = command("default", "--write", *VERSION, "a.yaml", "b.yaml")
+    assert ran.code == 2
+    assert "a.yaml can't be written: permission denied\nb.yaml: written\n" in ran.err
+    assert ((folder / "a.yaml").read_text(), (folder / "b.yaml").read_text()) == (BARE, FILLED)
 
 
 ODD = [

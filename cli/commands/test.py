@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder of case files")
     parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name holds the word")
     parser.add_argument("--update", action="store_true", help="write marks and expected results as they are found")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format")
+    parser.add_argument("-o", "--output", choices=("text", "json", "junit"), default="text", help="the report's format")
     parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of requests; a case may name its own")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
     facts.configure(parser)
@@ -56,7 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for a folder that doesn't exist, or facts that can't be used.
     """
     from cli.cases.files import load_cases
-    from cli.cases.reports import document, text
     from cli.cases.verdict import Asked
     from cli.exits import UsageError
     from cli.output import write
@@ -69,14 +68,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.update:
         verdicts = _updated(verdicts, asked)
     code = _code(arguments, verdicts, folder)
-    if arguments.output == "json":
-        from cli.convert.texts import json_text
-
-        write(json_text(document(verdicts, code)))
-    else:
-        write(text(verdicts, verbose=arguments.verbose))
+    write(_report(arguments, verdicts, code))
     _say(arguments, verdicts, folder)
     return code
+
+
+def _report(arguments: argparse.Namespace, verdicts: list[Verdict], code: int) -> str:
+    from cli.cases import junit, reports
+    from cli.convert.texts import json_text
+
+    if arguments.output == "junit":
+        return junit.document(verdicts)
+    if arguments.output == "json":
+        return json_text(reports.document(verdicts, code))
+    return reports.text(verdicts, verbose=arguments.verbose)
 
 
 def _judged(case: Case, asked: Asked) -> Verdict:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
-from tests.cli.reports.official import complaints, ours
+from tests.cli.reports.official import complaints, ours, parsed_junit
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Files
@@ -301,6 +301,20 @@ def test_json_is_as_its_schema_says(command: Command, case: Files) -> None:
         "deny.b\u00e4d.yaml": False,
     }
     assert ran.json["summary"] == {"cases": 4, "failed": 3, "exit": 1}
+
+
+def test_junit_is_as_its_schema_says(command: Command, case: Files) -> None:
+    case(allow_good=GOOD, deny_bad=BAD, default_x=WARNED, sub__deny_good=GOOD)
+    ran = command("test", ".", "-o", "junit")
+    root = parsed_junit(ran.out)
+    assert (ran.code, root.get("tests"), root.get("failures"), root.get("errors")) == (1, "4", "3", "0")
+    failed = {case.get("name"): case[0].get("message") for case in root.iter("testcase") if len(case) and case[0].tag == "failure"}
+    assert failed == {
+        "default.x.yaml": "has no expected result: write default.x.expected.yaml, or let --update write it",
+        "deny.bad.yaml": "1 finding is not expected",
+        "deny.good.yaml": "must be refused, and is accepted",
+    }
+    assert parsed_junit(command("test", ".", "-o", "junit", "-k", "nothing").out).get("tests") == "0"
 
 
 def test_same_bytes_whatever_the_hash_seed(case: Files) -> None:

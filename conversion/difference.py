@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final, TypeAlias
-
-import orjson
 
 Step: TypeAlias = str | int
 # [path, value] sets, [path] takes away; plain lists, because they travel as JSON
@@ -32,6 +31,10 @@ def same_text(one: Any, other: Any) -> bool:
     Equality alone would take 1 for 1.0 and for true, the text alone would take a number that JSON doesn't have for null. Values that
     can't be written count as different.
     """
+    if "orjson" not in sys.modules:  # a command that checks one file would wait longer for its import than for this
+        return identical(one, other)
+    import orjson
+
     try:
         # written first: what is too deep for that would be too deep for being compared
         return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS) and bool(one == other)

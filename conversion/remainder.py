@@ -7,10 +7,9 @@ under a key of our own, never dropped.
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from api.decode import decoder
 from conversion.difference import Entry, well_formed
@@ -86,6 +85,8 @@ def _object(text: Any) -> Fields | None:
     """Decodes a JSON object; `null` counts as an empty one, anything else as damage."""
     if type(text) is not str:
         return None
+    import orjson
+
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -117,10 +118,31 @@ def write(kind: Kind, saved: Remainder) -> dict[str, str]:
 
 def text_of(value: Any) -> str:
     """Compact JSON with sorted keys: the same meaning has the same bytes."""
+    if "orjson" not in sys.modules and not _holds_float(value):
+        return _encoded(value)  # the same bytes: a command that checks one file would wait longer for the import than for this
+    import orjson
+
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError:  # nested deeper than 254 levels, or an integer beyond 64 bits (from YAML, on the command line)
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return _encoded(value)
+
+
+_encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+def _holds_float(value: Any) -> bool:
+    """Whether there is a number with a fraction anywhere: the two encoders write some of them otherwise."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if type(one) is dict:
+            todo += one.values()
+        elif type(one) is list:
+            todo += one
+        elif type(one) is float:
+            return True
+    return False
 
 
 def aside_key(key: str) -> str:

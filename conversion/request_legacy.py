@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from api.decode import decoder
 from conversion.kind import LEFT, PREFIX, Legacy
 from conversion.reading import object_of
@@ -89,6 +87,8 @@ def _object(text: str | None) -> Fields | None:
     """Decodes a JSON object; other text says nothing."""
     if text is None:
         return None
+    import orjson
+
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
+from conversion.difference import same_text
 from conversion.kind import Kind, remainders
 from conversion.lens.struct import Struct
 from conversion.remainder import Remainder, aside_key, read, text_of, write
@@ -109,6 +113,46 @@ def test_what_is_written_is_read_again() -> None:
 def test_text_is_compact_sorted_and_exact() -> None:
     assert text_of({"b": 9007199254740993, "a": {"d": 1.0, "c": "ü<&>"}}) == '{"a":{"c":"ü<&>","d":1.0},"b":9007199254740993}'
     assert text_of({"a": 10**20}) == '{"a":100000000000000000000}'
+
+
+_TEXTS = ["", "\u00fc<&>", '\x00\x1f\x7f\b\f\n\r\t"\\/', "\u2028\U0001f600", "\uffff"]
+_VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    [],
+    {},
+    [[]],
+    [0],
+    [False],
+    {"b": [{}], "a": None},
+    {text: text for text in _TEXTS},
+]
+_WITHOUT = """
+import sys
+from conversion.difference import same_text
+from conversion.remainder import text_of
+
+values = eval(sys.argv[1])
+found = [text_of(value) for value in values], [same_text(one, other) for one in values for other in values]
+assert "orjson" not in sys.modules
+assert text_of([1e-7]) == "[1e-7]"
+assert "orjson" in sys.modules
+print(ascii(found))
+"""
+
+
+def test_text_is_the_same_with_and_without_the_fast_encoder() -> None:
+    """Commands that start often do without it; what has fractions, which the two write otherwise, is left to it."""
+    words = [sys.executable, "-c", _WITHOUT, ascii(_VALUES)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [text_of(value) for value in _VALUES], [same_text(one, other) for one in _VALUES for other in _VALUES]
+    assert ast.literal_eval(done.stdout) == found
+    assert sum(found[1]) == len(_VALUES)
 
 
 def test_the_key_of_text_set_aside() -> None:

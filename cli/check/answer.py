@@ -135,7 +135,7 @@ class _Server:
         if wrong is not None:
             return _Refusal(record.DECODE, 400, BAD_REQUEST, f"{lead}{wrong.field}: {wrong.message}")
         default(self.obj, schema)
-        unknown = [f'unknown field "{dotted(path)}"' for path in prune(self.obj, schema)]
+        unknown = sorted(f'unknown field "{dotted(path)}"' for path in prune(self.obj, schema))
         drop_nulls(self.obj, schema)
         if "status" in BY_NAME[self.kind].subresources:
             self.obj.pop("status", None)

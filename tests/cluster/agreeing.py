@@ -1,0 +1,191 @@
+"""A plane on which every kind is served in every version, converted and judged by our server, registered as our manifests do it; and what
+it answers to dry-run writes. What `check` says of the same objects, and the comparison, are a test's work."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from http.client import HTTPResponse, HTTPSConnection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import yaml
+
+from api.crd import build as crd
+from api.kinds import BY_NAME, KINDS
+from api.models.constraints import ALL
+from cli.check import record
+from tests.cluster.admission import Admission, wait_until_all_are_asked
+from tests.cluster.conversion import KINDS as CONVERTED
+from tests.cluster.conversion import Converter
+from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Node: TypeAlias = dict[str, Any]
+MANIFESTS: Final = Path(__file__).parents[2] / "manifests" / "base"
+CONNECTIONS: Final = 4
+LABEL: Final = "dynamo-webhooks.test/judged-by"
+_RULES: Final = tuple(constraint.message for constraint in ALL)
+_WEBHOOK: Final = re.compile(r'admission webhook "[^"]*" denied the request: ')
+
+
+class Write(NamedTuple):
+    """One dry-run write: an update where there is a stored object of that name."""
+
+    name: str  # of the case, for people
+    object: Node
+    old: Node | None = None
+    user: str = "jane"
+    version: str = ""  # of the stored object, as an update has to name it
+
+    @property
+    def body(self) -> str:
+        """What is sent."""
+        metadata = {**self.object["metadata"], "resourceVersion": self.version} if self.version else self.object["metadata"]
+        return json.dumps({**self.object, "metadata": metadata})
+
+    @property
+    def path(self) -> str:
+        """Where it is posted or put."""
+        metadata, kind = self.object["metadata"], BY_NAME[self.object["kind"]]
+        collection = f"/apis/{self.object['apiVersion']}/namespaces/{metadata['namespace']}/{kind.plural}"
+        return collection if self.old is None else f"{collection}/{metadata['name']}"
+
+
+class Said(NamedTuple):
+    """What the server answers to a write; `stage` is the first that refuses, empty where none does, and named as `check` names it."""
+
+    status: int
+    stage: str
+    reason: str
+    message: str
+    causes: tuple[tuple[str, str], ...]  # (field, message)
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """The plane, and the servers that judge namespaces, by the value of the label that chooses them."""
+
+    plane: ControlPlane
+    servers: dict[str, Admission]
+
+    def register(self, name: str, server: Admission) -> None:
+        """Has namespaces with the label of that name judged by a server."""
+        self.servers[name] = server
+        selector = {"namespaceSelector": {"matchLabels": {LABEL: name}}}
+        for file in ("validating", "mutating"):
+            configuration = yaml.safe_load((MANIFESTS / f"{file}.yaml").read_text())
+            configuration["metadata"] = {"name": f"{name}-{file}"}
+            configuration["webhooks"] = [
+                {**entry, **selector, "clientConfig": _client(entry, server)} for entry in configuration["webhooks"]
+            ]
+            self.plane.apply(configuration)
+        wait_until_all_are_asked(self.plane, server, self.plane.namespace({LABEL: name}))
+
+    def namespace(self, name: str) -> str:
+        """A new namespace that the server of that name judges."""
+        return self.plane.namespace({LABEL: name})
+
+    def judge(self, namespace: str, name: str) -> None:
+        """Has a namespace, whose objects nobody judged so far, judged from now on."""
+        labels = {"metadata": {"labels": {LABEL: name}}}
+        reply = self.plane.request("PATCH", f"/api/v1/namespaces/{namespace}", labels, kind="application/merge-patch+json")
+        assert reply.status == 200, reply.body
+        wait_until_all_are_asked(self.plane, self.servers[name], namespace)
+
+    def stored(self, writes: Sequence[Write]) -> list[Write]:
+        """Creates the old objects, and keeps the writes whose old object a server can hold, with its version in them."""
+        return [write._replace(version=found) for write, found in zip(writes, self._shared(writes, self._store), strict=True) if found]
+
+    def answers(self, writes: Sequence[Write], *, strict: bool) -> list[Said]:
+        """Asks for each write as a dry run, over a few connections that stay open."""
+        return self._shared(writes, partial(self._ask, f"?dryRun=All&fieldValidation={'Strict' if strict else 'Warn'}"))
+
+    def _shared(self, writes: Sequence[Write], ask: Callable[[HTTPSConnection, Write], Any]) -> list[Any]:
+        found: list[Any] = [None] * len(writes)
+
+        def share(start: int) -> None:
+            context = ssl.create_default_context(cafile=str(self.plane.ca))
+            with contextlib.closing(HTTPSConnection("127.0.0.1", self.plane.port, context=context, timeout=120)) as connection:
+                found[start::CONNECTIONS] = [ask(connection, write) for write in writes[start::CONNECTIONS]]
+
+        with ThreadPoolExecutor(CONNECTIONS) as threads:
+            list(threads.map(share, range(CONNECTIONS)))
+        return found
+
+    def _ask(self, query: str, connection: HTTPSConnection, write: Write) -> Said:
+        answer, body = _sent(connection, "POST" if write.old is None else "PUT", write.path + query, write.body, write.user)
+        return _said(answer, body)
+
+    def _store(self, connection: HTTPSConnection, write: Write) -> str:
+        """The version of the old object once it is stored with its status; empty where no server takes it."""
+        assert write.old is not None
+        old = Write("", write.old)
+        answer, body = _sent(connection, "POST", f"{old.path}?fieldValidation=Ignore", old.body, ADMIN)
+        if answer.status == 201 and write.old.get("status"):
+            status = json.dumps({**body, "status": write.old["status"]})
+            path = f"{old.path}/{body['metadata']['name']}/status?fieldValidation=Ignore"
+            answer, body = _sent(connection, "PUT", path, status, ADMIN)
+        return body["metadata"]["resourceVersion"] if answer.status < 400 else ""
+
+
+@contextlib.contextmanager
+def judging_plane(assets: Path, home: Path) -> Iterator[Judges]:
+    """Runs the plane and the server that converts for it; nothing is registered for admission yet."""
+    converter = Converter(home / "serve")
+    try:
+        with control_plane(assets, home / "plane") as plane:
+            plane.install(*(crd(kind.name, conversion=converter.stanza() if kind.name in CONVERTED else None) for kind in KINDS))
+            yield Judges(plane, {})
+    finally:
+        converter.process.stop()
+
+
+def _client(entry: Node, server: Admission) -> Node:
+    return {"url": server.url + entry["clientConfig"]["service"]["path"], "caBundle": base64.b64encode(server.ca).decode()}
+
+
+def _sent(connection: HTTPSConnection, method: str, path: str, body: str, user: str) -> tuple[HTTPResponse, Node]:
+    """Sends as a user who may do everything."""
+    token, group = TOKENS[ADMIN]
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Impersonate-User": user, "Impersonate-Group": group}
+    connection.request(method, path, body, headers)
+    answer = connection.getresponse()
+    return answer, json.loads(answer.read())
+
+
+def _said(answer: HTTPResponse, body: Node) -> Said:
+    # headers are bytes of UTF-8, which the client reads as Latin 1
+    headers = [text.encode("latin-1").decode() for text in answer.headers.get_all("Warning", [])]
+    warnings = tuple(json.loads(text.split(" ", 2)[2]) for text in headers)
+    if answer.status < 400:
+        return Said(answer.status, "", "", "", (), warnings)
+    causes = tuple((cause.get("field", ""), cause.get("message", "")) for cause in (body.get("details") or {}).get("causes", []))
+    stage = _stage(answer.status, body["message"], causes)
+    return Said(answer.status, stage, body.get("reason", ""), body["message"], causes, warnings)
+
+
+def _stage(status: int, message: str, causes: tuple[tuple[str, str], ...]) -> str:
+    """Which stage of a server refuses: webhooks name themselves, and rules of a schema speak in sentences that we know."""
+    if _WEBHOOK.match(message):
+        return record.DECODE if status == 400 else record.POLICIES
+    if "conversion webhook for" in message:
+        return record.CONVERSION
+    if status == 400:
+        return record.DECODE
+    ruled = causes and all(any(rule in said for rule in _RULES) for _, said in causes)
+    return record.CEL if ruled else record.SCHEMA
+
+
+def dotted(field: str) -> str:
+    """A field with dots for brackets: the two sides print map keys differently in one stage."""
+    return re.sub(r"\[([^]]*)\]", r".\1", field)

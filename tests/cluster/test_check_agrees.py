@@ -1,0 +1,193 @@
+"""`check` and a real API server with our definitions and webhooks agree: accepted or refused, at which stage, for which fields, with which
+words and warnings. Creates and updates, in both versions, in the author's own files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import pytest
+
+from cli.check import record
+from cli.main import main
+from tests.cluster.admission import FACTS, serving
+from tests.cluster.agreeing import Judges, Said, Write, dotted, judging_plane
+from tests.cluster.writes import examples, generated, placed, recorded, schema_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+# One server is cluster-wide, has all, and gives today's verdicts. The other one is for one namespace, has neither Grove nor GPU discovery,
+# and gives those of the Go operator.
+NARROW: Final = {**FACTS, "operatorScope": "namespace", "grove": False, "gpuDiscovery": False}
+PROFILES: Final = {"wide": "current", "narrow": "1.2"}
+STAGES: Final = frozenset({"", record.DECODE, record.SCHEMA, record.CEL, record.POLICIES})
+# Sentences of Go's own that ours say in other words, and values that we don't quote, or not at their full length: here stage, status and
+# fields are compared alone.
+OTHER_WORDS: Final = (
+    "no such overload",
+    "json: cannot unmarshal",
+    "RFC 1123",
+    "accessor error",
+    "a valid label must",
+    "no more than 63 characters",
+    "of type integer,string",
+    "value: {",
+    "value: [",
+    "Q" * 201,
+)
+UNPLACED: Final = "<nil>"
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Where each server has its facts."""
+    return {name: tmp_path_factory.mktemp(name) for name in ("wide", "narrow")}
+
+
+@pytest.fixture(scope="module")
+def judges(assets: Path, tmp_path_factory: pytest.TempPathFactory, homes: dict[str, Path]) -> Iterator[Judges]:
+    """The plane with both servers."""
+    with (
+        judging_plane(assets, tmp_path_factory.mktemp("judging")) as found,
+        serving(homes["wide"], FACTS, profile=PROFILES["wide"]) as wide,
+        serving(homes["narrow"], NARROW, profile=PROFILES["narrow"]) as narrow,
+    ):
+        found.register("wide", wide)
+        found.register("narrow", narrow)
+        yield found
+
+
+def _called(metadata: Node) -> str:
+    name = metadata.get("name")
+    return name if isinstance(name, str) and name else "t"
+
+
+def _offline(writes: Sequence[Write], folder: Path, *words: str) -> dict[int, tuple[Node, list[Node]]]:
+    """What the command says of each write: its answer and its findings that refuse. One run for each user."""
+    users: dict[str, list[int]] = defaultdict(list)
+    for index, write in enumerate(writes):
+        users[write.user].append(index)
+    told: dict[int, tuple[Node, list[Node]]] = {}
+    for number, (user, indexes) in enumerate(users.items()):
+        here = folder / str(number)
+        for part in ("new", "old"):
+            (here / part).mkdir(parents=True)
+        for index in indexes:
+            (here / "new" / f"{index}.json").write_text(json.dumps(writes[index].object))
+            if (old := writes[index].old) is not None:
+                (here / "old" / f"{index}.json").write_text(json.dumps(old))
+        old_words = ["--old", str(here / "old")] if any(writes[index].old for index in indexes) else []
+        report = here / "report.json"
+        code = main(["check", str(here / "new"), "--answer", "-q", "-o", f"json={report}", "--as", user, *old_words, *words])
+        assert code in (0, 1), report.read_text()[-2000:]
+        told.update(_by_file(json.loads(report.read_text())))
+    assert len(told) == len(writes)
+    return told
+
+
+def _by_file(report: Node) -> dict[int, tuple[Node, list[Node]]]:
+    def number(row: Node) -> int:
+        return int(row["file"].rpartition("/")[2].removesuffix(".json"))
+
+    refusing: dict[int, list[Node]] = defaultdict(list)
+    for finding in report["findings"]:
+        if finding["level"] == record.ERROR:
+            refusing[number(finding)].append(finding)
+    return {number(answer): (answer, refusing[number(answer)]) for answer in report["answers"]}
+
+
+def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]:
+    """What the command says otherwise than the server."""
+    if (answer["status"], answer["stage"]) != (said.status, said.stage):
+        yield f"{answer['status']} {answer['stage']} {answer['message']}"
+        return
+    if sorted(answer["warnings"]) != sorted(said.warnings):
+        yield f"warnings {answer['warnings']}, not {said.warnings}"
+    if not said.stage:
+        if findings:
+            yield f"findings {findings}"
+        return
+    stages = {record.SCHEMA, record.CEL} if said.stage in (record.SCHEMA, record.CEL) else {said.stage}
+    ours = {dotted(finding["path"]) for finding in findings if finding["stage"] in stages}
+    fields = {dotted(field) for field, _ in said.causes} - {UNPLACED}
+    if not ours or (fields and ours != fields):
+        yield f"fields {sorted(ours)}, not {sorted(fields)}"
+    if not any(words in said.message for words in OTHER_WORDS) and not _same_words(said, answer["message"]):
+        yield f"message {answer['message']!r}"
+
+
+def _same_words(said: Said, message: str) -> bool:
+    """Whether two messages are the same; a server lists several errors of the schema, and unknown fields of some parts, in any order."""
+    if message == said.message or len(message) != len(said.message):
+        return message == said.message
+    if said.stage == record.DECODE:
+        return sorted(message.split(", ")) == sorted(said.message.split(", "))
+    return said.stage in (record.SCHEMA, record.CEL) and all(f"{field}: {text}" in message for field, text in said.causes)
+
+
+def _compare(writes: Sequence[Write], said: Sequence[Said], told: dict[int, tuple[Node, list[Node]]]) -> Counter[str]:
+    """Fails with the smallest disagreements; returns how many writes each stage refused."""
+    wrong: list[tuple[int, str]] = []
+    for index, (write, theirs) in enumerate(zip(writes, said, strict=True)):
+        for difference in _difference(theirs, *told[index]):
+            text = json.dumps({"object": write.object, "old": write.old})
+            wrong.append((len(text), f"{write.name}: the server {theirs}\n  check: {difference}\n  {text[:1500]}"))
+    assert not wrong, f"{len(wrong)} disagreements of {len(writes)} writes:\n" + "\n".join(text for _, text in sorted(wrong)[:5])
+    return Counter(theirs.stage for theirs in said)
+
+
+class Source(NamedTuple):
+    """Where writes come from, who judges them, and what must be among them."""
+
+    make: Callable[[], Iterator[Write]]
+    judge: str
+    strict: bool
+    least: int
+    stages: frozenset[str]
+
+
+CREATES: Final = {
+    "examples": Source(examples, "wide", False, 500, STAGES - {record.DECODE}),
+    "recorded": Source(partial(recorded, 4), "narrow", False, 350, STAGES),
+    "schema": Source(partial(schema_cases, 3), "wide", True, 800, STAGES),
+    "generated": Source(partial(generated, 35), "wide", True, 700, STAGES),
+}
+UPDATES: Final = {
+    "examples": Source(examples, "narrow", False, 100, frozenset({"", record.SCHEMA, record.POLICIES})),
+    "recorded": Source(partial(recorded, 5), "wide", True, 150, frozenset({"", record.SCHEMA, record.CEL, record.POLICIES})),
+}
+
+
+@pytest.mark.parametrize("source", CREATES.values(), ids=CREATES)
+def test_creates_are_judged_alike(judges: Judges, homes: dict[str, Path], tmp_path: Path, source: Source) -> None:
+    namespace = judges.namespace(source.judge)
+    writes = [placed(write, namespace, _called) for write in source.make() if write.old is None]
+    _agree(judges, source, writes, tmp_path, homes)
+
+
+@pytest.mark.parametrize("source", UPDATES.values(), ids=UPDATES)
+def test_updates_are_judged_alike(judges: Judges, homes: dict[str, Path], tmp_path: Path, source: Source) -> None:
+    """The old object is stored before anybody judges, so that it may be what today's rules would refuse."""
+    namespace = judges.plane.namespace()
+    updates = enumerate(write for write in source.make() if write.old is not None)
+    writes = judges.stored([placed(write, namespace, partial(_numbered, number)) for number, write in updates])
+    judges.judge(namespace, source.judge)
+    _agree(judges, source, writes, tmp_path, homes)
+
+
+def _agree(judges: Judges, source: Source, writes: Sequence[Write], folder: Path, homes: dict[str, Path]) -> None:
+    words = ["--facts", str(homes[source.judge] / "facts.yaml"), "--profile", PROFILES[source.judge]]
+    told = _offline(writes, folder, *words, *(["--strict"] if source.strict else []))
+    counted = _compare(writes, judges.answers(writes, strict=source.strict), told)
+    assert len(writes) >= source.least
+    assert source.stages <= set(counted), counted
+
+
+def _numbered(number: int, _: Node) -> str:
+    """A name of its own: updated objects are stored side by side."""
+    return f"u{number}"

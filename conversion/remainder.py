@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from api.decode import decoder
@@ -27,15 +26,34 @@ LEGACY: Final = "legacy"
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
 
-@dataclass(slots=True)
 class Remainder:
-    """What one object carries for the version it is not in. `spec` and `status` are sparse and typed like the other version."""
+    """What one object carries for the version it is not in. `spec` and `status` are sparse and typed like the other version.
 
-    spec: Fields = field(default_factory=dict)
-    status: Fields = field(default_factory=dict)
-    kept: list[Entry] = field(default_factory=list)
-    travelled: bool = False  # a usable remainder of the spec was there
-    legacy: list[Had] = field(default_factory=list)
+    No dataclass: a command that checks one file would wait for its import.
+    """
+
+    __slots__ = ("kept", "legacy", "spec", "status", "travelled")
+
+    def __init__(
+        self,
+        spec: Fields | None = None,
+        status: Fields | None = None,
+        kept: list[Entry] | None = None,
+        travelled: bool = False,
+        legacy: list[Had] | None = None,
+    ) -> None:
+        """Begins empty where nothing is given; `travelled`: a usable remainder of the spec was there."""
+        self.spec: Fields = {} if spec is None else spec
+        self.status: Fields = {} if status is None else status
+        self.kept: list[Entry] = [] if kept is None else kept
+        self.travelled = travelled
+        self.legacy: list[Had] = [] if legacy is None else legacy
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both carry the same."""
+        return isinstance(other, Remainder) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
 
 
 def keys(kind: Kind) -> tuple[str, str]:

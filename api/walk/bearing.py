@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from api.schema import Node, resolve
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# what a walk may have to do at a node, as bits of one number: one look at a schema serves all walks
+DEFAULTS: Final = 1
+RULES: Final = 2
+EMBEDDED: Final = 4
+LISTS: Final = 8
+
+_known: dict[int, tuple[Node, int]] = {}  # by id of the node, which is kept alive beside the answer
 
 
-def bearing(test: Callable[[Node], bool]) -> Callable[[Node], bool]:
-    """Returns a function that says whether a node, or any node below it, passes the test."""
-    known: dict[int, tuple[Node, bool]] = {}  # by id of the node, which is kept alive beside the answer
+def bears(node: Node, what: int) -> bool:
+    """Whether a node, or any node below it, has such a thing to do."""
+    return bool(_all(node) & what)
 
-    def bears(node: Node) -> bool:
-        found = known.get(id(node))
-        if found is None:
-            meant = resolve(node)
-            children = [*(meant.get("properties") or {}).values(), meant.get("items"), meant.get("additionalProperties")]
-            found = (node, test(meant) or any(bears(child) for child in children if isinstance(child, dict)))
-            known[id(node)] = found
-        return found[1]
 
-    return bears
+def _all(node: Node) -> int:
+    found = _known.get(id(node))
+    if found is None:
+        meant = resolve(node)
+        bits = _own(meant)
+        for child in (meant.get("properties") or {}).values():
+            bits |= _all(child)
+        for keyword in ("items", "additionalProperties"):
+            child = meant.get(keyword)
+            if isinstance(child, dict):
+                bits |= _all(child)
+        found = _known[id(node)] = (node, bits)
+    return found[1]
+
+
+def _own(node: Node) -> int:
+    """What is to be done at the node itself."""
+    bits = DEFAULTS if "default" in node else 0
+    if "x-kubernetes-validations" in node:
+        bits |= RULES
+    if "x-kubernetes-embedded-resource" in node:
+        bits |= EMBEDDED
+    return bits | LISTS if node.get("x-kubernetes-list-type") in ("set", "map") else bits

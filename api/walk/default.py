@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from api.paths import Key
 from api.schema import Node, resolve
-from api.walk.bearing import bearing
+from api.walk.bearing import DEFAULTS, bears
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
     A default never creates its parent. An explicit null counts as absent where the schema has a default; elsewhere `drop_nulls` removes it.
     """
-    return tuple(_default((), obj, resolve(schema))) if _has_default(schema) else ()
+    return tuple(_default((), obj, resolve(schema))) if bears(schema, DEFAULTS) else ()
 
 
 def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
@@ -31,7 +31,6 @@ def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
 
 _defaults: dict[int, tuple[Node, list[tuple[str, Node]]]] = {}  # by id of the node, which is kept alive beside the answer
-_has_default: Final = bearing(lambda node: "default" in node)
 
 
 def _holds_null(value: Any) -> bool:
@@ -54,10 +53,10 @@ def _default(path: Path, value: Any, node: Node) -> Iterator[Path]:
                 value[name] = _copy(child_node["default"])
                 yield (*path, name)
         for name, child_node, is_key in _children(value, node):
-            if not _has_default(child_node):
+            if not bears(child_node, DEFAULTS):
                 continue
             yield from _default((*path, Key(name) if is_key else name), value[name], child_node)
-    elif isinstance(value, list) and "items" in node and _has_default(node["items"]):
+    elif isinstance(value, list) and "items" in node and bears(node["items"], DEFAULTS):
         items = resolve(node["items"])
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):

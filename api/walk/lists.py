@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from api.paths import Key
 from api.schema import Node, resolve
-from api.walk.bearing import bearing
+from api.walk.bearing import LISTS, bears
 from api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
     return _check((), obj, resolve(schema))
 
 
-_has_lists: Final = bearing(lambda node: node.get("x-kubernetes-list-type") in ("set", "map"))
-
-
 def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     if isinstance(value, dict):
         properties: dict[str, Node] = node.get("properties") or {}
@@ -33,9 +30,9 @@ def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
             if not isinstance(item, (dict, list)):
                 continue
             child = properties.get(name)
-            if child is not None and _has_lists(child):
+            if child is not None and bears(child, LISTS):
                 yield from _check((*path, name), item, resolve(child))
-            elif child is None and isinstance(extra, dict) and _has_lists(extra):
+            elif child is None and isinstance(extra, dict) and bears(extra, LISTS):
                 yield from _check((*path, Key(name)), item, resolve(extra))
     elif isinstance(value, list):
         yield from _check_list(path, value, node)
@@ -53,7 +50,7 @@ def _check_list(path: Path, value: list[Any], node: Node) -> Iterator[FieldError
             yield from _repeated(path, [(index, map_key(item or {}, names)) for index, item in enumerate(value)])
         else:  # the API server gives up on the list at the first item that has no keys
             yield at((*path, stranger), Reason.INVALID, "Invalid value: must be an object for an array of list-type map")
-    for index, item in enumerate(value if _has_lists(items) else ()):
+    for index, item in enumerate(value if items and bears(items, LISTS) else ()):
         if isinstance(item, (dict, list)):
             yield from _check((*path, index), item, items)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from api.paths import Key
 from api.scalars import SCALARS, json_type
 from api.schema import Node, resolve
-from api.walk.bearing import bearing
+from api.walk import bearing
+from api.walk.bearing import bears
 from api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def _found(path: Path, value: Any, node: Node, *, whole: bool) -> Iterator[tuple
             yield from _found((*path, index), item, items, whole=EMBEDDED in items)
 
 
-embeds: Final = bearing(lambda node: EMBEDDED in node)
+def embeds(node: Node) -> bool:
+    """Says whether a schema is that of an embedded object, or holds one anywhere."""
+    return bears(node, bearing.EMBEDDED)
 
 
 def _wrong(path: Path, value: Any, shape: Shape) -> Iterator[FieldError]:

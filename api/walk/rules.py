@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from api.cel import EvaluationError, twin_of
 from api.paths import MISSING, Key
 from api.schema import Node, resolve
-from api.walk.bearing import bearing
+from api.walk import bearing
+from api.walk.bearing import bears
 from api.walk.correlate import Correlation
 from api.walk.errors import FieldError, Reason, at
 
@@ -34,8 +35,9 @@ def rule_errors(obj: dict[str, Any], schema: Node, old: dict[str, Any] | None = 
     return _check((), obj, resolve(schema), old, Correlation(obj, old, schema))
 
 
-# the API server hints at unchecked rules only where a schema carries any
-has_rules: Final = bearing(lambda node: RULES in node)
+def has_rules(node: Node) -> bool:
+    """Says whether a schema carries a rule anywhere; the API server hints at unchecked rules only if there are any."""
+    return bears(node, bearing.RULES)
 
 
 def _check(path: Path, value: Any, node: Node, old: object, correlation: Correlation | None) -> Iterator[FieldError]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from conversion.pod_template import resources
@@ -16,19 +15,22 @@ if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
 
 
-@dataclass(slots=True)
 class Pieces:
     """A component's pod, taken to pieces; `main` is None where the template has no such container."""
 
-    present: bool  # there is a template
-    main: Fields | None  # what main says, resources settled
-    rest: list[Fields]  # the other containers
-    pod: Fields  # the pod spec without containers
-    metadata: Fields  # template metadata, whole
-    cache: Fields | None
-    flat: Fields = field(default_factory=dict)  # the flat members
-    over: Fields = field(default_factory=dict)  # what stays of main
-    sidecar: bool = False  # the sidecar's container became a flat member
+    __slots__ = ("cache", "flat", "main", "metadata", "over", "pod", "present", "rest", "sidecar")
+
+    def __init__(self, present: bool, main: Fields | None, rest: list[Fields], pod: Fields, metadata: Fields, cache: Fields | None) -> None:
+        """Nothing is flattened yet."""
+        self.present = present  # there is a template
+        self.main = main  # what main says, resources settled
+        self.rest = rest  # the other containers
+        self.pod = pod  # the pod spec without containers
+        self.metadata = metadata  # template metadata, whole
+        self.cache = cache
+        self.flat: Fields = {}  # the flat members
+        self.over: Fields = {}  # what stays of main
+        self.sidecar = False  # the sidecar's container became a flat member
 
 
 def take_apart(right: Fields) -> Pieces:

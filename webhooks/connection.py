@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "_refused", "met", "spoken", "unread")
+    __slots__ = ("_late", "_limits", "met", "spoken", "unread")
 
-    def __init__(
-        self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], *, refused: bool = False
-    ) -> None:
-        """Bounds come from `limits`, and `met` is told of those that are met; bodies stay as they were sent, compressed ones are not JSON.
-
-        `refused`: closed once it is made.
-        """
+    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None]) -> None:
+        """Bounds come from `limits`; `met` is told of those that are met. Bodies stay as they were sent: compressed ones are not JSON."""
         super().__init__(
             server,
             loop=loop,
@@ -44,16 +39,12 @@ class Connection(RequestHandler):
         self.spoken = False
         self._limits = limits
         self.met = met
-        self._refused = refused
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the clock."""
         super().connection_made(transport)
-        if self._refused:
-            cast("asyncio.Transport", transport).abort()
-            return
         # what a client doesn't take must not lie here unseen: who writes waits, and is counted
         cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)

@@ -25,6 +25,7 @@ class Limits(NamedTuple):
     goodbye_seconds: float = 1  # for a client to take leave of a closed TLS connection
     drain_seconds: float = 20  # for requests in flight after SIGTERM
     connections: int = 1_000  # open at one time, per worker; an API server holds one for each request that it has in flight
+    handshakes: int = 200  # connections beside those that have said nothing intelligible yet; the oldest goes when there are more
     line: int = 4096
     headers: int = 64
     poll_seconds: float = 1.5  # between two looks at the certificate's files
@@ -45,3 +46,4 @@ class Bound(StrEnum):
     WRITE_SECONDS = "write_seconds"
     DRAIN_SECONDS = "drain_seconds"
     CONNECTIONS = "connections"
+    HANDSHAKES = "handshakes"

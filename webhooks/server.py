@@ -18,6 +18,7 @@ from webhooks.bodies import Bodies
 from webhooks.connection import Connection
 from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.limits import Bound, Limits
+from webhooks.listener import Listener
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.pair import Pair
@@ -56,7 +57,7 @@ class Webhooks:
         self._busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
         self._converting = asyncio.Semaphore(self._limits.conversions)
         self._sockets: list[socket.socket] = []
-        self._listeners: list[asyncio.AbstractServer] = []
+        self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
         self._failed = "the server has not judged a request of its own yet"
@@ -139,23 +140,17 @@ class Webhooks:
         self.pair.look()
         if self.pair.context.loaded and not self._listeners:
             for sock in self._sockets:
-                listener = await self._loop.create_server(
-                    self._connection,
-                    sock=sock,
-                    ssl=self.pair.context.tls,
-                    backlog=1024,
-                    ssl_handshake_timeout=self._limits.head_seconds,
-                    ssl_shutdown_timeout=self._limits.goodbye_seconds,
-                )
+                listener = Listener(sock, self.pair.context.tls, self._limits, self._connection, self.meter.met)
                 self._listeners.append(listener)
             self.listening.set()
 
-    def _connection(self) -> Connection:
+    def _connection(self) -> Connection | None:
         full = len(self._http.connections) >= self._limits.connections
         self.meter.count("connections_refused" if full else "connections")
         if full:
             self.meter.met(Bound.CONNECTIONS)
-        return Connection(self._http, self._loop, self._limits, self.meter.met, refused=full)
+            return None
+        return Connection(self._http, self._loop, self._limits, self.meter.met)
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         started = time.perf_counter()

@@ -117,6 +117,18 @@ async def crowd(running: Served) -> None:
     await running.gone()
 
 
+async def greetings(running: Served) -> None:
+    """Clients that never get to the end of a handshake: those who come later push out the first."""
+    silent = [await asyncio.open_connection("127.0.0.1", running.port) for _ in range(4)]
+    for reader, _ in silent[:2]:
+        async with asyncio.timeout(DEADLINE):
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+    await answered(running, GRAPHS, BODY, 200)  # pushes out the third
+    for _, writer in silent:
+        writer.close()
+
+
 async def never_ending(running: Served) -> None:
     client = await running.connect()
     client.send(post(GRAPHS, BODY)[:-1])
@@ -138,6 +150,7 @@ CASES: Final = {
     Bound.HEAD: Met(QUICK, strange, 3),
     Bound.WRITE_SECONDS: Met(QUICK._replace(write_seconds=0.2), not_reading),
     Bound.CONNECTIONS: Met(QUICK._replace(connections=1), crowd),
+    Bound.HANDSHAKES: Met(QUICK._replace(handshakes=2), greetings, 3),
     Bound.DRAIN_SECONDS: Met(QUICK._replace(drain_seconds=0.1), never_ending),
 }
 

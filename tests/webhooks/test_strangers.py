@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -15,7 +16,6 @@ from webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 BODY: Final = review(graph())
 MANY: Final = 150_000  # requests, whose answers a kernel doesn't keep on the way
@@ -134,3 +134,25 @@ async def test_a_client_cannot_have_keys_made_again_and_again(running: Served) -
     assert client.writer.get_extra_info("ssl_object").version() == "TLSv1.2"
     assert (await client.post(GRAPHS, BODY)).status == 200
     client.writer.transport.abort()
+
+
+def descriptors() -> int:
+    """How many this process has open, the server's among them."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts file descriptors in /proc")
+async def test_a_thousand_clients_that_never_speak_cost_next_to_nothing(tmp_path: Path) -> None:
+    """They are let go one by one as others come, leave no descriptor behind, and keep nobody out."""
+    async with served(tmp_path, QUICK._replace(handshakes=20)) as running:
+        speaker = await running.connect()
+        assert (await speaker.post(GRAPHS, BODY)).status == 200
+        before = descriptors()
+        for _ in range(10):
+            silent = [socket.create_connection(("127.0.0.1", running.port), timeout=DEADLINE) for _ in range(100)]
+            assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
+            assert (await speaker.post(GRAPHS, BODY)).status == 200
+            for sock in silent:
+                sock.close()
+        await until(lambda: descriptors() < before + 60)
+        assert running.server.meter.bounds[Bound.HANDSHAKES] > 0

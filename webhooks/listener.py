@@ -1,0 +1,96 @@
+"""Accepting connections on one socket and greeting them over TLS. What is said on them is the business of connection.py.
+
+The event loops' own servers let any number of clients begin a handshake that they never end, and each costs memory that no bound counts.
+Here the oldest of too many must go: who means it needs milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from typing import TYPE_CHECKING, Final
+
+from webhooks.limits import Bound
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+    from webhooks.limits import Limits
+
+_BACKLOG: Final = 1024
+_AT_ONCE: Final = 16  # connections that are accepted in one turn of the loop
+_PAUSE: Final = 0.5  # seconds, when the process has no file descriptors left
+
+
+class Listener:
+    """Listens until it is closed."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        context: ssl.SSLContext,
+        limits: Limits,
+        factory: Callable[[], asyncio.Protocol | None],
+        met: Callable[[Bound], None],
+    ) -> None:
+        """Begins at once. `factory` makes a protocol for one more connection, or none when there are too many."""
+        self._loop = asyncio.get_running_loop()
+        self._sock, self._context, self._limits, self._factory, self._met = sock, context, limits, factory, met
+        self._greeting: dict[socket.socket, asyncio.Task[None]] = {}  # the oldest first
+        self._closed = False
+        sock.listen(_BACKLOG)
+        self._resume()
+
+    def close(self) -> None:
+        """Accepts no more; handshakes that have begun go on."""
+        if not self._closed:
+            self._closed = True
+            self._loop.remove_reader(self._sock)
+            self._sock.close()
+
+    def _resume(self) -> None:
+        if not self._closed:
+            self._loop.add_reader(self._sock, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                accepted, _ = self._sock.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:
+                self._loop.remove_reader(self._sock)
+                self._loop.call_later(_PAUSE, self._resume)
+                return
+            accepted.setblocking(False)
+            protocol = self._factory()
+            if protocol is None:
+                accepted.close()
+                continue
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._greeting[accepted] = self._loop.create_task(self._greet(accepted, protocol))
+            if len(self._greeting) > self._limits.handshakes:
+                self._drop(next(iter(self._greeting)))
+
+    async def _greet(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: protocol,
+                accepted,
+                ssl=self._context,
+                ssl_handshake_timeout=self._limits.head_seconds,
+                ssl_shutdown_timeout=self._limits.goodbye_seconds,
+            )
+        except OSError:  # no TLS, or nothing at all: no log would be worth it
+            accepted.close()
+        finally:
+            self._greeting.pop(accepted, None)
+
+    def _drop(self, oldest: socket.socket) -> None:
+        """Ends a handshake by the end of its connection, which the transport notices."""
+        self._met(Bound.HANDSHAKES)
+        self._greeting.pop(oldest)
+        with contextlib.suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)

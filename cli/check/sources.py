@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Final
 
 from cli.exits import UsageError
@@ -61,6 +60,8 @@ def is_excluded(file: str, patterns: Sequence[str]) -> bool:
     """Whether a pattern means the file, a folder that it lies in, or a part of its path."""
     if not patterns:
         return False
+    from pathlib import Path  # here and below: a check of one file would wait longer for its import than for the file
+
     parts = Path(os.path.normpath(file)).parts
     ways = {str(Path(*parts[:end])) for end in range(1, len(parts) + 1)}.union(parts)
     return any(fnmatch(way, os.path.normpath(pattern)) for pattern in patterns for way in ways)
@@ -125,6 +126,8 @@ def _folder(path: str) -> Iterator[str | InputError]:
 
 
 def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
+    from pathlib import Path
+
     anchor = Path(pattern).anchor
     some = False
     for match in _matches(anchor, pattern[len(anchor) :].split("/")):
@@ -188,4 +191,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _shown(entry: os.DirEntry[str]) -> str:
+    from pathlib import Path
+
     return str(Path(entry.path))

@@ -83,6 +83,7 @@ class Provisioner:
         self._backoff = Backoff()
         self._taken: deque[float] = deque(maxlen=BURST)
         self._waiting = ""
+        self._trouble = "nothing has been looked at yet"  # why the last look failed; empty when it didn't
 
     async def run(self) -> None:
         """Runs until it is cancelled, and then releases the Lease."""
@@ -108,8 +109,16 @@ class Provisioner:
             await self.election.release()
 
     async def reasons(self) -> list[str]:
-        """For probes: a provisioner serves nobody, hence it is ready when it runs."""
-        return []
+        """Why it neither provisions nor stands by; a provisioner serves nobody, but a roll-out waits for this."""
+        if self.election.unknown:
+            return [f"it is not known who leads: {self.election.unknown}"]
+        return [f"the cluster can't be looked at: {self._trouble}"] if self.election.leading and self._trouble else []
+
+    async def details(self) -> list[str]:
+        """For people: what it waits for, or for whom."""
+        if not self.election.leading:
+            return [f"standing by: the Lease is held by {self.election.holder or 'nobody'}"]
+        return [f"waiting: {self._waiting}"] if self._waiting else ["working"]
 
     async def metrics(self) -> bytes:
         """For the metrics endpoint."""
@@ -118,6 +127,7 @@ class Provisioner:
 
     async def _lead(self) -> None:
         watches = [asyncio.ensure_future(each.run()) for each in self._reflectors()]
+        self._trouble = "nothing has been looked at yet"
         try:
             while True:
                 self._changed.clear()
@@ -152,15 +162,18 @@ class Provisioner:
             if self.election.leading:
                 await self._take(step, found)
         except ApiError as error:
+            self._trouble = error.message
             LOG.warning("%s", error.message)
             await self._sleep(self._backoff.next())
-        except Exception:
+        except Exception as error:
+            self._trouble = f"a fault of ours: {type(error).__name__}"
             LOG.exception("a pass failed in a way nobody foresaw")
             await self._sleep(self._backoff.next())
         return 0.0
 
     async def _look(self) -> tuple[Gathered, Step]:
         found = await self._gatherer.gather()
+        self._trouble = ""
         self.meters.gauges = gauges(found.state, found.now)
         step = next_step(found.state, found.now)
         await self._teller.stands(found)

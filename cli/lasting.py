@@ -1,43 +1,121 @@
-"""What processes share that work until they are told to stop: probes and metrics, a connection once there is one, an orderly end."""
+"""What processes that work until they are told to stop share: probes and metrics, a connection once there is one, an orderly end."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import signal
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from cli.guard import Guard
 from cli.output import say
+from cli.vitals import vitals
 from kube.config import ConfigError
 from kube.identity import instance
-from webhooks.probes import METRICS, PROBES
+from webhooks.probes import METRICS, PROBES, Probes
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from kube.client import Client
-    from webhooks.probes import Probes
+    from kube.lease import Election
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 
 
-class Waiting(Protocol):
-    """Whoever is asked why nothing is done yet."""
+class Part(Protocol):
+    """What does the work, once there is a connection: a provisioner or a reconciler."""
 
-    reason: str
+    @property
+    def election(self) -> Election | None:
+        """How one of several leads; None where there is but one."""
+        ...
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        ...
+
+    async def reasons(self) -> list[str]:
+        """Why it neither works nor stands by for who does; empty when it does."""
+        ...
+
+    async def details(self) -> list[str]:
+        """Lines for people."""
+        ...
+
+    async def metrics(self) -> bytes:
+        """Its metrics in the Prometheus text format."""
+        ...
 
 
-async def until_stopped(work: Coroutine[None, None, None], listener: Probes, probes: socket.socket, metrics: socket.socket) -> None:
-    """Answers probes and metrics and does the work until SIGTERM or SIGINT; the work is then cancelled, and ends as it will."""
+class Sockets(NamedTuple):
+    """Bound sockets of the side listeners; the same one when both are served at one address."""
+
+    probes: socket.socket
+    metrics: socket.socket
+    secure: bool = False  # metrics over TLS, and only to those whom the API server lets
+
+
+class State:
+    """What probes and metrics ask, also before there is a connection."""
+
+    def __init__(self, name: str, guard: Guard | None) -> None:
+        """`name` is that of the readiness check."""
+        self._name, self._guard = name, guard
+        self.part: Part | None = None
+        self.reason = f"the {name} has not started yet"
+
+    async def checks(self) -> dict[str, list[str]]:
+        """One check: ready is who works, or stands by."""
+        return {self._name: await self.part.reasons() if self.part else [self.reason]}
+
+    async def details(self) -> list[str]:
+        """What it does."""
+        return await self.part.details() if self.part else [f"waiting: {self.reason}"]
+
+    async def metrics(self) -> bytes:
+        """All metrics; before there is a connection those of the process alone."""
+        refused = self._guard.refused if self._guard is not None else 0
+        own = await self.part.metrics() if self.part else b""
+        return own + vitals(self.part.election if self.part else None, refused)
+
+
+async def last(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], sockets: Sockets) -> None:
+    """Answers probes and metrics, and works, until SIGTERM or SIGINT; `component` is how the API server is told who asks."""
+    guard = Guard() if sockets.secure else None
+    state = State(name, guard)
+
+    async def work() -> None:
+        client = await _connected(component, kubeconfig, state)
+        if guard is not None:
+            guard.use(client)
+        try:
+            state.part = make(client)
+            await state.part.run()
+        finally:
+            with contextlib.suppress(asyncio.CancelledError):
+                await client.close()
+
+    listener = Probes(state, state.details)
+    loop = asyncio.get_running_loop()
+    if sockets.probes is sockets.metrics:
+        await listener.listen(loop, sockets.probes, PROBES | METRICS)
+    else:
+        await listener.listen(loop, sockets.probes, PROBES)
+        await listener.listen(loop, sockets.metrics, METRICS, *((guard.context, guard.gate) if guard is not None else ()))
+    try:
+        await _until_stopped(work())
+    finally:
+        await listener.close()
+
+
+async def _until_stopped(work: Coroutine[None, None, None]) -> None:
+    """Does the work until SIGTERM or SIGINT; the work is then cancelled, and ends as it will."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    if probes is metrics:
-        await listener.listen(loop, probes, PROBES | METRICS)
-    else:
-        await listener.listen(loop, probes, PROBES)
-        await listener.listen(loop, metrics, METRICS)
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stopped.wait())
     try:
@@ -48,20 +126,19 @@ async def until_stopped(work: Coroutine[None, None, None], listener: Probes, pro
         for task in (working, stopping):
             task.cancel()
         await asyncio.gather(working, stopping, return_exceptions=True)
-        await listener.close()
 
 
-async def connected(manager: str, kubeconfig: str, waiting: Waiting) -> Client:
-    """A client, as soon as somebody knows where the API server is; `waiting.reason` says meanwhile what is missing."""
+async def _connected(component: str, kubeconfig: str, state: State) -> Client:
+    """A client, as soon as somebody knows where the API server is; `state.reason` says meanwhile what is missing."""
     from kube.client import connect
 
     while True:
         try:
-            return await connect(manager, kubeconfig)
+            return await connect(component, kubeconfig)
         except ConfigError as error:
-            if str(error) != waiting.reason:
+            if str(error) != state.reason:
                 say(f"no API server yet: {error}")
-            waiting.reason = str(error)
+            state.reason = str(error)
             await asyncio.sleep(AGAIN)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from certs import meters as provisioner
+from cli.vitals import VITALS
 from reconciler.loop import meters as reconciler
 from webhooks.cluster.feed import STALE_SECONDS
 from webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
@@ -14,6 +15,30 @@ from webhooks.limits import Limits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# reasons of Events, as certs/step.py, certs/report.py and the say() of the loop have them; a test compares
+PROVISIONER_EVENTS: Final = (
+    "CARotationStarted",
+    "CATrustPublished",
+    "LeafIssued",
+    "CARotationStuck",
+    "CARotationCompleted",
+    "TrustDriftRepaired",
+    "TrustMismatch",
+    "ClockSkew",
+    "WebhookConfigMissing",
+)
+RECONCILER_EVENTS: Final = (
+    "RollingUpdateStarted",
+    "RollingUpdateCompleted",
+    "RestartSuperseded",
+    "WorkerHashMigrated",
+    "Scaled",
+    "UpdateFailed",
+    "ReconcileError",
+    "ValidationFailed",
+    "DriftRepaired",
+    "PlannerRights",
+)
 _HEAD: Final = """\
 <!-- written by `make docs` (cli/pages.py) from webhooks/declared.py and the meters.py of each room; edit those, not this file -->
 
@@ -35,11 +60,12 @@ alert rules and a Grafana dashboard as a Kustomize component; `overlays/service-
 
 `server.metrics.secure: false` (what the manifests set): plain HTTP, for a pod network that a NetworkPolicy guards.
 
-`server.metrics.secure: true` (the default without our manifests): TLS with the webhook certificate. When a cluster is watched, a bearer
-token is asked for: the API server says whose it is (TokenReview), and whether that user may `get` the non-resource URL `/metrics`
-(SubjectAccessReview). An answer is kept, a yes for {allow:g} s, a no for {deny:g} s. While the API server can't be asked, who was
-allowed within the last {stale:g} minutes still is; others get 503. Neither liveness nor readiness depends on it. The server then needs
-`manifests/monitoring/protected`, and Prometheus a token. Without a cluster no token is asked for.
+`server.metrics.secure: true` (the default without our manifests): TLS, with the webhook certificate at the server, and with one that is
+made in memory and that nobody can verify at provisioner and reconciler. A bearer token is asked for: the API server says whose it is
+(TokenReview), and whether that user may `get` the non-resource URL `/metrics` (SubjectAccessReview). An answer is kept, a yes for
+{allow:g} s, a no for {deny:g} s. While the API server can't be asked, who was allowed within the last {stale:g} minutes still is; others
+get 503. Neither liveness nor readiness depends on it. The processes then need `manifests/monitoring/protected`
+(`metricsService.secure=true` of the chart does it all), and Prometheus a token. A server that watches no cluster asks for no token.
 
 ## Probes
 
@@ -48,24 +74,49 @@ allowed within the last {stale:g} minutes still is; others get 503. Neither live
 requests are served: facts older than {facts:g} s, a Secret that isn't seen, a pair that was refused or waits for its issuer to be
 trusted. `?exclude=NAME` leaves a check out.
 
+A provisioner or reconciler serves nobody; it is ready when it leads and sees the cluster, or stands by and knows who leads, so that a
+roll-out waits for the new one before the old one goes.
+
 ## Logs
 
 One JSON line a request (level info) and a line for what else happens; never a value of an object. `traceparent` is told where the
 request has one. The level follows `logging.level` of the configuration file while the server runs: change the ConfigMap, and within the
-kubelet's minute and {poll:g} s more it is in effect, in all processes. Other keys wait for a restart, which one line says. The server
-writes no Kubernetes Events.
+kubelet's minute and {poll:g} s more it is in effect, in all its processes. Other keys wait for a restart, which one line says. Provisioner
+and reconciler take their level at the start.
+
+## Events
+
+The server writes none: who was refused has been told.
+
+Of the provisioner, on the serving Secret, when something was done or stands wrong, once until it changes: {certificates}.
+
+Of the reconciler, on the object that they are about, on transitions alone and with a count where they repeat: {objects}, and
+for each other cause of the condition `Ready` its reason.
 """
 
 
 def metrics_page() -> str:
     """All metrics of the three processes, and how they are read."""
     head = _HEAD.format(
-        allow=ALLOW_SECONDS, deny=DENY_SECONDS, stale=STALE_ALLOW_SECONDS / 60, facts=STALE_SECONDS, poll=Limits().poll_seconds
+        allow=ALLOW_SECONDS,
+        deny=DENY_SECONDS,
+        stale=STALE_ALLOW_SECONDS / 60,
+        facts=STALE_SECONDS,
+        poll=Limits().poll_seconds,
+        certificates=_listed(PROVISIONER_EVENTS),
+        objects=_listed((*RECONCILER_EVENTS, "Deleted<Kind>")),
     )
     lines = [head, "## Of the server", "", *_table(iter(DECLARED.values()))]
     lines += ["", "## Of the provisioner", "", *_table(provisioner_metrics())]
     lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint; there are as many as there are servers."]
     lines += ["", "## Of the reconciler", "", *_table(reconciler_metrics())]
+    lines += [
+        "",
+        "`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_reconcile_*` and `workqueue_depth` bear",
+    ]
+    lines += ["the Go operator's names, without its label `namespace`. Kinds that it reconciles and this one doesn't have no series."]
+    lines += ["", "## Of provisioner and reconciler alike", "", *_table(iter(VITALS))]
+    lines += ["", "A server is several processes; the kubelet's own metrics tell of their memory and CPU together."]
     return "\n".join(lines) + "\n"
 
 
@@ -78,11 +129,18 @@ def provisioner_metrics() -> Iterator[Declared]:
 
 def reconciler_metrics() -> Iterator[Declared]:
     """What the reconciler declares, in the server's terms."""
-    name, names, help_text = reconciler.DURATION
-    yield Declared(name, HISTOGRAM, help_text, names, reconciler.BUCKETS)
+    for name, labels, text in (reconciler.DURATION, reconciler.TIMES):
+        yield Declared(name, HISTOGRAM, text, labels, reconciler.BUCKETS)
     for kind, table in ((COUNTER, reconciler.COUNTERS), (GAUGE, reconciler.GAUGES)):
-        for called, (labels, text) in table.items():
-            yield Declared(called, kind, text, labels)
+        for name, (labels, text) in table.items():
+            yield Declared(name, kind, text, labels)
+    for kind, single in ((COUNTER, reconciler.PASSES), (COUNTER, reconciler.FAILURES), (GAUGE, reconciler.DEPTH)):
+        name, labels, text = single
+        yield Declared(name, kind, text, labels)
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def _table(metrics: Iterator[Declared]) -> Iterator[str]:

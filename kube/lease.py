@@ -75,7 +75,8 @@ class Election:
         chance: Callable[[], float] = random.random,
     ) -> None:
         """`identity` tells this replica from the others, also from an earlier life of itself: a pod's name with something random."""
-        self._cluster, self._name, self._namespace, self._identity = cluster, name, namespace, identity
+        self.name = name
+        self._cluster, self.namespace, self._identity = cluster, namespace, identity
         self._timings = timings or Timings()
         self._clock, self._now, self._sleep, self._chance = clock, now, sleep, chance
         self._observed = Observed(clock)
@@ -88,6 +89,13 @@ class Election:
         """Whether we may act as the leader at this moment; ask before each write."""
         return self._renewed is not None and self._clock() - self._renewed < self._timings.deadline
 
+    @property
+    def unknown(self) -> str:
+        """Why it isn't known who leads; empty when we do, or another was seen to at the last attempt."""
+        if self.leading:
+            return ""
+        return self.reason or ("" if self.holder else "the Lease has not been looked at yet")
+
     async def run(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Runs for ever: begins `lead()` when elected, cancels it when the Lease is lost, runs again. Releases when cancelled.
 
@@ -96,10 +104,10 @@ class Election:
         try:
             while True:
                 if await self.attempt():
-                    LOG.info("%s holds the Lease %s/%s", self._identity, self._namespace, self._name)
+                    LOG.info("%s holds the Lease %s/%s", self._identity, self.namespace, self.name)
                     if await self._term(lead):
                         return
-                    LOG.warning("the Lease %s/%s is lost: %s", self._namespace, self._name, self.reason or f"held by {self.holder}")
+                    LOG.warning("the Lease %s/%s is lost: %s", self.namespace, self.name, self.reason or f"held by {self.holder}")
                 await self._pause()
         finally:
             await self.release()
@@ -108,7 +116,7 @@ class Election:
         """Tries once to acquire or renew; says whether we lead. Doesn't raise: what went wrong is in `reason`."""
         began = self._clock()
         try:
-            lease = await self._cluster.get(LEASES, self._name, self._namespace)
+            lease = await self._cluster.get(LEASES, self.name, self.namespace)
             if lease is not None and not self._may_take(lease):
                 self._renewed, self.reason = None, ""
                 return False
@@ -130,7 +138,7 @@ class Election:
             await asyncio.wait_for(self._let_go(), _PATIENCE)
 
     async def _let_go(self) -> None:
-        lease = await self._cluster.get(LEASES, self._name, self._namespace)
+        lease = await self._cluster.get(LEASES, self.name, self.namespace)
         if lease is not None and (lease.get("spec") or {}).get("holderIdentity") == self._identity:
             spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": micro(self._now())}
             await self._cluster.replace(LEASES, {**lease, "spec": spec})
@@ -177,5 +185,5 @@ class Election:
         if lease is not None:
             await self._cluster.replace(LEASES, {**lease, "spec": spec})
             return
-        metadata = {"name": self._name, "namespace": self._namespace}
+        metadata = {"name": self.name, "namespace": self.namespace}
         await self._cluster.create(LEASES, {"apiVersion": LEASES.api_version, "kind": "Lease", "metadata": metadata, "spec": spec})

@@ -16,6 +16,7 @@ GAUGE: Final = "gauge"
 HISTOGRAM: Final = "histogram"
 OPERATOR: Final = "dynamo_operator_webhook_"
 FRAMEWORK: Final = "controller_runtime_"
+WATCHER: Final = "certwatcher_read_certificate"  # of the same framework
 OWN: Final = "dynamo_webhooks_"
 
 
@@ -64,6 +65,8 @@ _FRAMEWORK: Final = (
     Declared(f"{FRAMEWORK}webhook_requests_in_flight", GAUGE, "Requests being answered", ("webhook",)),
     Declared(f"{FRAMEWORK}webhook_panics", COUNTER, "Requests that ended in a fault of ours"),
     Declared(f"{FRAMEWORK}conversion_webhook_panics", COUNTER, "Objects whose conversion ended in a fault of ours"),
+    Declared(WATCHER, COUNTER, "Certificate pairs taken into use, under the framework's name"),
+    Declared(f"{WATCHER}_errors", COUNTER, "Certificate pairs refused, under the framework's name"),
 )
 _OWN: Final = (
     Declared("requests", COUNTER, "Requests answered, by outcome and the review's code", ("path", "operation", "outcome", "code")),

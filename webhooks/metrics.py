@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhooks.declared import COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN
+from webhooks.declared import COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
 from webhooks.limits import Bound
 from webhooks.meters import SPREADS, Meter
 from webhooks.routes import ROUTES, Purpose
@@ -124,6 +124,8 @@ def _framework(meter: Meter) -> Iterator[Metric]:
     yield _counter(f"{FRAMEWORK}webhook_panics", {(): faults})
     broken = sum(objects for (*_, outcome), (objects, _) in meter.conversions.items() if outcome == FAULT)
     yield _counter(f"{FRAMEWORK}conversion_webhook_panics", {(): broken})
+    yield _counter(WATCHER, {(): meter.counts.get("certificate_reloads", 0)})
+    yield _counter(f"{WATCHER}_errors", {(): meter.counts.get("certificate_refusals", 0)})
 
 
 def _ours(meter: Meter) -> Iterator[Metric]:

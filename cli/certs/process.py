@@ -1,20 +1,16 @@
-"""The provisioner as a process: its connection, its listener for probes and metrics, its end. What it does is in certs/provision.py."""
+"""The provisioner as a process, or for one round. What it does is in certs/provision.py; listeners and end are in cli/lasting.py."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from certs.provision import COMPONENT, Provisioner
 from certs.timings import ROUND_APART
-from cli.lasting import connected, identity, until_stopped
-from webhooks.probes import Probes
+from cli.lasting import Sockets, identity, last
 
 if TYPE_CHECKING:
-    import socket
-
     from certs.installation import Installation
+    from kube.client import Client
     from kube.lease import Timings
 
 ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
@@ -27,10 +23,14 @@ class Pace(NamedTuple):
     lease: Timings | None = None
 
 
-async def serve(about: Installation, kubeconfig: str, probes: socket.socket, metrics: socket.socket, pace: Pace | None = None) -> None:
+async def serve(about: Installation, kubeconfig: str, sockets: Sockets, pace: Pace | None = None) -> None:
     """Provisions until SIGTERM or SIGINT, then releases the Lease."""
-    state = _State()
-    await until_stopped(_provision(about, kubeconfig, state, pace or Pace()), Probes(state), probes, metrics)
+    apart, lease = pace or Pace()
+
+    def made(client: Client) -> Provisioner:
+        return Provisioner(client, about, identity(), apart=apart, lease=lease)
+
+    await last("provisioner", COMPONENT, kubeconfig, made, sockets)
 
 
 async def once(about: Installation, kubeconfig: str) -> str:
@@ -48,25 +48,3 @@ async def once(about: Installation, kubeconfig: str) -> str:
     finally:
         await client.close()
     return cause[1] if cause else ""
-
-
-class _State:
-    """What probes and metrics ask, also before there is a connection."""
-
-    def __init__(self) -> None:
-        self.provisioner: Provisioner | None = None
-        self.reason = "the provisioner has not started yet"
-
-    async def checks(self) -> dict[str, list[str]]:
-        return {"provisioner": await self.provisioner.reasons() if self.provisioner else [self.reason]}
-
-    async def metrics(self) -> bytes:
-        return await self.provisioner.metrics() if self.provisioner else b""
-
-
-async def _provision(about: Installation, kubeconfig: str, state: _State, pace: Pace) -> None:
-    client = await connected(COMPONENT, kubeconfig, state)
-    with contextlib.suppress(asyncio.CancelledError):
-        state.provisioner = Provisioner(client, about, identity(), apart=pace.apart, lease=pace.lease)
-        await state.provisioner.run()
-    await client.close()

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -17,17 +17,26 @@ if TYPE_CHECKING:
 
     _Series = Iterable[tuple[tuple[str, ...], float]]
 
+_Label = TypeVar("_Label", bound=tuple[str, ...])
+_Declared: TypeAlias = tuple[str, tuple[str, ...], str]  # name, labels, help
 _REFERENCE: Final = "dynamo_operator_"
+_FRAMEWORK: Final = "controller_runtime_reconcile"
 _OURS: Final = "dynamo_webhooks_reconciler_"
 # name -> (labels, help); a namespace is never a label, or a cluster with many would pay for it with every scrape
-DURATION: Final = (f"{_REFERENCE}reconcile_duration_seconds", ("resource_type", "result"), "Time of one pass over an object")
+DURATION: Final[_Declared] = (f"{_REFERENCE}reconcile_duration_seconds", ("resource_type", "result"), "Time of one pass over an object")
 COUNTERS: Final = {
     f"{_REFERENCE}reconcile": (("resource_type", "result"), "Passes over objects; `requeue` looks again although nothing changed"),
     f"{_REFERENCE}reconcile_errors": (("resource_type", "error_type"), "Passes that ended in an error, by its class"),
     f"{_OURS}stood_down": ((), "Passes given up because we may not write there any more"),
 }
+# what the Go operator's framework counts beside it, of the same passes; a controller is called after its kind, in lower case
+PASSES: Final[_Declared] = (_FRAMEWORK, ("controller", "result"), "The same passes; `requeue_after` looks again although nothing changed")
+FAILURES: Final[_Declared] = (f"{_FRAMEWORK}_errors", ("controller",), "Those of them that ended in an error")
+TIMES: Final[_Declared] = (f"{_FRAMEWORK}_time_seconds", ("controller",), "Time of one of them")
+DEPTH: Final[_Declared] = ("workqueue_depth", ("name", "controller"), "Objects that wait to be passed over")
+RESULTS: Final = {"requeue": "requeue_after"}  # our word -> the framework's, where they differ
 GAUGES: Final = {
-    f"{_REFERENCE}resources": (("resource_type", "status"), "Objects by their state"),
+    f"{_REFERENCE}resources_total": (("resource_type", "status"), "Objects by their state"),
     f"{_OURS}leading": ((), "1 when this reconciler holds the Lease"),
     f"{_OURS}queue_depth": ((), "Objects that wait to be passed over"),
     f"{_OURS}excluded_namespaces": ((), "Namespaces that another operator has claimed"),
@@ -47,7 +56,7 @@ class Standing(NamedTuple):
     """The gauges of a scrape."""
 
     leading: bool
-    queue_depth: int
+    queued: Mapping[str, int]  # by kind
     excluded_namespaces: int
     unreadable_kinds: int
 
@@ -80,23 +89,48 @@ class _Export(Collector):
         self._meters, self._objects, self._standing = meters, objects, standing
 
     def collect(self) -> Iterator[Metric]:
-        name, labels, text = DURATION
-        duration = HistogramMetricFamily(name, text, labels=labels)
-        totals: dict[Label, float] = {}
-        for label, series in self._meters.passes.items():
-            bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
-            duration.add_metric([*label], list(zip(bounds, accumulate(series[1:]), strict=True)), series[0])
-            totals[label] = sum(series[1:])
-        yield duration
+        passes, standing = self._meters.passes, self._standing
+        totals = {label: sum(series[1:]) for label, series in passes.items()}
+        yield _spread(DURATION, passes)
         counted: list[_Series] = [totals.items(), self._meters.errors.items(), [((), self._meters.stood_down)]]
-        for (called, (names, help_text)), values in zip(COUNTERS.items(), counted, strict=True):
-            counter = CounterMetricFamily(called, help_text, labels=names)
-            for told, value in values:
-                counter.add_metric([*told], value)
-            yield counter
-        measured: list[_Series] = [self._objects.items(), *([((), float(value))] for value in self._standing)]
-        for (called, (names, help_text)), values in zip(GAUGES.items(), measured, strict=True):
-            gauge = GaugeMetricFamily(called, help_text, labels=names)
-            for told, value in values:
-                gauge.add_metric([*told], value)
-            yield gauge
+        for (called, (names, text)), values in zip(COUNTERS.items(), counted, strict=True):
+            yield _filled(CounterMetricFamily(called, text, labels=names), values)
+        depth = sum(standing.queued.values())
+        bare = (standing.leading, depth, standing.excluded_namespaces, standing.unreadable_kinds)
+        measured: list[_Series] = [self._objects.items(), *([((), float(value))] for value in bare)]
+        for (called, (names, text)), values in zip(GAUGES.items(), measured, strict=True):
+            yield _filled(GaugeMetricFamily(called, text, labels=names), values)
+        yield from self._framework(totals)
+
+    def _framework(self, totals: Mapping[Label, float]) -> Iterator[Metric]:
+        """The same once more, as the Go operator's framework tells it."""
+        called, names, text = PASSES
+        results = [((label.kind.lower(), RESULTS.get(label.result, label.result)), total) for label, total in totals.items()]
+        yield _filled(CounterMetricFamily(called, text, labels=names), results)
+        called, names, text = FAILURES
+        failed = [((label.kind.lower(),), total) for label, total in totals.items() if label.result == "error"]
+        yield _filled(CounterMetricFamily(called, text, labels=names), failed)
+        times: dict[tuple[str], list[float]] = {}
+        for label, series in self._meters.passes.items():
+            known = times.setdefault((label.kind.lower(),), [0.0] * len(series))
+            known[:] = [a + b for a, b in zip(known, series, strict=True)]
+        yield _spread(TIMES, times)
+        called, names, text = DEPTH
+        queued = [((kind.lower(), kind.lower()), float(count)) for kind, count in self._standing.queued.items()]
+        yield _filled(GaugeMetricFamily(called, text, labels=names), queued)
+
+
+def _filled(family: CounterMetricFamily | GaugeMetricFamily, values: _Series) -> Metric:
+    for told, value in values:
+        family.add_metric([*told], value)
+    return family
+
+
+def _spread(declared: _Declared, groups: Mapping[_Label, list[float]]) -> Metric:
+    """A histogram of series that hold the sum, then one count a bucket."""
+    name, labels, text = declared
+    family = HistogramMetricFamily(name, text, labels=labels)
+    bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
+    for label, series in groups.items():
+        family.add_metric([*label], list(zip(bounds, accumulate(series[1:]), strict=True)), series[0])
+    return family

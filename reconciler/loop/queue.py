@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from kube.backoff import Backoff
@@ -42,6 +42,10 @@ class Queue:
     def __len__(self) -> int:
         """How many wait to be worked on now."""
         return len(self._ready)
+
+    def waiting(self) -> Counter[str]:
+        """How many of each kind wait to be worked on now."""
+        return Counter(key.kind for key in self._ready)
 
     @property
     def idle(self) -> bool:

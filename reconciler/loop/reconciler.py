@@ -88,6 +88,13 @@ class Reconciler:
         else:
             await self._lead()
 
+    async def reasons(self) -> list[str]:
+        """Why it neither reconciles nor stands by; a reconciler serves nobody, but a roll-out waits for this."""
+        if self.election is not None and self.election.unknown:
+            return [f"it is not known who leads: {self.election.unknown}"]
+        leading = self.election is None or self.election.leading
+        return [self.waiting] if leading and self.waiting else []
+
     async def details(self) -> list[str]:
         """For people: what it is doing, and what it can't read."""
         if self.waiting:
@@ -99,7 +106,7 @@ class Reconciler:
         """For the metrics endpoint."""
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.lacking()) if self.cache is not None else 0
-        standing = Standing(leading, len(self.queue), len(self.territory.excluded), unreadable)
+        standing = Standing(leading, dict.fromkeys(_PASSES, 0) | self.queue.waiting(), len(self.territory.excluded), unreadable)
         return self.meters.text(objects_by_state(self.cache) if leading and self.cache is not None else {}, standing)
 
     def may_write(self, namespace: str) -> bool:

@@ -75,6 +75,29 @@ async def test_at_rest_nothing_is_written(stable: Site) -> None:
     assert {plural for _, plural, _ in stable.cluster.writes} == {"leases"}
 
 
+async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_sees_nothing(site: Site) -> None:
+    await site.install("10.0.0.1")
+    leader, other = site.provisioner("one"), site.provisioner("two", MemoryCluster("two", storage=site.storage))
+    unasked = ["it is not known who leads: the Lease has not been looked at yet"]
+    assert (await leader.reasons(), await other.reasons()) == (unasked, unasked)
+    site.start(leader)
+    await site.until(Phase.STABLE)
+    site.start(other)
+    await site.advance(30)
+    assert (await leader.reasons(), await other.reasons()) == ([], []), "a roll-out waits for it before the leader may go"
+    assert (await other.details())[0].startswith("standing by: the Lease is held by one")
+
+    def blind(_verb: str, resource: Resource | None, *_: str) -> UnavailableError | None:
+        return UnavailableError(503, "", "no answer") if resource is not None and resource.plural == "secrets" else None
+
+    seeing = site.cluster.fail(blind)
+    await site.advance(1200, 60)
+    assert await leader.reasons() == ["the cluster can't be looked at: no answer"]
+    seeing()
+    await site.advance(120)
+    assert await leader.reasons() == []
+
+
 async def test_the_order_in_which_things_are_installed_does_not_matter(site: Site) -> None:
     site.start()
     await site.advance(30)

@@ -98,7 +98,7 @@ async def test_all_that_is_declared_is_printed_and_nothing_else(tmp_path: Path) 
 def test_names_are_ours_and_no_metric_is_declared_twice() -> None:
     names = [each.name for each in (*DECLARED.values(), *provisioner_metrics())]
     assert {name for name in names if names.count(name) > 1} == {"dynamo_webhooks_leaf_not_after_seconds"}, "of pods of different kinds"
-    assert all(name.startswith(("dynamo_operator_webhook_", "controller_runtime_", OWN)) for name in names)
+    assert all(name.startswith(("dynamo_operator_webhook_", "controller_runtime_", "certwatcher_", OWN)) for name in names)
     assert not any("namespace" in each.labels for each in DECLARED.values())
 
 

@@ -63,11 +63,13 @@ class Desk:
 
     async def answer(self, asked: dict[str, Any]) -> None:
         """The same, at its end."""
-        allowed: bool | None = None
+        self._report({"access": {"id": asked["id"], "allowed": await self.ask(asked["token"])}})
+
+    async def ask(self, token: str) -> bool | None:
+        """Whether the bearer may read; None when that can't be told now."""
         try:
             async with asyncio.timeout(PATIENCE), self._free:
-                if self.cluster is not None:
-                    allowed = await may_read(self.cluster, asked["token"])
+                return await may_read(self.cluster, token) if self.cluster is not None else None
         except ForbiddenError:
             if not self._said:
                 self._said = True
@@ -76,4 +78,4 @@ class Desk:
                 )
         except (ApiError, TimeoutError):
             pass  # asked again at the next scrape; that the API server is away is told elsewhere
-        self._report({"access": {"id": asked["id"], "allowed": allowed}})
+        return None

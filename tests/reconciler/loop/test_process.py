@@ -45,6 +45,30 @@ async def test_a_leader_that_can_not_renew_stops_writing_before_another_may_begi
         assert await site.all(DEPLOYMENTS) == {}
 
 
+async def test_ready_is_who_leads_and_who_stands_by_but_nobody_who_knows_nothing() -> None:
+    async with running() as first:
+        assert first.reconciler is not None
+        await first.rest()
+        assert await first.reconciler.reasons() == []
+        second = Site()
+        second.storage, second.timing = first.storage, first.timing
+        second.cluster = MemoryCluster("dynamo-webhooks-reconciler", storage=first.storage, served=SERVED)
+        clocks = Clocks(first.timing.clock, first.timing.now, first.timing.sleep, lambda: 0.5)
+        other = Reconciler(second.cluster, second.settings, "another", clocks=clocks)
+        assert await other.reasons() == ["it is not known who leads: the Lease has not been looked at yet"]
+        second.run(other)
+        await first.later(1)
+        assert await other.reasons() == [], "a roll-out waits for it before the leader may go"
+
+        def away(*_: object) -> Exception:
+            return UnavailableError(503, "", "the API server is away")
+
+        second.cluster.fail(away)
+        await first.later(10)
+        assert await other.reasons() == ["it is not known who leads: the API server is away"]
+        await second.stop()
+
+
 async def test_metrics_have_the_names_that_dashboards_know() -> None:
     async with running() as site:
         await site.make(disagg())
@@ -53,11 +77,16 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         assert site.reconciler is not None
         text = (await site.reconciler.metrics()).decode()
         graph = 'resource_type="DynamoGraphDeployment"'
-        assert f'dynamo_operator_resources{{{graph},status="failed"}} 1.0' in text
+        assert f'dynamo_operator_resources_total{{{graph},status="failed"}} 1.0' in text
         assert f'dynamo_operator_reconcile_errors_total{{error_type="forbidden",{graph}}}' in text
         component = 'resource_type="DynamoComponentDeployment"'
         assert f'dynamo_operator_reconcile_total{{{component},result="success"}}' in text
         assert "dynamo_operator_reconcile_duration_seconds_bucket" in text
+        controller = 'controller="dynamocomponentdeployment"'
+        assert f'controller_runtime_reconcile_total{{{controller},result="success"}}' in text
+        assert f"controller_runtime_reconcile_time_seconds_count{{{controller}}}" in text
+        assert 'controller_runtime_reconcile_errors_total{controller="dynamographdeployment"}' in text
+        assert f'workqueue_depth{{{controller},name="dynamocomponentdeployment"}} 0.0' in text
         assert "dynamo_webhooks_reconciler_leading 1.0" in text
 
 

@@ -1,0 +1,52 @@
+"""What every lasting process tells of itself beside its work: its memory and CPU, its Lease, and who wanted to read without right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from webhooks.declared import COUNTER, DECLARED, GAUGE, OWN, Declared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kube.lease import Election
+
+LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 when this process holds the Lease of that name", ("name",))
+REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
+# those of the process itself are made by the client library, on Linux alone
+VITALS: Final = (
+    LEADING,
+    REFUSED,
+    Declared("process_cpu_seconds", COUNTER, "Time spent on CPUs, in seconds"),
+    Declared("process_resident_memory_bytes", GAUGE, "Memory that is held"),
+    Declared("process_virtual_memory_bytes", GAUGE, "Memory that is mapped"),
+    Declared("process_start_time_seconds", GAUGE, "When the process began, as Unix time"),
+    Declared("process_open_fds", GAUGE, "Open files and connections"),
+    Declared("process_max_fds", GAUGE, "How many may be open"),
+)
+
+
+def vitals(election: Election | None, refused: int) -> bytes:
+    """These metrics in the Prometheus text format; without an `election` nobody runs for a Lease."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Export(election, refused))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
+
+
+class _Export(Collector):
+    """One scrape."""
+
+    def __init__(self, election: Election | None, refused: int) -> None:
+        self._election, self._refused = election, refused
+
+    def collect(self) -> Iterator[Metric]:
+        if self._election is not None:
+            gauge = GaugeMetricFamily(LEADING.name, LEADING.text, labels=LEADING.labels)
+            gauge.add_metric([self._election.name], float(self._election.leading))
+            yield gauge
+        yield CounterMetricFamily(REFUSED.name, REFUSED.text, value=self._refused)

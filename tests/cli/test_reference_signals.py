@@ -1,0 +1,129 @@
+"""The metrics that dashboards of the Go operator read, name by name and label by label, and the reasons of Events that the page lists.
+
+The tables are written out by hand from the operations specification, sections 6.1, 6.2 and 1.14.13. What isn't there has its reason here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from cli.metrics_page import PROVISIONER_EVENTS, RECONCILER_EVENTS, provisioner_metrics, reconciler_metrics
+from cli.vitals import VITALS
+from webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
+
+ROOT: Final = Path(__file__).parents[2]
+FIRST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+SECOND: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+class Row(NamedTuple):
+    """One row of a table of the specification."""
+
+    sample: str  # as a query names it, without the endings of histograms
+    type: str
+    labels: tuple[str, ...]
+    buckets: tuple[float, ...] | None = None  # None: the table doesn't say
+
+
+# a namespace is a label there and never here, see docs/decisions.md
+OPERATOR: Final = (
+    Row("dynamo_operator_reconcile_duration_seconds", HISTOGRAM, ("resource_type", "result"), FIRST),
+    Row("dynamo_operator_reconcile_total", COUNTER, ("resource_type", "result")),
+    Row("dynamo_operator_reconcile_errors_total", COUNTER, ("resource_type", "error_type")),
+    Row("dynamo_operator_resources_total", GAUGE, ("resource_type", "status")),
+    Row("dynamo_operator_webhook_duration_seconds", HISTOGRAM, ("resource_type", "operation"), SECOND),
+    Row("dynamo_operator_webhook_requests_total", COUNTER, ("resource_type", "operation", "result")),
+    Row("dynamo_operator_webhook_denials_total", COUNTER, ("resource_type", "operation", "reason")),
+)
+FRAMEWORK: Final = (
+    Row("controller_runtime_webhook_latency_seconds", HISTOGRAM, ("webhook",)),
+    Row("controller_runtime_webhook_requests_total", COUNTER, ("webhook", "code")),
+    Row("controller_runtime_webhook_requests_in_flight", GAUGE, ("webhook",)),
+    Row("controller_runtime_webhook_panics_total", COUNTER, ()),
+    Row("controller_runtime_conversion_webhook_panics_total", COUNTER, ()),
+    Row("controller_runtime_reconcile_total", COUNTER, ("controller", "result")),
+    Row("controller_runtime_reconcile_errors_total", COUNTER, ("controller",)),
+    Row("controller_runtime_reconcile_time_seconds", HISTOGRAM, ("controller",)),
+    Row("certwatcher_read_certificate_total", COUNTER, ()),
+    Row("certwatcher_read_certificate_errors_total", COUNTER, ()),
+    Row("workqueue_depth", GAUGE, ("name", "controller")),
+    Row("leader_election_master_status", GAUGE, ("name",)),
+    Row("process_cpu_seconds_total", COUNTER, ()),
+    Row("process_resident_memory_bytes", GAUGE, ()),
+)
+OWN: Final = "dynamo_webhooks_"
+CERTIFICATES: Final = (
+    Row(f"{OWN}ca_not_after_seconds", GAUGE, ("generation",)),
+    Row(f"{OWN}leaf_not_after_seconds", GAUGE, ()),
+    Row(f"{OWN}rotation_phase", GAUGE, ("phase",)),
+    Row(f"{OWN}trust_in_sync", GAUGE, ("kind", "name")),
+    Row(f"{OWN}trust_mismatch", GAUGE, ("kind", "name")),
+    Row(f"{OWN}endpoint_leaf_in_sync", GAUGE, ("address",)),
+    Row(f"{OWN}clock_skew_seconds", GAUGE, ()),
+    Row(f"{OWN}expected_objects_missing", GAUGE, ("kind", "name")),
+    Row(f"{OWN}roll_stuck", GAUGE, ()),
+    Row(f"{OWN}probe_unavailable", GAUGE, ()),
+    Row(f"{OWN}rotations_total", COUNTER, ("reason", "result")),
+    Row(f"{OWN}leaf_issued_total", COUNTER, ("reason",)),
+    Row(f"{OWN}bundle_writes_total", COUNTER, ("kind", "name", "reason")),
+    Row(f"{OWN}secret_conflicts_total", COUNTER, ()),
+)
+# metrics of the framework's own machinery, for which there is nothing here to measure
+ABSENT: Final = {
+    "controller_runtime_reconcile_panics_total": "dynamo_operator_reconcile_errors_total",
+    "workqueue_unfinished_work_seconds": "dynamo_operator_reconcile_duration_seconds_bucket",
+}
+ALL: Final = (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *VITALS)
+SAMPLES: Final = {sample for each in ALL for sample in each.samples}
+
+
+def found(row: Row) -> Declared:
+    [each] = {each._replace(text="") for each in ALL if (each.samples[0] if each.type == COUNTER else each.name) == row.sample}
+    return each
+
+
+@pytest.mark.parametrize("row", [*OPERATOR, *FRAMEWORK, *CERTIFICATES], ids=lambda row: row.sample)
+def test_it_has_that_name_type_labels_and_buckets(row: Row) -> None:
+    each = found(row)
+    assert each.type == row.type
+    assert set(each.labels) == set(row.labels)
+    if row.buckets is not None:
+        assert each.buckets == row.buckets
+
+
+def test_what_is_not_there_is_told_by_another() -> None:
+    assert not SAMPLES & ABSENT.keys()
+    assert set(ABSENT.values()) <= SAMPLES
+
+
+def test_no_metric_has_a_namespace_for_a_label() -> None:
+    assert not [each.name for each in ALL if "namespace" in each.labels]
+
+
+def literals(*patterns: str) -> set[str]:
+    """Words in quotes that begin with a capital and have another in them, in sources that tell people things."""
+    texts = [path.read_text() for pattern in patterns for path in ROOT.glob(pattern)]
+    return {word for text in texts for word in re.findall(r'"((?:[A-Z]+[a-z]+){2,}|Scaled)"', text)}
+
+
+def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_are_among_them() -> None:
+    assert set(PROVISIONER_EVENTS) <= literals("certs/step.py", "certs/report.py")
+    assert {
+        "CARotationStarted",
+        "CATrustPublished",
+        "LeafIssued",
+        "CARotationStuck",
+        "CARotationCompleted",
+        "TrustDriftRepaired",
+        "ClockSkew",
+        "WebhookConfigMissing",
+    } <= set(PROVISIONER_EVENTS)
+    said = re.compile(r'\bsay\([^)]*?"(?:Normal|Warning)"[^"]*?, "(\w+)"', re.DOTALL)
+    written = {reason for path in (ROOT / "reconciler" / "loop").glob("*.py") for reason in said.findall(path.read_text())} - {"Warning"}
+    assert len(written) >= 6
+    assert written <= set(RECONCILER_EVENTS)
+    assert set(RECONCILER_EVENTS) <= literals("reconciler/loop/*.py")

@@ -20,13 +20,14 @@ def test_the_answer_is_the_fate_and_what_kubectl_would_print(command: Command, f
     files(a=f"{GOOD}---\n{BAD}", b=WARNED)
     out = command("check", "a.yaml", "b.yaml", "--answer").out
     lines = out[out.index("an API server would answer:") :].splitlines()
-    assert lines[1] == "  a.yaml:1 create DynamoGraphDeployment llm/good: accepted"
-    assert lines[2] == "  a.yaml:12 create DynamoGraphDeployment llm/bad: refused with 422 at stage policies"
-    assert lines[3].startswith("    ")
-    assert "spec.services[worker].ingress.host: must name a host" in lines[3]
-    assert lines[4] == "  b.yaml:1 create DynamoGraphDeployment llm/warned: accepted"
-    assert lines[5].startswith("    Warning: spec.services[worker].dynamoNamespace: ")
-    assert lines[6:] == [""]
+    old = "    Warning: nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidia.com/v1beta1 DynamoGraphDeployment"
+    assert lines[1:3] == ["  a.yaml:1 create DynamoGraphDeployment llm/good: accepted", old]
+    assert lines[3:5] == ["  a.yaml:12 create DynamoGraphDeployment llm/bad: refused with 422 at stage policies", old]
+    assert lines[5].startswith("    ")
+    assert "spec.services[worker].ingress.host: must name a host" in lines[5]
+    assert lines[6:8] == ["  b.yaml:1 create DynamoGraphDeployment llm/warned: accepted", old]
+    assert lines[8].startswith("    Warning: spec.services[worker].dynamoNamespace: ")
+    assert lines[9:] == [""]
 
 
 def test_quiet_answers_are_one_line_an_object(command: Command, files: Files) -> None:

@@ -19,6 +19,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
     parser.add_argument("--mutate", action="store_true", help="ask the mutating webhook instead of the validating one")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say on stderr why each cause refuses and what mends it, which default makes which edit, what conversion keeps aside",
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
     facts.configure(parser)
 
@@ -49,6 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{arguments.file}: the server would answer HTTP status {answered.status} without a review")
         return UNREADABLE
     response = orjson.loads(answered.body)["response"]
+    if arguments.explain:
+        from cli.explain.response import Exchange, explained
+
+        for line in explained(Exchange(route, _request(body) or {}, response, settings)):
+            say(line)
     return OK if response.get("allowed") or response.get("result", {}).get("status") == "Success" else REFUSED
 
 

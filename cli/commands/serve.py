@@ -60,10 +60,11 @@ def run(args: argparse.Namespace) -> int:
 
     settings = served.settings_for(args, os.environ)
     listen = listening.address("--listen", args.listen, settings.webhook)
+    beside = listening.listeners(args, settings)
     told = _told(args, settings)
     directory, authority = _certificates(args, settings, listen.host)
     listen, sockets = listening.bound("--listen", listen, settings.workers)
-    plain = process.Plain(*listening.listeners(args, settings), directory if settings.metrics_secure else None)
+    plain = process.Plain(*beside, directory if settings.metrics_secure else None)
     say(f"ca {authority}" if authority else f"certificates {directory}")
 
     def ready() -> None:

@@ -1,20 +1,34 @@
-"""Finds the field that an unknown one was probably meant to be, in the schema of its place."""
+"""Fields in the sentences of `check`: what an unknown one was probably meant to be, and how the server's errors read beside their field."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from api.paths import render
 from api.schema import Node, resolve
+from api.walk.errors import NOWHERE
 from cli.nearest import hint
 
 if TYPE_CHECKING:
     from api.paths import Path
+    from api.walk.errors import FieldError
 
 
 def field_hint(schema: Node, path: Path) -> str:
     """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
     known = (node_at(schema, path[:-1]) or {}).get("properties") or {}
     return hint(str(path[-1]), known)
+
+
+def shown(error: FieldError) -> str:
+    """The field as the server prints it; where the server can't place an error but we can, the path."""
+    return render(error.path) if error.field == NOWHERE else error.field
+
+
+def plain(error: FieldError) -> str:
+    """The server's sentence without the field, which stands beside it anyway."""
+    text = error.message.removeprefix("Invalid value: ")
+    return text.removeprefix(f"{error.field} in body ")
 
 
 def node_at(schema: Node, path: Path) -> Node | None:

@@ -9,13 +9,12 @@ from api.kinds import BY_NAME
 from api.paths import Path, render
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
-from api.walk.errors import NOWHERE
 from api.walk.object_meta import metadata_type_errors
 from api.walk.prune import prune
 from api.walk.validate import HINT, validate
 from api.wording import shortened
 from cli.check import record
-from cli.check.fields import field_hint
+from cli.check.fields import field_hint, plain, shown
 from cli.check.objects import Found
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.versions import read_as, unknown
@@ -160,12 +159,12 @@ class _Run:
                 continue
             seen.add(error.path)
             rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
-            self._own(rule, record.ERROR, stage, error.path, _shown(error), _plain(error))
+            self._own(rule, record.ERROR, stage, error.path, shown(error), plain(error))
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
         for error in errors:
-            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, _shown(error), error.message)
+            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, shown(error), error.message)
 
     def _policies(self, obj: Fields, kind: str, version: str) -> None:
         read = read_as(kind, version, self.settings.profile)
@@ -246,17 +245,6 @@ class _Run:
         note = NotEvaluated(rule, code, document.source, document.position(()).line, self.found.identity, reason, flag)
         if note not in self.not_evaluated:
             self.not_evaluated.append(note)
-
-
-def _shown(error: FieldError) -> str:
-    """The field as the server prints it; where the server can't place an error but we can, the path."""
-    return render(error.path) if error.field == NOWHERE else error.field
-
-
-def _plain(error: FieldError) -> str:
-    """The server's sentence without the field, which stands beside it anyway."""
-    text = error.message.removeprefix("Invalid value: ")
-    return text.removeprefix(f"{error.field} in body ")
 
 
 def _is_leased(obj: Fields, facts: Facts) -> bool:

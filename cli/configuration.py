@@ -41,6 +41,12 @@ VARIABLES: Final = (
         lambda text: text == "1",
     ),
     Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate"), "where a node's GPU metrics are read"),
+    Variable(
+        "DYNAMO_WEBHOOKS_METRICS_SECURE",
+        ("server", "metrics", "secure"),
+        "`true`: metrics over TLS, and only for whoever may read them; `false`: for all",
+        lambda text: {"true": True, "false": False}.get(text, text),
+    ),
     Variable("DYNAMO_WEBHOOKS_PROFILE", ("serving", "profile"), "which verdicts"),
     Variable("DYNAMO_WEBHOOKS_WORKERS", ("serving", "workers"), "serving processes", _number),
     Variable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level"), "least level that is logged"),

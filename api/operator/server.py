@@ -19,8 +19,8 @@ class Metrics(Section):
     port: Port = Field(default=8080, description="port of the metrics listener; 0 means the default")
     secure: Switch = Field(
         default=True,
-        description="serve metrics over TLS with the webhook certificate; the server then asks for the token of who may `get` /metrics, "
-        "where it watches a cluster. false: plain HTTP, to all",
+        description="serve metrics over TLS, the server with the webhook certificate, the others with one of their own, and ask for the "
+        "token of who may `get` /metrics (a server only where it watches a cluster). false: plain HTTP, to all",
     )
 
 

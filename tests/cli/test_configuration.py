@@ -77,7 +77,12 @@ def test_the_snapshot_gate_opens_for_exactly_1(tmp_path: Path, text: str, on: bo
 @pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)
 def test_every_variable_reaches_its_key_and_is_silent_when_empty(variable: Variable) -> None:
     name, key = variable.name, variable.key
-    values = {"DYNAMO_WEBHOOKS_PROFILE": "1.2", "DYNAMO_WEBHOOKS_WORKERS": "3", "DYNAMO_WEBHOOKS_LOG_LEVEL": "debug"}
+    values = {
+        "DYNAMO_WEBHOOKS_PROFILE": "1.2",
+        "DYNAMO_WEBHOOKS_WORKERS": "3",
+        "DYNAMO_WEBHOOKS_LOG_LEVEL": "debug",
+        "DYNAMO_WEBHOOKS_METRICS_SECURE": "false",
+    }
     found = load_configuration(None, {name: values.get(name, "1")})
     assert found.origin(key) == f"environment {name}"
     assert load_configuration(None, {name: ""}).origin(key) == "default"

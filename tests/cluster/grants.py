@@ -65,6 +65,7 @@ def _provisioner() -> list[Grant]:
 
 def _reconciler() -> list[Grant]:
     own = (*READ, "create", "patch", "delete")
+    picked = ("get", "create", "patch", "delete")
     graphs, components, adapters = "dynamographdeployments", "dynamocomponentdeployments", "dynamographdeploymentscalingadapters"
     children = (("apps", "deployments"), ("", "services"), ("", "serviceaccounts"), ("networking.k8s.io", "ingresses"))
     rbac = "rbac.authorization.k8s.io"
@@ -84,9 +85,12 @@ def _reconciler() -> list[Grant]:
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads") for group, resource in children),
         Grant("reconciler", EVERYWHERE, "resource.k8s.io", "resourceclaimtemplates", "", own, "shared GPU memory"),
         Grant("reconciler", EVERYWHERE, "", "persistentvolumeclaims", "", ("get", "create"), "claims that graphs ask for"),
+        Grant("reconciler", EVERYWHERE, "", "configmaps", "", picked, "configurations of endpoint pickers"),
+        Grant("reconciler", EVERYWHERE, "inference.networking.k8s.io", "inferencepools", "", picked, "what gateways send requests to"),
         Grant("reconciler", EVERYWHERE, "", "events", "", ("create", "patch"), "what happened"),
         *(Grant("reconciler", EVERYWHERE, rbac, each, "", own, "discovery of pods by each other") for each in ("roles", "rolebindings")),
         Grant("reconciler", EVERYWHERE, rbac, "clusterroles", "dynamo-webhooks-planner", ("get", "bind"), "planners"),
+        Grant("reconciler", EVERYWHERE, rbac, "clusterroles", "dynamo-webhooks-epp", ("get", "bind"), "endpoint pickers"),
         *(Grant("reconciler", EVERYWHERE, group, each, "", verbs, "to pass it on to pods") for group, each, verbs in discovery),
         Grant(
             "reconciler",
@@ -100,7 +104,20 @@ def _reconciler() -> list[Grant]:
     ]
 
 
+def _protected() -> list[Grant]:
+    reviews = (
+        ("authentication.k8s.io", "tokenreviews", "whose a token is"),
+        ("authorization.k8s.io", "subjectaccessreviews", "what he may"),
+    )
+    return [
+        Grant(account, EVERYWHERE, group, resource, "", ("create",), purpose)
+        for account in ("server", "provisioner", "reconciler")
+        for group, resource, purpose in reviews
+    ]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
+PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any
 USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {
@@ -124,10 +141,12 @@ USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {
         ("reconciler", "endpointslices", "", READ),
         ("reconciler", "dynamoworkermetadatas", "", (*READ, "create", "update", "patch", "delete")),
     ),
-    "test_the_reconciler_binds_the_planners_role_and_no_other": (
+    "test_the_reconciler_binds_the_roles_of_planners_and_pickers_and_no_other": (
         ("reconciler", "rolebindings", "", ("create",)),
         ("reconciler", "clusterroles", "dynamo-webhooks-planner", ("bind",)),
+        ("reconciler", "clusterroles", "dynamo-webhooks-epp", ("bind",)),
     ),
+    "test_the_reconciler_makes_what_an_endpoint_picker_needs": (("reconciler", "configmaps", "", ("get", "create", "patch", "delete")),),
     "test_a_disaggregated_graph_runs_says_so_and_is_collected": (
         ("reconciler", "leases", "dynamo-webhooks-reconciler", ("get", "update")),
         ("reconciler", "leases", "", ("create",)),
@@ -187,4 +206,6 @@ DENIED: Final[tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...]] = (
     ("reconciler", "", "rbac.authorization.k8s.io", "clusterrolebindings", "", (*READ, "create", "patch")),
     ("reconciler", "", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "dynamo-webhooks-validating", ("get", "patch")),
     ("reconciler", "default", "", "persistentvolumeclaims", "", ("delete",)),
+    ("reconciler", "default", "", "configmaps", "", ("list", "watch", "update")),
+    *((each.account, "", each.group, each.resource, each.name, each.verbs) for each in _protected()),
 )

@@ -197,5 +197,5 @@ def test_only_the_default_names_what_a_restricted_installation_must_not_touch(wa
     if way.overlay == "namespaced":
         assert cluster_wide == restricted
     else:
-        assert len(cluster_wide) == 10
+        assert len(cluster_wide) == 11
         assert not cluster_wide & restricted

@@ -74,7 +74,7 @@ def _install(plane: ControlPlane) -> None:
     assert plane.kubectl("apply", "-f", str(MANIFESTS / "crds")).code == 0
     wait_until(lambda: plane.request("POST", PATH, GRAPH).status in (201, 409), "the kind being served", plane.server)
     _run(plane, "install: kustomize")
-    assert len(_ours(plane)) == 10
+    assert len(_ours(plane)) == 11
 
 
 def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(cluster: ControlPlane) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,20 +31,21 @@ def _overlay(name: str) -> list[Node]:
     return kustomized(MANIFESTS / "overlays" / name)
 
 
-def _granted(objects: list[Node], home: str) -> Table:
+def granted(objects: list[Node], home: str) -> Table:
     """What the bindings among the objects give to our accounts."""
     roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in of_kind(objects, "Role", "ClusterRole")}
     table: Table = defaultdict(set)
     for binding in of_kind(objects, "RoleBinding", "ClusterRoleBinding"):
-        [subject] = binding["subjects"]
-        assert subject["namespace"] == home
+        assert {subject["namespace"] for subject in binding["subjects"]} == {home}
         where = HOME if binding["kind"] == "RoleBinding" else EVERYWHERE
         for rule in roles[binding["roleRef"]["kind"], binding["roleRef"]["name"]]:
-            for group in rule["apiGroups"]:
-                for resource in rule["resources"]:
-                    for name in rule.get("resourceNames", [""]):
-                        account = subject["name"].removeprefix("dynamo-webhooks-")
-                        table[account, where, group, resource, name] |= set(rule["verbs"])
+            for account, group, resource, name in product(
+                [subject["name"].removeprefix("dynamo-webhooks-") for subject in binding["subjects"]],
+                rule["apiGroups"],
+                rule["resources"],
+                rule.get("resourceNames", [""]),
+            ):
+                table[account, where, group, resource, name] |= set(rule["verbs"])
     return dict(table)
 
 
@@ -52,7 +54,7 @@ def _expected() -> Table:
 
 
 def test_the_roles_grant_what_the_table_says_and_nothing_else() -> None:
-    assert _granted(_overlay("self-signed"), NAMESPACE) == _expected()
+    assert granted(_overlay("self-signed"), NAMESPACE) == _expected()
 
 
 def test_what_tests_are_said_to_use_is_granted_and_the_tests_exist() -> None:
@@ -75,11 +77,11 @@ def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_w
     del expected["provisioner", HOME, "", "secrets", f"{SERVING}-ca"]
     del expected["provisioner", HOME, "", "secrets", ""]
     expected["provisioner", HOME, "", "secrets", SERVING] = READ
-    assert _granted(_overlay(overlay), NAMESPACE) == expected
+    assert granted(_overlay(overlay), NAMESPACE) == expected
 
 
 def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:
-    found = _granted(charted(NAMESPACE, "webhook.certificateSecret.external=true", "webhook.caBundle=Y2E="), NAMESPACE)
+    found = granted(charted(NAMESPACE, "webhook.certificateSecret.external=true", "webhook.caBundle=Y2E="), NAMESPACE)
     injecting = {name: verbs for name, verbs in found.items() if name[0] == "provisioner" and name[1] == EVERYWHERE}
     assert len(injecting) == 6
     assert all(verbs == READ for verbs in injecting.values())
@@ -87,7 +89,7 @@ def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:
 
 
 def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_and_to_read_topologies() -> None:
-    found = _granted(_overlay("namespaced"), "dynamo-restricted")
+    found = granted(_overlay("namespaced"), "dynamo-restricted")
     configurations = {
         (
             "provisioner",
@@ -103,7 +105,8 @@ def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_an
     assert found[topologies] == {"list", "watch"}
     workloads = {name: verbs for name, verbs in _expected().items() if name[0] == "reconciler" and name[1] == EVERYWHERE}
     elsewhere = {("reconciler", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE)}
-    elsewhere.add(("reconciler", EVERYWHERE, "rbac.authorization.k8s.io", "clusterroles", "dynamo-webhooks-planner"))
+    for role in ("planner", "epp"):
+        elsewhere.add(("reconciler", EVERYWHERE, "rbac.authorization.k8s.io", "clusterroles", f"dynamo-webhooks-{role}"))
     assert elsewhere <= workloads.keys()
     for (account, _, *rest), verbs in workloads.items():
         if (account, EVERYWHERE, *rest) not in elsewhere:
@@ -235,8 +238,21 @@ def test_the_reconciler_passes_on_what_pods_need_to_find_each_other_and_no_more(
     assert "attempting to grant RBAC permissions not currently held" in refused.stderr
 
 
-@pytest.mark.parametrize(("role", "allowed"), [("dynamo-webhooks-planner", True), ("cluster-admin", False), ("system:node", False)])
-def test_the_reconciler_binds_the_planners_role_and_no_other(cluster: ControlPlane, role: str, *, allowed: bool) -> None:
+def test_the_reconciler_makes_what_an_endpoint_picker_needs(cluster: ControlPlane) -> None:
+    """Its configuration, where it is in any namespace; the pool is granted alike, and no pool is served here."""
+    metadata = {"name": "g-epp-config", "namespace": "default"}
+    configuration = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}}
+    done = _as(cluster, "reconciler", "apply", "--server-side", "-f", "-", input=configuration)
+    assert done.code == 0, done.stderr
+    assert _as(cluster, "reconciler", "delete", "configmap", "g-epp-config", "-n", "default").code == 0
+    assert _forbidden(_as(cluster, "reconciler", "get", "configmaps", "-n", "default"))
+
+
+@pytest.mark.parametrize(
+    ("role", "allowed"),
+    [("dynamo-webhooks-planner", True), ("dynamo-webhooks-epp", True), ("cluster-admin", False), ("system:node", False)],
+)
+def test_the_reconciler_binds_the_roles_of_planners_and_pickers_and_no_other(cluster: ControlPlane, role: str, *, allowed: bool) -> None:
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",

@@ -186,8 +186,9 @@ def test_the_server_takes_the_reconcilers_writes_for_the_operators_own() -> None
     assert environment["POD_SERVICE_ACCOUNT"] == _container("reconciler")[0]["serviceAccountName"]
 
 
-def test_readiness_leaves_a_slow_answer_time_and_liveness_never_asks_for_certificates() -> None:
-    _, container = _container("server")
+@pytest.mark.parametrize("name", ["server", "provisioner", "reconciler"])
+def test_readiness_leaves_a_slow_answer_time_and_liveness_never_asks_for_certificates(name: str) -> None:
+    _, container = _container(name)
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container["readinessProbe"]["timeoutSeconds"] == 5
     assert "startupProbe" not in container

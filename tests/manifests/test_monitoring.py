@@ -19,7 +19,8 @@ from webhooks.limits import Bound, Limits
 from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
 
 Node: TypeAlias = dict[str, Any]
-HOME: Final = ROOT / "manifests" / "monitoring"
+HOME: Final = ROOT / "manifests" / "chart" / "monitoring"
+COMPONENT: Final = ROOT / "manifests" / "monitoring"
 SCRAPED: Final = {"namespace", "pod"}  # labels that Prometheus adds to everything it scrapes from pods
 FUNCTIONS: Final = {"abs", "absent", "count", "histogram_quantile", "increase", "max", "min", "rate", "sum", "time", "topk"}
 WORDS: Final = {"by", "or"}
@@ -211,14 +212,16 @@ def test_the_component_holds_what_lies_there() -> None:
     assert component["resources"] == ["rules.yaml"]
     [generated] = component["configMapGenerator"]
     assert generated["files"] == ["dynamo-webhooks.json=dashboard.json"]
-    protected = yaml.safe_load((HOME / "protected" / "kustomization.yaml").read_text())
+    leading = yaml.safe_load((COMPONENT / "kustomization.yaml").read_text())
+    assert [(COMPONENT / each).resolve() for each in leading["components"]] == [HOME]
+    protected = yaml.safe_load((COMPONENT / "protected" / "kustomization.yaml").read_text())
     assert protected["resources"] == ["roles.yaml"]
 
 
 def test_protected_metrics_need_two_reviews_and_readers_one_path() -> None:
-    documents = list(yaml.safe_load_all((HOME / "protected" / "roles.yaml").read_text()))
+    documents = list(yaml.safe_load_all((COMPONENT / "protected" / "roles.yaml").read_text()))
     roles = {each["metadata"]["name"]: each["rules"] for each in documents if each["kind"] == "ClusterRole"}
-    assert roles["dynamo-webhooks-server-reviews"] == [
+    assert roles["dynamo-webhooks-metrics-reviews"] == [
         {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
         {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
     ]

@@ -15,9 +15,8 @@ VALUES: Final[dict[str, Any]] = yaml.safe_load((ROOT / "manifests" / "chart" / "
 
 
 def test_the_values_that_it_names_are_values_of_the_chart() -> None:
-    named = set(
-        re.findall(r"`((?:webhook|controllerManager|reconciler|metricsService|namespaceRestriction)\.[A-Za-z.]+)(?:=[^`]*)?`", PAGE)
-    )
+    sections = "webhook|controllerManager|reconciler|metricsService|monitoring|namespaceRestriction"
+    named = set(re.findall(rf"`((?:{sections})\.[A-Za-z.]+)(?:=[^`]*)?`", PAGE))
     assert len(named) >= 9
     for name in named:
         found: Any = VALUES

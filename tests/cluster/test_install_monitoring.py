@@ -1,0 +1,124 @@
+"""Monitoring beside an installation: the components and the chart's values come to the same, apply, and grant two reviews and no more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from tests.cluster.assets.build import VERSION
+from tests.cluster.grants import GRANTS, PROTECTED
+from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, kustomized, of_kind, settings
+from tests.cluster.test_install_rbac import NAMESPACE, granted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALUES: Final = (
+    "metricsService.enabled=true",
+    "metricsService.secure=true",
+    "monitoring.dashboard.enabled=true",
+    "monitoring.rules.enabled=true",
+)
+COMPONENTS: Final = ["../service-monitor", "../../monitoring", "../../monitoring/protected"]
+HELMS: Final = {"app.kubernetes.io/instance"}  # what tells releases apart in a selector
+
+
+@pytest.fixture(scope="module")
+def overlay(tmp_path_factory: pytest.TempPathFactory) -> list[Node]:
+    """An overlay of one's own with all components."""
+    home = tmp_path_factory.mktemp("monitoring") / "manifests"
+    shutil.copytree(MANIFESTS, home, ignore=shutil.ignore_patterns("crds", "templates"))
+    own = home / "overlays" / "own"
+    own.mkdir()
+    lines = {"resources": ["../self-signed"], "components": COMPONENTS}
+    (own / "kustomization.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **lines})
+    )
+    return kustomized(own)
+
+
+@pytest.fixture(scope="module")
+def release() -> list[Node]:
+    """The chart where the Prometheus operator's kinds are served."""
+    known = ("--kube-version", VERSION, "--api-versions", "monitoring.coreos.com/v1")
+    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, *known, *settings(VALUES))
+    assert done.returncode == 0, done.stderr
+    return [found for found in yaml.safe_load_all(done.stdout) if found]
+
+
+def _named(objects: list[Node]) -> dict[tuple[str, str], Node]:
+    return {(each["kind"], each["metadata"]["name"]): each for each in objects if each["kind"] != "Namespace"}
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _bare(each) for name, each in value.items() if name not in HELMS}
+    return [_bare(each) for each in value] if isinstance(value, list) else value
+
+
+def test_both_come_to_the_same_objects(overlay: list[Node], release: list[Node]) -> None:
+    ours, theirs = _named(overlay), _named(release)
+    assert ours.keys() == theirs.keys()
+    added = ours.keys() - _named(kustomized(MANIFESTS / "overlays" / "self-signed")).keys()
+    assert {kind for kind, _ in added} == {"Service", "ServiceMonitor", "PrometheusRule", "ConfigMap", "ClusterRole", "ClusterRoleBinding"}
+    for name in added:
+        for part in ("spec", "rules", "roleRef", "subjects"):
+            assert _bare(theirs[name].get(part)) == ours[name].get(part), name
+    dashboards = [json.loads(each["ConfigMap", "dynamo-webhooks-dashboard"]["data"]["dynamo-webhooks.json"]) for each in (ours, theirs)]
+    assert dashboards[0] == dashboards[1]
+    for each in (ours, theirs):
+        assert each["ConfigMap", "dynamo-webhooks-dashboard"]["metadata"]["labels"]["grafana_dashboard"] == "1"
+
+
+def test_all_three_processes_are_told_to_protect_their_metrics(overlay: list[Node], release: list[Node]) -> None:
+    told = [{"name": "DYNAMO_WEBHOOKS_METRICS_SECURE", "value": "true"}]
+    for deployment in of_kind(overlay, "Deployment"):
+        [container] = deployment["spec"]["template"]["spec"]["containers"]
+        assert [each for each in container["env"] if each["name"] == told[0]["name"]] == told
+    [text] = [each["data"]["config.yaml"] for each in of_kind(release, "ConfigMap") if each["metadata"]["name"] == f"{RELEASE}-config"]
+    assert yaml.safe_load(text)["server"]["metrics"]["secure"] is True
+
+
+def test_a_monitor_of_protected_metrics_asks_by_tls_with_its_token(overlay: list[Node]) -> None:
+    [monitor] = of_kind(overlay, "ServiceMonitor")
+    [endpoint] = monitor["spec"]["endpoints"]
+    assert (endpoint["scheme"], endpoint["tlsConfig"]) == ("https", {"insecureSkipVerify": True})
+    assert endpoint["bearerTokenFile"].endswith("/serviceaccount/token")
+
+
+@pytest.mark.parametrize("source", ["overlay", "release"])
+def test_protection_grants_two_reviews_to_each_and_no_more(source: str, request: pytest.FixtureRequest) -> None:
+    expected = {(each.account, each.where, each.group, each.resource, each.name): set(each.verbs) for each in (*GRANTS, *PROTECTED)}
+    assert granted(request.getfixturevalue(source), NAMESPACE) == expected
+
+
+def test_without_a_reconciler_nothing_is_granted_to_it() -> None:
+    objects = charted(NAMESPACE, "metricsService.secure=true", "reconciler.enabled=false")
+    [binding] = [each for each in of_kind(objects, "ClusterRoleBinding") if "metrics" in each["metadata"]["name"]]
+    assert [subject["name"] for subject in binding["subjects"]] == [f"{RELEASE}-server", f"{RELEASE}-provisioner"]
+
+
+def test_a_restricted_installation_names_its_reviews_after_itself() -> None:
+    objects = charted("team", "metricsService.secure=true", "namespaceRestriction.enabled=true")
+    names = {
+        each["metadata"]["name"] for each in of_kind(objects, "ClusterRole", "ClusterRoleBinding") if "metrics" in each["metadata"]["name"]
+    }
+    assert names == {f"{RELEASE}-metrics-reviews-team", f"{RELEASE}-metrics-reader-team"}
+
+
+def test_nothing_of_it_is_there_unasked() -> None:
+    names = {each["metadata"]["name"] for each in charted(NAMESPACE)}
+    assert not {name for name in names if "metrics" in name or "dashboard" in name}
+
+
+def test_labels_that_a_rule_selector_asks_for_are_set(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text("monitoring: {rules: {enabled: true, labels: {release: prometheus}}}")
+    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", VERSION, "-f", str(values))
+    [rule] = of_kind([found for found in yaml.safe_load_all(done.stdout) if found], "PrometheusRule")
+    assert rule["metadata"]["labels"]["release"] == "prometheus"
+    assert "{{ $labels.pod }}" in json.dumps(rule["spec"]), "words in braces are Prometheus's"

@@ -14,7 +14,7 @@ HELP = "explain a rule, a kind, a field path or a pasted server message"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     words = "a rule's name or code, a kind, a field path, or a server message; - reads the message from standard input"
-    parser.add_argument("words", nargs="+", metavar="WORD", help=words)
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format")
     parser.add_argument("--examples", action="store_true", help="print the examples of rules too")
 
@@ -22,13 +22,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the page, or a page for each thing that a message says.
 
-    Raises: UsageError for a word that means nothing, with the nearest one.
+    Raises: UsageError for no word, or one that means nothing, with the nearest one.
     """
     import orjson
 
-    from cli.exits import OK
+    from cli.exits import OK, UsageError
     from cli.output import write
 
+    if not arguments.words:
+        raise UsageError("name a rule, a kind, a field or a message, such as replicas-non-negative, dgd.spec or 'x509: ...'")
     text = _given() if arguments.words == ["-"] else " ".join(arguments.words)
     pages, shown = _pages(text, examples=arguments.examples)
     if arguments.output == "json":

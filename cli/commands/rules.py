@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from api.kinds import BY_NAME
+
 if TYPE_CHECKING:
     from policies.rule import Rule
 
@@ -32,9 +34,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         write(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
-        table = [COLUMNS, *([", ".join(row[key]) if isinstance(row[key], list) else row[key] for key in COLUMNS] for row in rows)]
-        write(_markdown(table) if arguments.output == "markdown" else _columns(table))
+        brief = arguments.output == "text"
+        table = [COLUMNS, *([_cell(key, row[key], brief=brief) for key in COLUMNS] for row in rows)]
+        write(_columns(table) if brief else _markdown(table))
     return OK
+
+
+def _cell(key: str, value: str | list[str], *, brief: bool) -> str:
+    """One cell as text; `brief` for terminals, where kinds go by their short names."""
+    if isinstance(value, str):
+        return value
+    if brief and key == "kinds":
+        return ", ".join(dict.fromkeys(BY_NAME[kind.partition("/")[0]].short for kind in value))
+    return ", ".join(value)
 
 
 COLUMNS = ["code", "name", "level", "operations", "kinds", "needs", "profile", "title"]

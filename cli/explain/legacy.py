@@ -52,8 +52,11 @@ def markdown(page: Page) -> str:
         about = "A field of the first releases; today's kinds don't have it."
         return "\n\n".join([f"# {page['legacyField']}", about, "\n".join(lines), _HOW]) + "\n"
     becomes = f"It becomes a {page['becomes']}." if page["becomes"] else "Nothing of today does its work, so no object comes of it."
-    rows = "\n".join(f"- `{row['path']}`: {_told(row)}" for row in page["fields"] if row["path"].startswith(("spec.", "status")))
-    parts = [f"# {page['legacyKind']} (a kind of the first releases)", f"{page['description']} {becomes}", _HOW, rows]
+    own = [row for row in page["fields"] if row["path"].startswith(("spec.", "status"))]
+    same = ", ".join(f"`{row['path']}`" for row in own if row["path"] == row["today"] and not row["about"])
+    rows = "\n".join(f"- `{row['path']}`: {_told(row)}" for row in own if row["path"] != row["today"] or row["about"])
+    kept = f"Under the same name today: {same}." if same else ""
+    parts = [f"# {page['legacyKind']} (a kind of the first releases)", f"{page['description']} {becomes}", _HOW, rows, kept]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -48,6 +48,9 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     """How many characters of the rule's texts stand in the message, the field counted in; among equals, how much of the path it knows."""
     pieces, words = _said(rule)
     said = sum(len(piece) for piece in pieces if piece in text)
+    end = text.rpartition(": ")[2]
+    if len(end) >= ENOUGH and any(end in piece for piece in pieces):
+        said += len(end)  # somebody cut the message off in the middle of a text
     if _ONE_OF in text and _ONE_OF in pieces:
         said += sum(len(word) for word in words if f'"{word}"' in text)
     if not said:

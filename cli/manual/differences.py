@@ -1,0 +1,69 @@
+"""docs/differences.md: where verdicts and conversions differ from the Go operator 1.2, and why."""
+
+from __future__ import annotations
+
+from cli.manual.rules import HEADER
+from conversion.quirks import HEALED, NUMBERS
+from conversion.quirks import KEPT as CONVERSION_KEPT
+from policies.catalogue import declared
+from policies.quirks import CHANGED, ENGINE, KEPT
+from policies.review import CURRENT, V1_2
+from policies.rule import Rule
+
+
+def differences_page() -> str:
+    """Every deliberate difference from the Go operator 1.2, and every measured oddity that was kept, with reasons."""
+    lines = [
+        HEADER,
+        "# Differences from the Go operator 1.2",
+        "",
+        "Profile `1.2` answers as it does; profile `current`, the default, differs where this page says so. Q and G numbers are those",
+        "of the measured behaviour: Q is a quirk, G something that is admitted there and fails later.",
+        "",
+        "## Rules that judge otherwise",
+        "",
+        "| rule | answers | what is different, and why |",
+        "| --- | --- | --- |",
+        *(_row(rule) for rule in declared() if rule.difference and rule.profile == V1_2),
+        "",
+        "## Rules that 1.2 does not have",
+        "",
+        "| rule | answers | why |",
+        "| --- | --- | --- |",
+        *(_row(rule) for rule in declared() if rule.difference and rule.profile == CURRENT),
+        "",
+        "## Differences of the engine",
+        "",
+        "| name | what is different, and why |",
+        "| --- | --- |",
+        *(f"| {name} | {text} |" for name, text in ENGINE.items()),
+        "",
+        "## Quirks and gaps answered outside the rules",
+        "",
+        "| number | what is different |",
+        "| --- | --- |",
+        *(f"| {number} | {text} |" for number, text in sorted(CHANGED.items())),
+        "",
+        "## Kept as it is",
+        "",
+        "| number | why |",
+        "| --- | --- |",
+        *(f"| {number} | {text} |" for number, text in sorted(KEPT.items())),
+        "",
+        "## Conversion",
+        "",
+        "Conversion has one behaviour, the lossless one. Numbers are those of the conversion's own list of oddities.",
+        "",
+        "| number | | what is different, or why not |",
+        "| --- | --- | --- |",
+        *(
+            f"| {number} | {'healed' if number in HEALED else 'kept'} | {(HEALED.get(number) or CONVERSION_KEPT[number])} |"
+            for number in NUMBERS
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(rule: Rule) -> str:
+    assert rule.difference  # noqa: S101 - the callers chose rules with a difference
+    return f"| [`{rule.name}`](rules/{rule.name}.md) | {' '.join(rule.difference.quirks)} | {rule.difference.because} |"

@@ -1,0 +1,143 @@
+"""The pages of the rules: the index, and one page for each rule, each default, and each check that `check` makes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from cli.check.record import OWN_RULES, OwnRule
+from cli.explain.rule import find, names
+from policies.catalogue import by_word, declared, rules
+from policies.review import CURRENT, V1_2
+from policies.rule import Rule
+
+HEADER: Final = "<!-- written by `make docs` (cli/pages.py) from the rules themselves; edit those, not this file -->\n"
+_FAULT: Final = "| DYN000 | `fault` | a rule of ours raised: a bug, answered as 500 by the server and as exit code 70 by `check` |"
+_PROFILES: Final = {
+    "both": "both: `current`, the default, and `1.2`",
+    CURRENT: "`current`, the default, alone",
+    V1_2: "`1.2` alone",
+}
+_EXAMPLES: Final = {
+    "bad": "A comment `# expect` marks the line that is reported.",
+    "before": "What comes in.",
+    "after": "What is kept.",
+    "good": "",
+}
+_FRAGMENTS: Final = "Examples show what matters of an object; below `--- # becomes` stands what an update makes of it."
+
+
+def rules_page() -> str:
+    """One table of all rules and defaults of profile current: code, name, what is wrong, where it looks, facts it needs."""
+    lines = [
+        HEADER,
+        "# Rules and defaults",
+        "",
+        "`dynamo-webhooks explain NAME` prints the page of one in a terminal. [How to read a refusal](refusals.md) shows the way from a",
+        "message to its rule. Profile `current` unless said; `1.2` in the last column: the rule differs there, see",
+        "[differences](differences.md).",
+        "",
+        "| code | name | what it says | level | operations | looks at | facts | 1.2 |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    odd = {rule.name for rule in declared() if rule.difference}
+    for rule in rules(CURRENT):
+        looks = "<br>".join(f"{kind} `{where or '.'}`" for kind, where in rule.where.items())
+        cells = [rule.code, _link(rule.name), rule.title.rstrip("."), _level(rule), " ".join(sorted(rule.on)), looks, " ".join(rule.needs)]
+        lines.append(f"| {' | '.join([*cells, 'differs' if rule.name in odd else ''])} |")
+    lines += _only_in_1_2()
+    lines += ["", "## What `check` finds beside the rules", "", "| code | name | what it says |", "| --- | --- | --- |"]
+    lines += [f"| {own.code} | {_link(own.name)} | {own.title.rstrip('.')} |" for own in OWN_RULES]
+    return "\n".join([*lines, _FAULT]) + "\n"
+
+
+def _only_in_1_2() -> Iterator[str]:
+    known = {rule.name for rule in rules(CURRENT)}
+    gone = [rule for rule in declared() if rule.name not in known]
+    if gone:
+        yield from ("", "## Only in profile 1.2", "", "| code | name | what it says |", "| --- | --- | --- |")
+        yield from (f"| {rule.code} | {_link(rule.name)} | {rule.title.rstrip('.')} |" for rule in gone)
+
+
+def _level(rule: Rule) -> str:
+    return "default" if rule.is_default else rule.level.value
+
+
+def _link(name: str) -> str:
+    return f"[`{name}`](rules/{name}.md)"
+
+
+def rule_pages() -> dict[str, str]:
+    """Every page by its file below docs/."""
+    return {f"rules/{name}.md": _page(name) for name in names()}
+
+
+def _page(name: str) -> str:
+    page = find(name)
+    assert page is not None, name  # noqa: S101 - the names are those that have a page
+    rule = by_word(name)
+    parts = [
+        HEADER.rstrip("\n"),
+        f"# {name}",
+        f"{page['code']}, {_kind_of(page)}. {page['title']}",
+        f"**Why.** {page['why']}",
+        *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
+        *(_of_rule(rule, page) if rule is not None else _of_check(name)),
+        *_examples(page),
+        *(_ignoring(name) if rule is None or not rule.is_default else []),
+        f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _kind_of(page: dict[str, Any]) -> str:
+    return {"default": "a default", "error": "an error", "warning": "a warning", "check": "found by `check` itself"}[page["level"]]
+
+
+def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
+    looks = "<br>".join(_place(place) for place in page["looksAt"])
+    lines = ["| | |", "| --- | --- |", f"| looks at | {looks} |"]
+    lines.append(f"| asked on | {', '.join(word.lower() for word in page['operations'])} |")
+    if page["facts"]:
+        flags = ", ".join(f"`{fact}`" for fact in page["facts"])
+        lines.append(f"| needs the facts | {flags}: `--facts FILE` or `--set-fact NAME=VALUE` gives them; a server refuses without |")
+    lines.append(f"| profiles | {_PROFILES[rule.profile]} |")
+    if not rule.is_default:
+        kept = "does not refuse" if rule.ratchets else "refuses"
+        lines.append(f"| on updates | a mistake that the stored object has already {kept} |")
+    yield "\n".join(lines)
+    for difference in page["differences"]:
+        numbers = ", ".join(difference["quirks"])
+        only = "Profile `1.2` does not have it" if difference["profile"] == CURRENT else "Profile `1.2` answers otherwise"
+        if rule.profile == V1_2:
+            only = "Profile `current` does not have it"
+        yield f"**Difference from the Go operator 1.2** ({numbers}). {only}: {difference['because']}. [All differences](../differences.md)."
+
+
+def _place(place: dict[str, Any]) -> str:
+    fields = " or ".join(f"`{field}`" for field in place["fields"])
+    return f"{place['kind']} `{place['path']}`" + (f", where {fields} is given" if fields else "")
+
+
+def _of_check(name: str) -> Iterator[str]:
+    own: OwnRule = next(own for own in OWN_RULES if own.name == name)
+    level = f"It is {'an error' if own.level == 'error' else 'a warning'}"
+    strict = "; with `--strict` an error." if name == "unknown-field" else "."
+    yield f"{level}{strict} The server has no such rule: the API server, its schema or `check` itself finds it."
+
+
+def _examples(page: dict[str, Any]) -> Iterator[str]:
+    for title, blocks in page["examples"].items():
+        yield f"## {title.capitalize()}"
+        if _EXAMPLES[title]:
+            yield _EXAMPLES[title] + (f" {_FRAGMENTS}" if title in ("bad", "before") else "")
+        yield from (f"```yaml\n{block.rstrip()}\n```" for block in blocks)
+
+
+def _ignoring(name: str) -> Iterator[str]:
+    yield "## Ignore it"
+    yield (
+        "`check` is quiet about one place with a comment behind it, or on the line above, that gives a reason; an API server isn't.\n"
+        f"For a run, `--ignore {name}`; for all that is there today, [a baseline](../ci.md#an-old-repository-with-many-findings)."
+    )
+    yield f"```yaml\n# dynamo-webhooks: ignore[{name}] why it is right here\n```"

@@ -1,0 +1,122 @@
+"""A terminal in a fresh folder: runs lines as a person would type them, and tells what is printed. For pages whose outputs must be true."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from cli.exits import BUG
+from cli.main import PROGRAM, main
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
+_UNSET: Final = ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+_WHEN: Final = "2026-01-01T00:00:00Z"
+_PATIENCE: Final = 120  # seconds for one line
+_GIT: Final = {
+    **{f"GIT_{role}_{what}": "you@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    **{f"GIT_{role}_DATE": _WHEN for role in ("AUTHOR", "COMMITTER")},
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
+
+class TerminalError(Exception):
+    """A line that printed what no page is to show: something that would differ on another machine, or a bug of ours."""
+
+
+class Terminal:
+    """One session; lines without anything of a shell run in this process, which is what makes pages quick to write."""
+
+    def __init__(self, folder: Path, programs: Path) -> None:
+        """`programs` is a folder for commands that the lines may name; our own is put there."""
+        self._folder = folder
+        self._code = 0
+        shim = programs / PROGRAM
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n')
+        shim.chmod(0o755)
+        path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
+        self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+    def write(self, name: str, text: str) -> None:
+        """Puts a file into the folder."""
+        file = self._folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def run(self, line: str) -> str:
+        """What a line prints, on either stream. Raises: TerminalError for the folder's name, and for a bug."""
+        if line == "echo $?":
+            return f"{self._code}\n"
+        words = shlex.split(line)
+        own = words[0] == PROGRAM and not _SHELL & {*line}
+        self._code, printed = self._within(words[1:]) if own else self._shell(line)
+        if str(self._folder) in printed:
+            raise TerminalError(f"{line}: prints where the session's folder is")
+        if self._code == BUG:
+            raise TerminalError(f"{line}: meets a bug of ours: {printed.strip()}")
+        return printed
+
+    @property
+    def code(self) -> int:
+        """The exit code of the last line."""
+        return self._code
+
+    def _within(self, words: list[str]) -> tuple[int, str]:
+        both = io.BytesIO()
+        out, err = (io.TextIOWrapper(both, encoding="utf-8", write_through=True) for _ in range(2))
+        with contextlib.chdir(self._folder), _environment(self._changes), _no_input():
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = main(words)
+            return code, both.getvalue().decode()
+
+    def _shell(self, line: str) -> tuple[int, str]:
+        environment = {key: value for key, value in os.environ.items() if key not in _UNSET} | self._changes
+        done = subprocess.run(  # noqa: S603 - the lines stand in pages of this repository
+            ["/bin/bash", "-o", "pipefail", "-c", line],
+            cwd=self._folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+        # one after the other: in which order two processes print is chance
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+
+@contextlib.contextmanager
+def terminal() -> Iterator[Terminal]:
+    """A terminal in an empty folder, which is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as programs:
+        yield Terminal(Path(folder).resolve(), Path(programs))
+
+
+@contextlib.contextmanager
+def _environment(changes: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    for name in _UNSET:
+        os.environ.pop(name, None)
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _no_input() -> Iterator[None]:
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
+    try:
+        yield
+    finally:
+        sys.stdin = before

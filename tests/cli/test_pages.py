@@ -1,0 +1,149 @@
+"""The pages of docs/: those that are made are complete, those by people are true where they show a command, and links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cli import pages
+from cli.check.record import OWN_RULES
+from cli.main import COMMANDS, PROGRAM, main
+from cli.manual.commands import parser_of
+from cli.manual.examples import FILES, MEANINGS, TOLD, Example
+from cli.manual.rules import rule_pages
+from cli.manual.terminal import terminal
+from policies.catalogue import declared
+
+ROOT: Final = Path(__file__).parents[2]
+DOCS: Final = ROOT / "docs"
+_LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+
+
+def test_stale_missing_and_left_over_pages_are_found_and_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pages, "pages", lambda: {"a.md": "a\n", "rules/b.md": "b\n", "rules/c.md": "c\n"})
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "a.md").write_text("a\n")
+    (tmp_path / "by-hand.md").write_text("mine\n")
+    (tmp_path / "rules" / "b.md").write_text("old\n")
+    (tmp_path / "rules" / "gone.md").write_text("gone\n")
+    assert pages.main(["--check"], tmp_path) == 1
+    assert capsys.readouterr().err == (
+        "stale: docs/rules/b.md, docs/rules/c.md; run make docs\nleft over: docs/rules/gone.md; run make docs\n"
+    )
+    assert (tmp_path / "rules" / "b.md").read_text() == "old\n"
+    assert pages.main([], tmp_path) == 0
+    assert {file.name: file.read_text() for file in tmp_path.rglob("*.md")} == {
+        "a.md": "a\n",
+        "b.md": "b\n",
+        "c.md": "c\n",
+        "by-hand.md": "mine\n",
+    }
+    assert pages.main(["--check"], tmp_path) == 0
+
+
+def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:
+    made = rule_pages()
+    names = {*(rule.name for rule in declared()), *(own.name for own in OWN_RULES)}
+    assert set(made) == {f"rules/{name}.md" for name in names}
+    for rule in declared():
+        page = made[f"rules/{rule.name}.md"]
+        assert all(text in page for text in (rule.code, rule.title, rule.why, rule.fix)), rule.name
+        assert all(block.rstrip() in page for block in (*rule.bad, *rule.good)), rule.name
+        assert all(f"`{fact}`" in page for fact in rule.needs), rule.name
+        assert (f"ignore[{rule.name}] why" in page) is not rule.is_default
+        if rule.difference:
+            assert rule.difference.because in page or any(other.name == rule.name and not other.difference for other in declared())
+
+
+def test_every_command_has_a_page_and_examples() -> None:
+    assert list(TOLD) == list(COMMANDS)
+    for name, told in TOLD.items():
+        assert told.examples, name
+        assert {*told.codes} <= {*MEANINGS}, name
+        assert {0, 2, 70} <= {*told.codes}, name
+        page = (DOCS / "commands" / f"{name}.md").read_text()
+        options = [option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings]
+        for option in options:
+            assert option == "--help" or option in page, (name, option)
+
+
+def _examples(*, run: bool) -> list[object]:
+    return [
+        pytest.param(name, example, id=f"{name}-{i}")
+        for name, told in TOLD.items()
+        for i, example in enumerate(told.examples)
+        if example.runs is run
+    ]
+
+
+@pytest.mark.parametrize(("name", "example"), _examples(run=False))
+def test_examples_that_are_not_run_have_flags_that_exist(name: str, example: Example) -> None:
+    words = shlex.split(example.line.partition(" | ")[0])
+    assert words[:2] == [PROGRAM, name]
+    _, unknown = parser_of(name).parse_known_args(words[2:])
+    assert unknown == []
+
+
+def test_examples_that_are_run_end_as_the_page_says() -> None:
+    for told in TOLD.values():
+        with terminal() as session:
+            for file in FILES.rglob("*.*"):
+                session.write(file.relative_to(FILES).as_posix(), file.read_text())
+            for example in told.examples:
+                if example.runs:
+                    session.run(example.line)
+                    assert session.code in {0, 1} & {*told.codes}, example.line
+
+
+def _pages() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def _links(page: Path) -> Iterator[str]:
+    for link in _LINK.findall(re.sub(r"`[^`\n]*`", "", _FENCED.sub("", page.read_text()))):
+        if not link.startswith(("http://", "https://")):
+            yield link
+
+
+def test_every_link_leads_somewhere() -> None:
+    found = 0
+    for page in _pages():
+        for link in _links(page):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), f"{page.relative_to(ROOT)}: {link}"
+            if anchor:
+                assert anchor in _anchors(target), f"{page.relative_to(ROOT)}: {link}"
+            found += 1
+    assert found > 300
+
+
+def test_no_page_names_a_rule_or_command_that_does_not_exist() -> None:
+    known = {f"{PROGRAM} {name}" for name in COMMANDS}
+    for page in _pages():
+        for called in re.findall(rf"(?:`|^\$ |^){PROGRAM} ([a-z]+)", page.read_text(), re.MULTILINE):
+            assert f"{PROGRAM} {called}" in known, f"{page.relative_to(ROOT)}: {called}"
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_answers_wrong_flags_and_help_in_its_own_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: {PROGRAM} {name}")
+    assert main([name, "--no-such-flag"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.err.startswith(f"{PROGRAM} {name}: ")

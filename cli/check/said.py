@@ -23,6 +23,12 @@ Told: TypeAlias = tuple[tuple[str, str], ...]
 
 QUOTED: Final = 200  # characters of a value; those that facets look at are names, modes and sizes
 _LEAD: Final = re.compile(r"(Invalid value|Unsupported value|Duplicate value|Too many)(: )?")
+_NAMES: Final = ("metadata.name", "metadata.generateName")
+_SUBDOMAIN: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
 _SEEN: Final = re.compile(r'must be of type \w+: "(\w+)"$')
 
 
@@ -43,7 +49,7 @@ def _message(error: FieldError, obj: Fields, schema: Node) -> str:
     lead = _LEAD.match(error.message)
     if lead is None or (quoted := _quoted(error, obj, schema)) is None:
         return error.message
-    rest = error.message[lead.end() :]
+    rest = _SUBDOMAIN if error.field in _NAMES and "RFC 1123 subdomain" in error.message else error.message[lead.end() :]
     return f"{lead[1]}: {quoted}{f': {rest}' if rest else ''}"
 
 

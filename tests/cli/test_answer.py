@@ -127,6 +127,13 @@ def test_each_kind_of_cause(change: str, cause: str) -> None:
     assert any(message.startswith(cause) for _, message in answer.causes), answer.causes
 
 
+def test_a_name_that_can_t_be_one_is_told_in_the_server_s_words() -> None:
+    answer = _answer(GOOD.replace("name: good", "name: Not_Good"))
+    assert answer.causes[0][0] == "metadata.name"
+    assert answer.causes[0][1].startswith('Invalid value: "Not_Good": a lowercase RFC 1123 subdomain must consist of lower case')
+    assert answer.causes[0][1].endswith(r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')")
+
+
 def test_the_policies_refuse_with_the_webhook_s_own_words() -> None:
     answer = _answer(BAD)
     assert _stage(answer) == (record.POLICIES, 422, "Invalid")

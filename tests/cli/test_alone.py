@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.alone import COMMAND, FORBIDDING, run
 from tests.cli.conftest import Files
 from tests.cli.objects import BAD, GOOD, MODEL, WARNED
 
-PATIENCE = 60  # seconds, for what takes one
-# what nobody may do in that process: open a socket, write a file
-_ALONE = """
-import builtins, os, socket, sys
-
-def refuse(*_, **__):
-    os.write(2, b"refused\\n")
-    os._exit(99)
-
-socket.socket = socket.create_connection = socket.getaddrinfo = refuse
-sys.addaudithook(lambda event, arguments: refuse() if event.startswith("socket.") or (event == "open" and writes(arguments)) else None)
-
-def writes(arguments):
-    _, mode, flags = arguments
-    return bool((mode or "").strip("rbtU")) or bool((flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
-"""
 # never wanted by a check of a file: they take longer to import than most files to check
 HEAVY = (
     "kubernetes",
@@ -44,19 +26,6 @@ HEAVY = (
 )
 
 
-def _run(folder: Path, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if name not in ("HOME", "PYTHONHASHSEED", "NO_COLOR", "FORCE_COLOR")}
-    return subprocess.run(
-        [sys.executable, "-B", "-c", script, *words],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        cwd=folder,
-        env={**inherited, "HOME": "/nonexistent", "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment},
-    )
-
-
 @pytest.fixture
 def folder(files: Files) -> Path:
     """Objects that are right and wrong in several ways."""
@@ -65,17 +34,16 @@ def folder(files: Files) -> Path:
 
 @pytest.mark.parametrize("words", [(".",), (".", "-o", "json"), (".", "-q", "--answer"), ("good.yaml",)])
 def test_it_needs_neither_network_nor_a_home_nor_an_order_of_hashes(folder: Path, words: tuple[str, ...]) -> None:
-    script = f"{_ALONE}from cli.main import main\nsys.exit(main(['check', *sys.argv[1:]]))\n"
-    runs = [_run(folder, script, *words, PYTHONHASHSEED=seed) for seed in ("0", "4711")]
+    runs = [run(folder, COMMAND, "check", *words, PYTHONHASHSEED=seed) for seed in ("0", "4711")]
     assert (runs[0].returncode, runs[0].stdout, runs[0].stderr) == (runs[1].returncode, runs[1].stdout, runs[1].stderr)
     assert runs[0].returncode == (0 if words == ("good.yaml",) else 4), runs[0].stderr
-    assert "refused" not in runs[0].stderr
+    assert b"refused" not in runs[0].stderr
     assert sorted(file.name for file in folder.iterdir()) == ["bad.yaml", "broken.yaml", "good.yaml", "model.yaml", "warned.yaml"]
 
 
 @pytest.mark.parametrize("attempt", ["import socket as s; s.create_connection(('127.0.0.1', 1))", "open('new', 'w')", "open('new', 'xb')"])
 def test_what_is_forbidden_there_is_noticed(folder: Path, attempt: str) -> None:
-    assert _run(folder, f"{_ALONE}{attempt}\n").returncode == 99
+    assert run(folder, f"{FORBIDDING}{attempt}\n").returncode == 99
 
 
 @pytest.mark.parametrize("file", ["good.yaml", "model.yaml", "bad.yaml"])
@@ -85,8 +53,8 @@ def test_a_check_of_one_file_imports_little(folder: Path, file: str) -> None:
         "import sys\nbefore = set(sys.modules)\nfrom cli.main import main\nmain(['check', sys.argv[1]])\n"
         "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
     )
-    done = _run(folder, script, file)
-    loaded = set(done.stderr.split())
+    done = run(folder, script, file)
+    loaded = set(done.stderr.decode().split())
     assert "cli.check.pipeline" in loaded
     assert loaded.isdisjoint(HEAVY), loaded.intersection(HEAVY)
     rules = [name for name in loaded if name.startswith("policies.") and name.count(".") == 2]

@@ -70,10 +70,17 @@ def through(parts: Sequence[Slice], work: Work, gathered: Callable[[], Gathered]
 
     `work` checks one file in the child, `gathered` gives what the child has found, `take` adds that to the parent's.
     """
+    import signal
+
     children: list[_Child] = []
     try:
-        for part in parts:
-            children.append(_started(part, work, gathered))  # noqa: PERF401 - those that run must be known when the next can't start
+        # an interrupt waits until all are known that are to be ended
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            for part in parts:
+                children.append(_started(part, work, gathered))  # noqa: PERF401 - those that run must be known when the next can't start
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         yield from _drained(children)
         for child in children:
             _, status = os.waitpid(child.pid, 0)
@@ -110,6 +117,7 @@ def _work(part: Slice, work: Work, gathered: Callable[[], Gathered], pipe: int) 
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupted child says nothing; the parent does
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for file in part:
         work(file)
         os.write(pipe, TICK)
@@ -156,9 +164,12 @@ def _name(file: Item) -> str:
 
 def _end(children: Sequence[_Child]) -> None:
     """Ends processes that nobody waits for any longer."""
+    import contextlib
     import signal
 
     for child in children:
-        os.kill(child.pid, signal.SIGKILL)
-        os.waitpid(child.pid, 0)
-        os.close(child.pipe)
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):  # one that has just been waited for
+            os.kill(child.pid, signal.SIGKILL)
+            os.waitpid(child.pid, 0)
+        with contextlib.suppress(OSError):
+            os.close(child.pipe)

@@ -23,5 +23,6 @@ def kind_named(word: str) -> str:
     """
     found = find_kind(word)
     if found is None:
-        raise UsageError(f"--kind {word}: no such kind{hint(word, [kind.name for kind in KINDS])}")
+        names = [kind.name for kind in KINDS]
+        raise UsageError(f"--kind {word}: no such kind{hint(word, names) or '; known are ' + ', '.join(names)}")
     return found

@@ -50,7 +50,9 @@ class _Parser(argparse.ArgumentParser):
         return argparse.HelpFormatter(prog=self.prog, width=WIDTH) if usual else self.formatter_class(prog=self.prog)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        from cli.usage import reworded
+
+        raise UsageError(reworded(message, self.prog))
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parses all arguments. Raises: UsageError."""
@@ -88,7 +90,7 @@ def _dispatch(words: list[str]) -> int:
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
         what = "flag" if name.startswith("-") else "command"
-        raise UsageError(f"unknown {what} {name}{hint(name, COMMANDS)}")
+        raise UsageError(f"unknown {what} {name}{hint(name, COMMANDS) or f'; {PROGRAM} --help lists all'}")
     command = importlib.import_module(f"cli.commands.{name}")
     parser = _Parser(prog=f"{PROGRAM} {name}", description=command.HELP, allow_abbrev=False)
     command.configure(parser)

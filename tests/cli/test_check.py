@@ -248,7 +248,7 @@ def test_a_leased_namespace_is_left_to_its_own_operator(command: Command, files:
         (["--old", "twice.yaml"], "--old holds DynamoModel llm/m twice"),
         (["--select", "ingres-host"], "--select ingres-host: no rule has this name, code or beginning; did you mean ingress-host-format?"),
         (["--files-from", "none.txt"], "--files-from none.txt: does not exist"),
-        (["--op", "patch"], "argument --op: invalid choice: 'patch' (choose from 'auto', 'create', 'update', 'delete')"),
+        (["--op", "patch"], "--op must be one of auto, create, update, delete, got patch"),
     ],
 )
 def test_wrong_usage_is_one_sentence(command: Command, files: Files, words: list[str], sentence: str) -> None:

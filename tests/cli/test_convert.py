@@ -173,7 +173,7 @@ def test_exit_codes(command: Command, files: Files, text: str, code: int, said: 
     [
         (["a.yaml"], "--to must name the version"),
         (["--to", "v1beta1"], "name at least one file"),
-        (["a.yaml", "--to", "v2"], "invalid choice"),
+        (["a.yaml", "--to", "v2"], "--to must be one of v1alpha1, v1beta1, got v2"),
         (["a.yaml", "--to", "v1beta1", "--check", "--write"], "use one of them"),
         (["-", "--to", "v1beta1", "--write"], "can't change standard input"),
         (["a.yaml", "--to", "v1beta1", "--write", "-o", "json"], "keep the format"),

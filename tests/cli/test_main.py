@@ -49,7 +49,7 @@ def test_each_command_has_its_help(command: Command, name: str) -> None:
     ("words", "sentence"),
     [
         (["chek"], "dynamo-webhooks: unknown command chek; did you mean check?"),
-        (["xyzzy"], "dynamo-webhooks: unknown command xyzzy"),
+        (["xyzzy"], "dynamo-webhooks: unknown command xyzzy; dynamo-webhooks --help lists all"),
         (["--verison"], "dynamo-webhooks: unknown flag --verison; did you mean version?"),
         (["check", "--profil", "1.2", "x"], "dynamo-webhooks check: unknown flag --profil; did you mean --profile?"),
         (["rules", "--xyzzy=1"], "dynamo-webhooks rules: unknown flag --xyzzy"),

@@ -1,0 +1,35 @@
+"""What argparse finds wrong with a command line, in our words: what must be, what was seen, what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from cli.nearest import hint
+
+_REQUIRED: Final = re.compile(r"the following arguments are required: (.+)")
+_CHOICE: Final = re.compile(r"argument (\S+): invalid choice: (.+?) \(choose from (.+)\)")
+_VALUE: Final = re.compile(r"argument (\S+): expected (?:one|at least one) argument")
+_NUMBER: Final = re.compile(r"argument (\S+): invalid int value: '?(.*?)'?")
+_OTHER: Final = re.compile(r"argument (\S+): (.+)")
+
+
+def reworded(message: str, called: str) -> str:
+    """One sentence for people; `called` is the command whose help says more."""
+    if found := _REQUIRED.fullmatch(message):
+        return f"{found[1]} must be given; {called} --help says more"
+    if found := _CHOICE.fullmatch(message):
+        seen, known = found[2].strip("'"), [word.strip(" '") for word in found[3].split(",")]
+        return f"{_flag(found[1])} must be one of {', '.join(known)}, got {seen}{hint(seen, known)}"
+    if found := _VALUE.fullmatch(message):
+        return f"{_flag(found[1])} must be followed by a value; {called} --help says which"
+    if found := _NUMBER.fullmatch(message):
+        return f"{_flag(found[1])} must be a whole number, got {found[2]}"
+    if found := _OTHER.fullmatch(message):
+        return f"{_flag(found[1])}: {found[2]}"
+    return message
+
+
+def _flag(names: str) -> str:
+    """The longest of a flag's names: `-o/--output` is `--output`."""
+    return max(names.split("/"), key=len)

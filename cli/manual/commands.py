@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from cli.exits import OK, REFUSED
 from cli.main import COMMANDS, PROGRAM, WIDTH
-from cli.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Example
+from cli.manual.console import PageError
+from cli.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Told
 from cli.manual.terminal import terminal
 from cli.schemas import names
 
@@ -73,7 +75,7 @@ def _page(name: str) -> str:
         f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         f"```\n{parser.format_usage().strip()}\n```",
         "## Examples",
-        *_examples(told.examples),
+        *_examples(told),
         "## Flags",
         *(_table(title, actions) for title, actions in parser.groups()),
         *([f"```\n{parser.epilog.rstrip()}\n```"] if parser.epilog else []),
@@ -94,14 +96,19 @@ def parser_of(name: str) -> _Parser:
     return parser
 
 
-def _examples(examples: tuple[Example, ...]) -> Iterator[str]:
-    """The examples with what they print; all of a command in one folder with the files of cli/manual/files."""
+def _examples(told: Told) -> Iterator[str]:
+    """The examples with what they print; all of a command in one folder with the files of cli/manual/files.
+
+    Raises: PageError for one that ends otherwise than with an answer that the command can give.
+    """
     with terminal() as session:
         for file in sorted(FILES.rglob("*.*")):
             session.write(file.relative_to(FILES).as_posix(), file.read_text())
-        for example in examples:
+        for example in told.examples:
             yield example.about if example.about.endswith("?") else f"{example.about}:"
             printed = session.run(example.line) if example.runs else ""
+            if example.runs and session.code not in {OK, REFUSED} & {*told.codes}:
+                raise PageError(f"{example.line}: ends with {session.code}: {printed.strip()}")
             body = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
             fence = "````" if "```" in body else "```"
             yield f"{fence}console\n$ {example.line}\n{body}{fence}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
@@ -205,7 +205,8 @@ class Webhooks:
             self._told(route, request, found, started, size)
             reply = self._reply(request, found)
             del found
-            await reply.send(request, stay)
+            with contextlib.suppress(ConnectionResetError):  # the client has left, or was too slow: nobody is there to be told
+                await reply.send(request, stay)
             return cast("StreamResponse", reply)
 
     async def _in_slices(self, request: BaseRequest, slices: Generator[None, None, Answer]) -> Answer:
@@ -219,7 +220,7 @@ class Webhooks:
                     found = _finished(slices) if request.transport is not None else rejection(408, "the client has left")
         return found
 
-    @contextmanager
+    @contextlib.contextmanager
     def _held(self, request: BaseRequest) -> Iterator[None]:
         """Keeps a drain from closing a connection whose request is being worked on."""
         connection = request.protocol

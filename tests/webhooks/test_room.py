@@ -177,6 +177,7 @@ async def test_slow_readers_keep_neither_room_nor_places(tmp_path: Path) -> None
         found = await third.post("/convert", conversion([graph()] * 3))
         assert (found.status, len(found.json["response"]["convertedObjects"])) == (200, 3)
         assert running.server.meter.bounds[Bound.PACE] == 2
+        assert {key[2] for key in running.server.meter.requests} == {"converted"}
         for client in slow:
             client.writer.transport.abort()
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from cli.explain import rule, schema_rule, words
-from cli.explain.sentence import rules_saying
+from cli.explain import field, rule, schema_rule, words
+from cli.explain.sentence import PATH, rules_saying
 
 # between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
 _JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")
+_FIELDS: Final = 3  # that are pointed out
 _LONGEST: Final = 20_000  # characters that are looked at: a message, not a log
 
 Page = dict[str, Any]
@@ -19,7 +20,7 @@ Page = dict[str, Any]
 def find(text: str) -> list[Page]:
     """The pages, each once, in the order of the message; empty for a text that says nothing we know."""
     text = text[:_LONGEST]
-    around = [one.page for one in words.in_message(text)]
+    around = [{**one.page, "fields": _fields(text)} if one in words.OF_FIELDS else one.page for one in words.in_message(text)]
     broken = schema_rule.in_message(text)
     if broken is not None:
         # a broken rule of the schema reads like any other value that it refuses
@@ -28,6 +29,12 @@ def find(text: str) -> list[Page]:
     if not known and not around:
         known = _said(text)
     return [*known, *around]
+
+
+def _fields(text: str) -> list[str]:
+    """The first fields of our kinds that a text names."""
+    named = dict.fromkeys(found.rstrip(".") for found in PATH.findall(text))
+    return [path for path in named if field.find(path) is not None][:_FIELDS]
 
 
 def _said(text: str) -> list[Page]:

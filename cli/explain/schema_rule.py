@@ -28,6 +28,7 @@ def in_message(text: str) -> dict[str, Any] | None:
         "meaning": f"A rule of the definition, which the API server asks itself. It stands at {', '.join(places[:_SHOWN])}{more}.",
         "remedy": "Write the object so that the sentence holds.",
         "rules": [{"rule": CEL_RULE.name, "code": CEL_RULE.code, "title": CEL_RULE.title}],
+        "fields": [],
     }
 
 

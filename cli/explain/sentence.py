@@ -22,13 +22,13 @@ _FOREIGN: Final = frozenset({"policies.at", "policies.edit", "policies.rule", "p
 _ONE_OF: Final = "must be one of"  # said for rules by policies.at; the allowed values tell which rule
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _KIND: Final = re.compile(rf'\b(Dynamo[A-Za-z]+)(?:\.{re.escape(GROUP)})? "')
-_PATH: Final = re.compile(r"\b(?:spec|metadata)\b[\w.*/-]*(?:\[[^\]]*\][\w.*/-]*)*")
+PATH: Final = re.compile(r"\b(?:spec|metadata)\b[\w.*/-]*(?:\[[^\]]*\][\w.*/-]*)*")
 
 
 def rules_saying(sentence: str) -> list[Rule]:
     """The rules whose texts fill most of a sentence, the best ones only; empty when none is near enough, or too many are."""
     text = _flat(sentence)
-    place = _PATH.search(text)
+    place = PATH.search(text)
     path = place[0] if place else ""
     scores = {rule: _score(rule, path, text) for rule in _asked(text)}
     best = max(scores.values(), default=(0, 0))
@@ -56,7 +56,9 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     if not said:
         return 0, 0
     named = _WORD.findall(re.sub(r"\[[^\]]*\]", "", path))
-    return said + _FIELD * (bool(named) and named[-1] in words), sum(1 for word in {*_WORD.findall(path)} if word in words)
+    return said + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), sum(
+        1 for word in {*_WORD.findall(path)} if word in words
+    )
 
 
 @cache

@@ -31,8 +31,9 @@ class Words(NamedTuple):
     @property
     def page(self) -> dict[str, Any]:
         """The page of these words."""
+        fields: list[str] = []
         rules = [] if self.rule is None else [{"rule": self.rule.name, "code": self.rule.code, "title": self.rule.title}]
-        return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules}
+        return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules, "fields": fields}
 
 
 # between the API server and the webhooks: nothing is wrong with the object
@@ -143,13 +144,6 @@ SERVER: Final = (
         WRONG_TYPE,
     ),
     Words(
-        "rules-not-checked",
-        "some validation rules were not checked because the object was invalid",
-        r"some validation rules were not checked",
-        "No mistake of its own: the schema's rules wait until the other errors are mended.",
-        "Mend those first; others may follow. `dynamo-webhooks check` lists what it can see of both at once.",
-    ),
-    Words(
         "unconverted",
         "conversion webhook for ... failed: ...",
         r"conversion webhook for .* failed",
@@ -169,8 +163,15 @@ SERVER: Final = (
         "Required value, Unsupported value, Too many, in body should ...",
         r"\bin body should\b|Unsupported value|Required value|Too many:|Duplicate value|Too long:",
         "A value that the schema of the definition does not allow. The API server says so itself, before validating webhooks are asked.",
-        "Write one of the values that it allows; `dynamo-webhooks explain` with the field's path tells them.",
+        "Write one of the values that it allows; `dynamo-webhooks explain` with the field's path tells which.",
         SCHEMA_RULE,
+    ),
+    Words(
+        "rules-not-checked",
+        "some validation rules were not checked because the object was invalid",
+        r"some validation rules were not checked",
+        "No mistake of its own: the schema's rules wait until the other errors are mended.",
+        "Mend those first; others may follow. `dynamo-webhooks check` lists what it can see of both at once.",
     ),
 )
 
@@ -199,6 +200,7 @@ OURS: Final = (
     ),
 )
 TABLES: Final = (TRANSPORT, SERVER, OURS)
+OF_FIELDS: Final = tuple(entry for entry in SERVER if entry.rule in (SCHEMA_RULE, WRONG_TYPE))  # whose fields are worth a look
 
 
 def in_message(text: str) -> Iterator[Words]:
@@ -213,5 +215,6 @@ def in_message(text: str) -> Iterator[Words]:
 def markdown(page: dict[str, Any]) -> str:
     """The page for people."""
     parts = [f"# {page['words']}", page["meaning"], f"**Fix.** {page['remedy']}"]
+    parts += [f"`dynamo-webhooks explain '{field}'` tells what it may be." for field in page["fields"]]
     parts += [f"`check` finds it beforehand as `{rule['rule']}` ({rule['code']})." for rule in page["rules"]]
     return "\n\n".join(parts) + "\n"

@@ -116,6 +116,18 @@ def test_a_rule_of_the_schema_tells_its_places() -> None:
     assert in_message("nothing of the kind") is None
 
 
+def test_the_fields_of_a_schemas_refusal_are_pointed_out(command: Command) -> None:
+    message = (
+        'The DynamoGraphDeployment "g" is invalid: \n'
+        '* spec.services.worker.failover.mode: Unsupported value: "x": supported values: "intraPod", "interPod"\n'
+        "* spec.services.worker.multinode.nodeCount: Invalid value: 0: spec.services.worker.multinode.nodeCount in body should be "
+        "greater than or equal to 2\n* spec.nothing.of.ours: Invalid value"
+    )
+    (page,) = command("explain", message, "-o", "json").json
+    assert page["fields"] == ["spec.services.worker.failover.mode", "spec.services.worker.multinode.nodeCount"]
+    assert "`dynamo-webhooks explain 'spec.services.worker.failover.mode'` tells what it may be." in command("explain", message).out
+
+
 def test_a_message_may_come_through_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     import io
     import sys

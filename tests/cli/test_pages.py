@@ -129,7 +129,12 @@ def test_every_link_leads_somewhere() -> None:
     assert found > 300
 
 
-def test_no_page_names_a_rule_or_command_that_does_not_exist() -> None:
+def test_the_index_of_docs_names_every_page_once() -> None:
+    named = [link for link in _links(DOCS / "README.md") if not link.startswith("..")]
+    assert sorted(named) == sorted(file.name for file in DOCS.glob("*.md") if file.name != "README.md")
+
+
+def test_no_page_names_a_command_that_does_not_exist() -> None:
     known = {f"{PROGRAM} {name}" for name in COMMANDS}
     for page in _pages():
         for called in re.findall(rf"(?:`|^\$ |^){PROGRAM} ([a-z]+)", page.read_text(), re.MULTILINE):

@@ -88,7 +88,10 @@ TOLD: Final[dict[str, Told]] = {
     ),
     "reconcile": Told(
         (0, 2, 70, 130),
-        (Example("In a pod", "dynamo-webhooks reconcile --config operator.yaml", runs=False),),
+        (
+            Example("In a pod", "dynamo-webhooks reconcile --config operator.yaml", runs=False),
+            Example("What it would apply, without it", "dynamo-webhooks render deploy/chat.yaml --config operator.yaml | grep -c ^kind"),
+        ),
         "[Reconciler](../reconciler.md); [default values of children](../defaults.md).",
     ),
     "check": Told(
@@ -163,12 +166,19 @@ TOLD: Final[dict[str, Told]] = {
     ),
     "config": Told(
         (0, 2, 70),
-        (Example("What a file sets, among all that is in effect", "dynamo-webhooks config --config operator.yaml | grep -v default"),),
+        (
+            Example("What a file sets, among all that is in effect", "dynamo-webhooks config --config operator.yaml | grep -v default"),
+            Example("A file of everything, to start from", "dynamo-webhooks config -o yaml | head -8"),
+        ),
         "[All keys](../configuration.md).",
     ),
     "review": Told(
         (0, 1, 2, 4, 70),
-        (Example("A recorded question, and the server's answer byte for byte", "dynamo-webhooks review review.json"),),
+        (
+            Example("A recorded question, and the server's answer byte for byte", "dynamo-webhooks review review.json"),
+            Example("What the answer means", "dynamo-webhooks review review.json --explain > /dev/null"),
+        ),
+        "[Read a refusal](../refusals.md).",
     ),
     "crds": Told(
         (0, 2, 4, 70),
@@ -180,7 +190,10 @@ TOLD: Final[dict[str, Told]] = {
     ),
     "facts": Told(
         (0, 2, 6, 70),
-        (Example("Once a release, into a file beside the manifests", "dynamo-webhooks facts --cluster -o facts.yaml", runs=False),),
+        (
+            Example("Once a release, into a file beside the manifests", "dynamo-webhooks facts --cluster -o facts.yaml", runs=False),
+            Example("Of another cluster, without its names", "dynamo-webhooks facts --cluster --context staging --redact", runs=False),
+        ),
         "[In CI](../ci.md#facts-of-the-cluster).",
     ),
     "doctor": Told(
@@ -207,5 +220,11 @@ TOLD: Final[dict[str, Told]] = {
         ),
         "[Editors and shells](../editors.md).",
     ),
-    "version": Told((0, 2, 70), (Example("For a program", "dynamo-webhooks version", runs=False),)),
+    "version": Told(
+        (0, 2, 70),
+        (
+            Example("For a program", "dynamo-webhooks version", runs=False),
+            Example("Which profiles there are", "dynamo-webhooks version | grep -A 3 profiles"),
+        ),
+    ),
 }

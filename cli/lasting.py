@@ -13,6 +13,9 @@ from cli.output import say
 from cli.vitals import vitals
 from kube.config import ConfigError
 from kube.identity import instance
+from webhooks.level import LevelFile
+from webhooks.limits import Limits
+from webhooks.logs import set_level
 from webhooks.probes import METRICS, PROBES, Probes
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from kube.client import Client
     from kube.lease import Election
+    from webhooks.level import LevelSource
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 
@@ -50,12 +54,13 @@ class Part(Protocol):
         ...
 
 
-class Sockets(NamedTuple):
-    """Bound sockets of the side listeners; the same one when both are served at one address."""
+class Side(NamedTuple):
+    """What goes on beside the work."""
 
-    probes: socket.socket
-    metrics: socket.socket
+    probes: socket.socket  # bound
+    metrics: socket.socket  # the same one when both are served at one address
     secure: bool = False  # metrics over TLS, and only to those whom the API server lets
+    level: LevelSource | None = None  # where the log level stands meanwhile; None: it stays
 
 
 class State:
@@ -82,9 +87,9 @@ class State:
         return own + vitals(self.part.election if self.part else None, refused)
 
 
-async def last(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], sockets: Sockets) -> None:
+async def last(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
     """Answers probes and metrics, and works, until SIGTERM or SIGINT; `component` is how the API server is told who asks."""
-    guard = Guard() if sockets.secure else None
+    guard = Guard() if side.secure else None
     state = State(name, guard)
 
     async def work() -> None:
@@ -100,14 +105,18 @@ async def last(name: str, component: str, kubeconfig: str, make: Callable[[Clien
 
     listener = Probes(state, state.details)
     loop = asyncio.get_running_loop()
-    if sockets.probes is sockets.metrics:
-        await listener.listen(loop, sockets.probes, PROBES | METRICS)
+    if side.probes is side.metrics:
+        await listener.listen(loop, side.probes, PROBES | METRICS)
     else:
-        await listener.listen(loop, sockets.probes, PROBES)
-        await listener.listen(loop, sockets.metrics, METRICS, *((guard.context, guard.gate) if guard is not None else ()))
+        await listener.listen(loop, side.probes, PROBES)
+        await listener.listen(loop, side.metrics, METRICS, *((guard.context, guard.gate) if guard is not None else ()))
+    following = loop.create_task(LevelFile(side.level, set_level).run(Limits().poll_seconds)) if side.level is not None else None
     try:
         await _until_stopped(work())
     finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
         await listener.close()
 
 

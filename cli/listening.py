@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cli import flags
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from api.operator.settings import Endpoint, Logs
+    from webhooks.level import LevelSource
     from webhooks.sockets import Address
 
 
@@ -91,6 +94,13 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
     sock.listen()  # before the address is told: who asks at once waits in the queue instead of being refused
     say(f"{what} {scheme}://{found}")
     return sock
+
+
+def level_source(config: str) -> LevelSource:
+    """Where the log level stands while the process runs: in its configuration file."""
+    from webhooks.level import LevelSource
+
+    return LevelSource(Path(config), (sys.executable, "-m", "cli.main", "config", "--config", config, "-o", "json"))
 
 
 @contextlib.contextmanager

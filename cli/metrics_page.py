@@ -80,9 +80,8 @@ roll-out waits for the new one before the old one goes.
 ## Logs
 
 One JSON line a request (level info) and a line for what else happens; never a value of an object. `traceparent` is told where the
-request has one. The level follows `logging.level` of the configuration file while the server runs: change the ConfigMap, and within the
-kubelet's minute and {poll:g} s more it is in effect, in all its processes. Other keys wait for a restart, which one line says. Provisioner
-and reconciler take their level at the start.
+request has one. The level follows `logging.level` of the configuration file while a process runs: change the ConfigMap, and within the
+kubelet's minute and {poll:g} s more it is in effect, in all of them. Other keys wait for a restart, which one line says.
 
 ## Events
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
 from cli.apart import load_settings
 from cli.exits import UsageError
+from cli.listening import level_source
 from webhooks.sockets import ANY
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from webhooks.courier import Post
-    from webhooks.level import LevelSource
     from webhooks.process import Plan
 
 # without a configuration: one machine, nobody to be told of an end beforehand, nothing known of an operator
@@ -110,16 +109,8 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
         }
     post = post_for(args, settings) if orders is not None else None
     judge = Settings(facts_from(stated), settings.profile)
-    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, post, _level(args))
-
-
-def _level(args: argparse.Namespace) -> LevelSource | None:
-    """Where the log level stands while the server runs: in the configuration file, if there is one."""
-    from webhooks.level import LevelSource
-
-    if args.config is None:
-        return None
-    return LevelSource(Path(args.config), (sys.executable, "-m", "cli.main", "config", "--config", str(args.config), "-o", "json"))
+    level = level_source(args.config) if args.config is not None else None
+    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, post, level)
 
 
 def post_for(args: argparse.Namespace, settings: ServerSettings) -> Post | None:

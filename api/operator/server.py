@@ -91,6 +91,6 @@ class Logging(Section):
     """What is logged."""
 
     level: Annotated[str, one_of("debug", "info", "warn", "warning", "error")] = Field(
-        default="info", description="least level that is logged; the server follows it while it runs"
+        default="info", description="least level that is logged; processes follow it while they run"
     )
     format: Annotated[str, one_of("json", "console")] = Field(default="json", description="one JSON object a line, or text")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from certs.provision import COMPONENT, Provisioner
 from certs.timings import ROUND_APART
-from cli.lasting import Sockets, identity, last
+from cli.lasting import Side, identity, last
 
 if TYPE_CHECKING:
     from certs.installation import Installation
@@ -23,14 +23,14 @@ class Pace(NamedTuple):
     lease: Timings | None = None
 
 
-async def serve(about: Installation, kubeconfig: str, sockets: Sockets, pace: Pace | None = None) -> None:
+async def serve(about: Installation, kubeconfig: str, side: Side, pace: Pace | None = None) -> None:
     """Provisions until SIGTERM or SIGINT, then releases the Lease."""
     apart, lease = pace or Pace()
 
     def made(client: Client) -> Provisioner:
         return Provisioner(client, about, identity(), apart=apart, lease=lease)
 
-    await last("provisioner", COMPONENT, kubeconfig, made, sockets)
+    await last("provisioner", COMPONENT, kubeconfig, made, side)
 
 
 async def once(about: Installation, kubeconfig: str) -> str:

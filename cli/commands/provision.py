@@ -60,11 +60,11 @@ def run(args: argparse.Namespace) -> int:
 def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Installation, pace: Pace | None = None) -> int:
     """Provisions until it is told to stop; tests have a quicker pace than anybody else."""
     from cli.certs import process
-    from cli.lasting import Sockets
+    from cli.lasting import Side
 
-    sockets = Sockets(*listening.listeners(args, settings), settings.metrics_secure)
+    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
     with listening.logged(settings):
-        asyncio.run(process.serve(about, args.kubeconfig, sockets, pace))
+        asyncio.run(process.serve(about, args.kubeconfig, side, pace))
     return OK
 
 

@@ -31,13 +31,13 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     """Reconciles until it is told to stop; tests have a shorter Lease than anybody else."""
-    from cli.lasting import Sockets
+    from cli.lasting import Side
     from cli.reconcile import process
 
     settings = settings_of(args)
-    sockets = Sockets(*listening.listeners(args, settings), settings.metrics_secure)
+    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
     with listening.logged(settings):
-        asyncio.run(process.serve(settings, args.kubeconfig, sockets, lease))
+        asyncio.run(process.serve(settings, args.kubeconfig, side, lease))
     return OK
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.lasting import Sockets, identity, last
+from cli.lasting import Side, identity, last
 from reconciler.loop.marks import MANAGER
 from reconciler.loop.reconciler import Reconciler
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
     from kube.lease import Timings
 
 
-async def serve(settings: ReconcilerSettings, kubeconfig: str, sockets: Sockets, lease: Timings | None = None) -> None:
+async def serve(settings: ReconcilerSettings, kubeconfig: str, side: Side, lease: Timings | None = None) -> None:
     """Reconciles until SIGTERM or SIGINT, then releases the Lease; tests have a shorter `lease` than anybody else."""
-    await last("reconciler", MANAGER, kubeconfig, lambda client: Reconciler(client, settings, identity(), lease=lease), sockets)
+    await last("reconciler", MANAGER, kubeconfig, lambda client: Reconciler(client, settings, identity(), lease=lease), side)

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import re
 import signal
+import ssl
 from os import kill
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ from tests.cluster.processes import Process, running, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def _asked(connection: http.client.HTTPConnection, path: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
 
 
 @pytest.fixture
@@ -36,12 +44,21 @@ def test_without_an_api_server_it_lives_goes_on_trying_and_stops_in_order(config
         "--metrics-listen",
         "127.0.0.1:0",
     ]
+    config.write_text(CONFIG.replace("secure: false", "secure: true"))
     with running(Process("provision", [COMMAND, "provision", *flags], tmp_path / "log")) as process:
         found = wait_until(lambda: re.search(r"^probes http://(\S+)", process.text(), re.MULTILINE), "its address", process)
-        connection = http.client.HTTPConnection(found[1], timeout=60)
-        with contextlib.closing(connection):
-            connection.request("GET", "/healthz")
-            assert connection.getresponse().read() == b"ok\n"
+        assert _asked(http.client.HTTPConnection(found[1], timeout=60), "/healthz") == (200, "ok\n")
+        wait_until(
+            lambda: "it is not known who leads: " in _asked(http.client.HTTPConnection(found[1], timeout=60), "/readyz")[1], "a reason"
+        )
+        assert _asked(http.client.HTTPConnection(found[1], timeout=60), "/readyz")[0] == 503
+        secure = re.search(r"^metrics https://(\S+)$", process.text(), re.MULTILINE)
+        assert secure
+        nobody_signed = ssl._create_unverified_context()  # noqa: S323 - as Prometheus has to ask
+        for header, status in (({}, 401), ({"Authorization": "Bearer anything"}, 503)):
+            assert _asked(http.client.HTTPSConnection(secure[1], context=nobody_signed, timeout=60), "/metrics", header)[0] == status
+        config.write_text(config.read_text() + "logging: {level: debug}\n")
+        wait_until(lambda: "the log level is debug" in process.text(), "another level being taken", process)
         kill(process.pid, signal.SIGTERM)
         wait_until(lambda: process.ended() is not None, "its end")
         assert process.ended() == 0, process.text()

@@ -11,6 +11,8 @@ from policies.catalogue import by_word, declared
 from policies.rule import Rule
 
 _BRACKETS: Final = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]")
+# of a check whose findings each say their own remedy
+_EACH: Final = "Each finding says what must be; `dynamo-webhooks explain` with the path of its field tells all that the field may be"
 
 Page = dict[str, Any]
 
@@ -66,7 +68,7 @@ def _own_page(rule: OwnRule) -> Page:
         "level": "check",
         "title": rule.title,
         "why": rule.why,
-        "fix": f"{rule.fix}." if rule.fix else "",
+        "fix": f"{rule.fix or _EACH}.",
         "looksAt": [],
         "operations": [],
         "facts": [],

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cli.check.record import OWN_RULES, OwnRule
 from cli.explain.rule import find, names
+from cli.manual.own import shown
 from policies.catalogue import by_word, declared, rules
 from policies.review import CURRENT, V1_2
 from policies.rule import Rule
@@ -84,6 +85,7 @@ def _page(name: str) -> str:
         *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
         *(_of_rule(rule, page) if rule is not None else _of_check(name)),
         *_examples(page),
+        *([example] if rule is None and (example := shown(name)) else []),
         *(_ignoring(name) if rule is None or not rule.is_default else []),
         f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
     ]

@@ -16,6 +16,7 @@ from cli.main import COMMANDS, PROGRAM, main
 from cli.manual.commands import command_pages, parser_of
 from cli.manual.console import PageError
 from cli.manual.examples import MEANINGS, TOLD, Example, Told
+from cli.manual.own import FILES, shown
 from cli.manual.rules import rule_pages
 from policies.catalogue import declared
 
@@ -61,6 +62,19 @@ def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:
         assert (f"ignore[{rule.name}] why" in page) is not rule.is_default
         if rule.difference:
             assert rule.difference.because in page or any(other.name == rule.name and not other.difference for other in declared())
+
+
+def test_every_check_shows_what_it_prints_of_a_file() -> None:
+    assert {own.name for own in OWN_RULES} - set(FILES) == {"conversion-loss"}
+    for own in OWN_RULES:
+        page = (DOCS / "rules" / f"{own.name}.md").read_text()
+        assert (f" {own.name} ({own.code}) [" in page) is (own.name in FILES)
+
+
+def test_a_file_without_the_finding_is_no_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FILES, "unknown-field", FILES["legacy-kind"])
+    with pytest.raises(PageError, match="has no such finding"):
+        shown("unknown-field")
 
 
 def test_every_command_has_a_page_and_examples() -> None:

@@ -1,0 +1,50 @@
+"""A small file for each check that `check` makes itself, and what it prints of it; shown on the page of the check."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from cli.manual.console import PageError
+from cli.manual.terminal import terminal
+
+_GRAPH: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: llm}
+spec:
+  services:
+    worker:
+      componentType: worker
+"""
+_HEAD: Final = "metadata: {name: g, namespace: llm}\n"
+_BETA: Final = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{_HEAD}spec:\n  components:\n"
+
+# check -> a file that it finds something in. Of conversion-loss none is known: it would be a bug of ours, or an annotation made up by hand.
+FILES: Final[dict[str, str]] = {
+    "unknown-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraph\n{_HEAD}",
+    "wrong-type": "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m, labels: {tier: 1}}\n"
+    "spec: {modelName: org/chat, baseModelName: org/chat}\n",
+    "unknown-field": f"{_GRAPH}      replica: 2\n",
+    "schema-mismatch": f"{_GRAPH}      multinode: {{nodeCount: 1}}\n",
+    "schema-rule": f"{_BETA}    - name: picker\n      type: worker\n      eppConfig: {{configMapRef: {{key: config, name: picker}}}}\n",
+    "ignore-without-reason": f"{_GRAPH}      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative]\n",
+    "unused-ignore": f"{_GRAPH}      replicas: 1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler writes -1\n",
+    "unconvertible": f"{_BETA}    - {{name: worker, type: worker}}\n    - {{name: worker, type: worker}}\n",
+    "legacy-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\n{_HEAD}spec: {{dynamoNim: 'chat:v3'}}\n",
+    "damaged-remainder": f"{_GRAPH.replace('namespace: llm}', 'namespace: llm, annotations: {nvidia.com/dgd-spec: x}}')}",
+}
+
+
+def shown(name: str) -> str:
+    """The file and the report, as parts of a page; empty for a check without a file. Raises: PageError when the check finds nothing."""
+    if name not in FILES:
+        return ""
+    with terminal() as session:
+        session.write("graph.yaml", FILES[name])
+        line = f"dynamo-webhooks check graph.yaml --select {name}"
+        printed = session.run(line)
+    if not re.search(rf" (?:error|warning) {name} \(", printed):
+        raise PageError(f"the file of {name} in cli/manual/own.py has no such finding: {printed.strip()}")
+    body = "".join(f"{each.rstrip()}\n" for each in printed.splitlines())
+    return f"## Example\n\n```yaml\n{FILES[name]}```\n\n```console\n$ {line}\n{body}```"

@@ -56,8 +56,9 @@ format: $(READY) ## ruff's formatter and its safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-generate: $(READY) ## schemas and CRDs from the models, and the generated pages of docs/
+generate: $(READY) ## schemas and CRDs from the models, the index of rules, and the generated pages of docs/
 	$(BIN)/python -m api.generate
+	$(BIN)/python -m policies.index
 	$(BIN)/python -m cli.crd_files
 	$(BIN)/python -m cli.pages
 
@@ -65,6 +66,7 @@ docs: generate ## the same
 
 stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m api.generate --check
+	$(BIN)/python -m policies.index --check
 	$(BIN)/python -m cli.crd_files --check
 	$(BIN)/python -m cli.pages --check
 

@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     file.write_text(TEMPLATE.format(code=code, where=where, stage=stage, function=function))
     with released.open("a") as out:
         out.write(f"{code} {name}\n")
-    print(f"wrote {file}; run pytest tests/policies/test_examples.py -k {name}")
+    print(f"wrote {file}; write it, then run make generate, and pytest tests/policies/test_examples.py -k {name}")
     return 0
 
 

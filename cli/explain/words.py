@@ -192,6 +192,20 @@ OURS: Final = (
         "Report it with the object; `dynamo-webhooks check` with the same file prints a command that replays it.",
     ),
     Words(
+        "busy",
+        "the body must arrive within ...; within ... there was no room",
+        r"the body must arrive within|seconds there was no room",
+        "The server was busy, or the way to it slow: a request took too long to come in, or waited too long for its turn.",
+        "Repeat it. If it comes back, add replicas, or raise `serving.limits`; the metrics tell which limit it was.",
+    ),
+    Words(
+        "no-review",
+        "the body must be an AdmissionReview; request must be an object",
+        r"the body must be (?:an? \w+Review|JSON)|request must be an object|request\.uid must be text",
+        "Something posted to the webhook what is no review, so it is no API server; or a registration names the wrong path.",
+        "Look at the path in the webhook configuration; `dynamo-webhooks review FILE` answers a recorded review.",
+    ),
+    Words(
         "not-called",
         "failed calling webhook ...",
         r"failed calling webhook|failed to call webhook",

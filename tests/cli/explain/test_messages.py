@@ -9,7 +9,7 @@ import pytest
 
 from cli.explain.schema_rule import in_message
 from cli.explain.sentence import rules_saying
-from cli.explain.words import SERVER, TABLES, TRANSPORT
+from cli.explain.words import OURS, SERVER, TABLES, TRANSPORT
 from policies.answer import sentence
 from policies.catalogue import declared
 from policies.evaluate import evaluate
@@ -93,6 +93,8 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ('Operation cannot be fulfilled on x "g": the object has been modified; please apply', ["conflict"]),
         ("spec: could not be judged: the fact grove is not known", ["fact-missing"]),
         ('failed calling webhook "v": unexpected EOF', ["not-called"]),
+        ("the body must arrive within 10 seconds", ["busy"]),
+        ("the body must be an AdmissionReview, got a list", ["no-review"]),
         ("spec.eppConfig: Invalid value: exactly one of configMapRef and config must be given", ["schema-rule"]),
     ],
 )
@@ -102,7 +104,7 @@ def test_the_words_of_an_api_server_are_known(command: Command, message: str, na
 
 
 def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
-    for entry in (*TRANSPORT, *SERVER):
+    for entry in (*TRANSPORT, *SERVER, *OURS):
         for shown in entry.shown.split("; ")[:1]:
             assert re.search(entry.pattern, shown.replace("...", "x"), re.IGNORECASE), entry.name
     names = [entry.name for table in TABLES for entry in table]

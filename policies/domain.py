@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from policies.review import Fields, Review
 
 GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
+DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"
 DISCOVERY_MODE: Final = "nvidia.com/dynamo-kube-discovery-mode"
 VLLM_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
 ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"

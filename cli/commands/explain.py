@@ -9,10 +9,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HELP = "explain a rule, a kind, a field path or a pasted server message"
+_EXAMPLES = """\
+such as:
+  dynamo-webhooks explain replicas-non-negative --examples
+  dynamo-webhooks explain 'spec.services.*.failover'
+  kubectl apply -f graph.yaml 2>&1 | dynamo-webhooks explain -
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
+    import argparse
+
+    from cli.main import WIDTH
+
+    parser.epilog = _EXAMPLES
+    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
     words = "a rule's name or code, a kind, a field path, or a server message; - reads the message from standard input"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format")

@@ -18,8 +18,8 @@ from cli.legacy.page import legacy_page
 from cli.manual.commands import command_pages, commands_page
 from cli.manual.console import refreshed
 from cli.manual.differences import differences_page
+from cli.manual.parts import PARTS
 from cli.manual.rules import rule_pages, rules_page
-from cli.manual.words import PARTS
 from cli.metrics_page import metrics_page
 
 DOCS: Final = Path(__file__).resolve().parent.parent / "docs"

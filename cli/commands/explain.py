@@ -1,4 +1,4 @@
-"""The command `explain`: a rule, a kind of today or of the first releases, a field path, or a pasted server message."""
+"""The command `explain`: a rule, a kind of today or of the first releases, a field path, a fact, or a pasted server message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = _EXAMPLES
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
-    words = "a rule's name or code, a kind, a field path, or a server message; - reads the message from standard input"
+    words = "a rule's name or code, a kind, a field path, a fact, or a server message; - reads the message from standard input"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format")
     parser.add_argument("--examples", action="store_true", help="print the examples of rules too")
@@ -75,11 +75,12 @@ def _pages(text: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str
 
 def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable[[dict[str, Any], bool], str]]]:
     """What a text may name as a whole, in the order in which it is tried: who finds it, and who writes its page."""
-    from cli.explain import field, kind, legacy, rule
+    from cli.explain import fact, field, kind, legacy, rule
 
     yield rule.find, lambda page, examples: rule.markdown(page, examples=examples)
     yield kind.find, lambda page, _: kind.markdown(page)
     yield legacy.find, lambda page, _: legacy.markdown(page)
+    yield fact.find, lambda page, _: fact.markdown(page)
     yield field.find, lambda page, _: field.markdown(page)
     yield legacy.field, lambda page, _: legacy.markdown(page)
 
@@ -92,9 +93,10 @@ def _unknown(text: str) -> Exception:
     from cli.explain.rule import names
     from cli.legacy.kinds import KINDS as LEGACY
     from cli.nearest import hint
+    from policies.facts import Facts
 
     shown = text if len(text) <= 80 else text[:79] + "\N{HORIZONTAL ELLIPSIS}"
     paths = named(text, 3)
-    known = [*names(), *(kind.name for kind in KINDS), *LEGACY]
+    known = [*names(), *(kind.name for kind in KINDS), *LEGACY, *Facts._fields]
     near = f"; a field of that name is {', '.join(paths)}" if paths else hint(text, known)
     return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message that we know{near}")

@@ -11,6 +11,8 @@ from api.kinds import KINDS
 from cli.legacy.kinds import KINDS as LEGACY
 from cli.schemas import load
 from conversion.kinds import KINDS as CONVERTED
+from policies.catalogue import rules
+from policies.facts import Facts
 from tests.cli.conftest import Command
 
 
@@ -83,9 +85,26 @@ def test_a_field_that_only_legacy_kinds_have(command: Command) -> None:
     assert "A field of the first releases" in command("explain", "spec.dynamoTag").out
 
 
+@pytest.mark.parametrize("name", Facts._fields)
+def test_every_fact_tells_what_it_says_and_who_needs_it(command: Command, name: str) -> None:
+    (page,) = command("explain", name, "-o", "json").json
+    assert page["fact"] == name
+    assert [rule["rule"] for rule in page["rules"]] == [rule.name for rule in rules("current") if name in rule.needs]
+    assert page["description"]
+    assert command("explain", name.upper()).out.startswith(f"# {name} (a fact)\n\n{page['description']}\n\n`--facts FILE` gives it")
+
+
 def test_every_page_is_as_its_schema_says(command: Command) -> None:
     validator = jsonschema_rs.validator_for(load("explain"))
-    words = [*LEGACY, *(kind.name for kind in KINDS), "spec.dynamoTag", "spec.services.*.ingress.host", "metadata.name", "unknown-kind"]
+    words = [
+        *LEGACY,
+        *(kind.name for kind in KINDS),
+        "spec.dynamoTag",
+        "spec.services.*.ingress.host",
+        "metadata.name",
+        "unknown-kind",
+        "grove",
+    ]
     for word in [*words, "DYN201", "DYND01", "connection refused", "at most one component must be of type epp"]:
         validator.validate(command("explain", word, "-o", "json").json)
 

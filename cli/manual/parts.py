@@ -1,4 +1,4 @@
-"""The tables of messages in pages: what an API server says around our webhooks, from the entries that `explain` knows."""
+"""The tables in pages by people: what an API server says around our webhooks, and the facts, both as `explain` knows them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from cli.explain import fact
 from cli.explain.words import OURS, SERVER, TRANSPORT, Words
+from policies.facts import Facts
 
 
 def _table(entries: tuple[Words, ...]) -> str:
@@ -14,9 +16,18 @@ def _table(entries: tuple[Words, ...]) -> str:
     return "\n".join(["| words | meaning | what to do |", "| --- | --- | --- |", *rows])
 
 
+def _facts() -> str:
+    rows = []
+    for page in map(fact.page, Facts._fields):
+        asked = ", ".join(f"[`{rule['rule']}`](rules/{rule['rule']}.md)" for rule in page["rules"])
+        rows.append(f"| `{page['fact']}` | {page['description'].removesuffix('; null: not known.')} | {asked} |")
+    return "\n".join(["| fact | says | rules that need it |", "| --- | --- | --- |", *rows])
+
+
 # name of a made part -> who writes it
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "transport": partial(_table, TRANSPORT),
     "server": partial(_table, SERVER),
     "ours": partial(_table, OURS),
+    "facts": _facts,
 }

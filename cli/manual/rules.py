@@ -101,8 +101,8 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
     lines = ["| | |", "| --- | --- |", f"| looks at | {looks} |"]
     lines.append(f"| asked on | {', '.join(word.lower() for word in page['operations'])} |")
     if page["facts"]:
-        flags = ", ".join(f"`{fact}`" for fact in page["facts"])
-        lines.append(f"| needs the facts | {flags}: `--facts FILE` or `--set-fact NAME=VALUE` gives them; a server refuses without |")
+        facts = ", ".join(f"[`{fact}`](../ci.md#facts-of-the-cluster)" for fact in page["facts"])
+        lines.append(f"| needs the facts | {facts}: `--facts FILE` or `--set-fact NAME=VALUE` gives them; a server refuses without |")
     lines.append(f"| profiles | {_PROFILES[rule.profile]} |")
     if not rule.is_default:
         kept = "does not refuse" if rule.ratchets else "refuses"

@@ -148,11 +148,21 @@ def test_the_index_of_docs_names_every_page_once() -> None:
     assert sorted(named) == sorted(file.name for file in DOCS.glob("*.md") if file.name != "README.md")
 
 
-def test_no_page_names_a_command_that_does_not_exist() -> None:
-    known = {f"{PROGRAM} {name}" for name in COMMANDS}
+def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
+    flags = {
+        name: {option for _, actions in parser_of(name).groups() for action in actions for option in action.option_strings}
+        for name in COMMANDS
+    }
+    found = 0
     for page in _pages():
-        for called in re.findall(rf"(?:`|^\$ |^){PROGRAM} ([a-z]+)", page.read_text(), re.MULTILINE):
-            assert f"{PROGRAM} {called}" in known, f"{page.relative_to(ROOT)}: {called}"
+        for name, rest in re.findall(rf"(?:`|^|[ /]){PROGRAM} ([a-z]+)\b([^`\n|>#]*)", page.read_text(), re.MULTILINE):
+            if name not in COMMANDS and not rest.strip().startswith("-"):
+                continue  # the program's name in a sentence
+            assert name in COMMANDS, f"{page.relative_to(ROOT)}: {name}"
+            unknown = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", rest)) - flags[name]
+            assert not unknown, f"{page.relative_to(ROOT)}: {name} {unknown}"
+            found += 1
+    assert found > 100
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

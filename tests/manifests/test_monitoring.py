@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 from certs.timings import SKEW_WARN
-from cli.metrics_page import provisioner_metrics
+from cli.metrics_page import provisioner_metrics, reconciler_metrics
+from cli.vitals import VITALS
 from tests.manifests.environment import ROOT
-from webhooks.declared import DECLARED, HISTOGRAM, Declared
+from webhooks.declared import COUNTER, DECLARED, HISTOGRAM, Declared
 from webhooks.limits import Bound, Limits
 from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
 
@@ -31,7 +32,7 @@ VALUES: Final = {"bound": {each.value for each in Bound}, "outcome": {CONVERTED,
 def known() -> dict[str, tuple[Declared, ...]]:
     """By the name of a sample the metrics that have it: server and provisioner share one."""
     found: dict[str, tuple[Declared, ...]] = {}
-    for each in (*DECLARED.values(), *provisioner_metrics()):
+    for each in (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *VITALS):
         for sample in each.samples:
             found[sample] = (*found.get(sample, ()), each)
     return found
@@ -106,7 +107,8 @@ def test_counters_are_read_as_rates_and_gauges_are_not(query: str) -> None:
     flat = re.sub(r"\{[^}]*\}", "", bare(query))
     rated = set(re.findall(r"\b(?:rate|increase)\(\s*([a-z_]+)\[", flat))
     for name in names(query):
-        assert (name in rated) == name.endswith(("_total", "_bucket"))
+        # by the declared type: the Go operator called a gauge resources_total
+        assert (name in rated) == (name.endswith("_bucket") or all(each.type == COUNTER for each in known()[name]))
     assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in names(query))
 
 
@@ -141,6 +143,7 @@ def test_what_an_admin_must_hear_of_is_heard() -> None:
             "scope_watch_stale_seconds",
             "api_groups_stale_seconds",
             "bounds_met_total",
+            "reconciler_leading",
         )
     }
     assert "dynamo_operator_webhook_denials_total" in used
@@ -203,6 +206,12 @@ def test_every_metric_is_shown() -> None:
         # the framework's names for what is shown under our own
         "certwatcher_read_certificate",
         "certwatcher_read_certificate_errors",
+        "controller_runtime_reconcile",
+        "controller_runtime_reconcile_errors",
+        "controller_runtime_reconcile_time_seconds",
+        "dynamo_webhooks_reconciler_queue_depth",
+        # of every process, shown by every general dashboard
+        *(each.name for each in VITALS if each.name.startswith("process_")),
     }
 
 

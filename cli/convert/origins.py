@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from api.paths import Key
 from conversion.translate import translated
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from cli.legacy.rows import Row
     from conversion.kind import Kind
 
+_SERVICES: Final = ("spec", "services")
+
 Origin: TypeAlias = Callable[["Path"], "Path | None"]
 
 
@@ -22,7 +25,9 @@ def converted_from(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> Orig
     version = old["apiVersion"].partition("/")[2]
 
     def origin(path: Path) -> Path | None:
-        place = translated(kind, path, new, version, old)
+        # a step of a text is text; to the lenses the name of a service is a key, and no field
+        steps = (*path[:2], Key(path[2]), *path[3:]) if path[:2] == _SERVICES and len(path) > len(_SERVICES) else path
+        place = translated(kind, steps, new, version, old)
         return place.path if place.exact else None
 
     return origin

@@ -284,6 +284,17 @@ def test_comments_and_habits_stay_there_and_back(command: Command, files: Files)
     assert (folder / "a.yaml").read_text() == COMMENTED
 
 
+def test_what_comes_back_from_an_annotation_has_no_comments_of_its_neighbours(command: Command, files: Files) -> None:
+    block = "    worker:\n      componentType: worker\n      ingress: {enabled: false}\n      sharedMemory:\n        size: 8Gi  # in May\n"
+    folder = files(a=GOOD.partition("    worker:")[0] + block)
+    assert command("convert", "a.yaml", "--to", "v1beta1", "--write").code == 0
+    assert command("convert", "a.yaml", "--to", "v1alpha1", "--write").code == 0
+    text = (folder / "a.yaml").read_text()
+    assert text.count("# in May") == 1
+    assert "        size: 8Gi  # in May\n" in text
+    assert "      ingress:\n        enabled: false\n" in text
+
+
 def test_bytes_of_others_stay(command: Command, files: Files) -> None:
     before = b"\xef\xbb\xbf" + ODD.encode() + b"---\r\n  \n#\xc3\xa9\r\n---\n"
     folder = files(a=before + GOOD.encode() + b"---\n" + MODEL.rstrip().encode())

@@ -53,7 +53,7 @@ def configuration_page() -> str:
         if value is MISSING:
             value = lookup(shown, key)
         default = "" if value in ("", None) else f"`{orjson.dumps(value).decode()}`"
-        mark = " (ours)" if key[0] in OWN or key[-1] in ("grace", "maxSkew", "metricsEndpointTemplate") else ""
+        mark = " (ours)" if key[0] in OWN or key[-1] in ("grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel") else ""
         rows.append(f"| `{'.'.join(key)}`{mark} | {default} | {allowed_at(key)} | {field.description} |")
     variables = [f"| `{each.name}` | `{'.'.join(each.key)}` | {each.means} |" for each in VARIABLES]
     return _HEAD + "\n".join(rows) + "\n" + _ENVIRONMENT + "\n".join(variables) + "\n"

@@ -50,7 +50,8 @@ alert rules and a Grafana dashboard as a Kustomize component; `overlays/service-
 - A server of several worker processes prints their sums, those of replaced ones included: a counter never goes back while the pod
   lives.
 - No label takes its value from a request: kinds, versions, paths, operations, rules and bounds are our own names, what is none of them
-  is `other` or empty. A namespace is never a label; who refused what to whom is in the log.
+  is `other` or empty. A namespace is no label, unless the configuration says so, and then of the reconciler alone; who refused what to
+  whom is in the log.
 - `dynamo_operator_webhook_*` bear the Go operator's names, labels and buckets, and count as it does: validation alone, requests that
   could be decoded, excluded namespaces as allowed. `reason` is the rule that refused ([rules.md](rules.md)), where the Go operator says
   `internal`.
@@ -113,7 +114,10 @@ def metrics_page() -> str:
         "",
         "`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_reconcile_*` and `workqueue_depth` bear",
     ]
-    lines += ["the Go operator's names, without its label `namespace`. Kinds that it reconciles and this one doesn't have no series."]
+    lines += ["the Go operator's names. Its label `namespace` is there with `server.metrics.namespaceLabel: true`, on `dynamo_operator_*`;"]
+    lines += [
+        "Prometheus calls it `exported_namespace` where it adds one of its own. Kinds that it reconciles and this one doesn't have no series."
+    ]
     lines += ["", "## Of provisioner and reconciler alike", "", *_table(iter(VITALS))]
     lines += ["", "A server is several processes; the kubelet's own metrics tell of their memory and CPU together."]
     return "\n".join(lines) + "\n"

@@ -104,6 +104,7 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         probes=_probes(found),
         metrics=_metrics(found),
         metrics_secure=found.server.metrics.secure,
+        metrics_namespaces=found.server.metrics.namespace_label,
         logs=_logs(found),
     )
 

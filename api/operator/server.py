@@ -22,6 +22,11 @@ class Metrics(Section):
         description="serve metrics over TLS, the server with the webhook certificate, the others with one of their own, and ask for the "
         "token of who may `get` /metrics (a server only where it watches a cluster). false: plain HTTP, to all",
     )
+    namespace_label: Switch = Field(
+        default=False,
+        description="label what the reconciler counts with the object's namespace, as the Go operator does; "
+        "the number of series then grows with namespaces",
+    )
 
 
 class HealthProbe(Section):

@@ -192,4 +192,5 @@ class ReconcilerSettings:
     probes: Endpoint
     metrics: Endpoint
     metrics_secure: bool
+    metrics_namespaces: bool
     logs: Logs

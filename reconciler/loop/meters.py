@@ -22,7 +22,8 @@ _Declared: TypeAlias = tuple[str, tuple[str, ...], str]  # name, labels, help
 _REFERENCE: Final = "dynamo_operator_"
 _FRAMEWORK: Final = "controller_runtime_reconcile"
 _OURS: Final = "dynamo_webhooks_reconciler_"
-# name -> (labels, help); a namespace is never a label, or a cluster with many would pay for it with every scrape
+NAMESPACE: Final = "namespace"
+# name -> (labels, help); a namespace is the last label where the configuration says so: a cluster with many pays for it with every scrape
 DURATION: Final[_Declared] = (f"{_REFERENCE}reconcile_duration_seconds", ("resource_type", "result"), "Time of one pass over an object")
 COUNTERS: Final = {
     f"{_REFERENCE}reconcile": (("resource_type", "result"), "Passes over objects; `requeue` looks again although nothing changed"),
@@ -50,6 +51,7 @@ class Label(NamedTuple):
 
     kind: str
     result: str  # success, error or requeue; of errors the class; of objects their state
+    namespace: str = ""  # empty unless it is a label, so that series don't grow with namespaces
 
 
 class Standing(NamedTuple):
@@ -65,9 +67,14 @@ class Standing(NamedTuple):
 class Meters:
     """Counts of one process."""
 
+    namespaces: bool = False  # whether a namespace is a label
     passes: dict[Label, list[float]] = field(default_factory=dict)  # seconds, then one count a bucket
     errors: Counter[Label] = field(default_factory=Counter)
     stood_down: int = 0
+
+    def label(self, kind: str, result: str, namespace: str) -> Label:
+        """What an object's series are told apart by."""
+        return Label(kind, result, namespace if self.namespaces else "")
 
     def passed(self, label: Label, seconds: float) -> None:
         """Counts one pass."""
@@ -91,25 +98,32 @@ class _Export(Collector):
     def collect(self) -> Iterator[Metric]:
         passes, standing = self._meters.passes, self._standing
         totals = {label: sum(series[1:]) for label, series in passes.items()}
-        yield _spread(DURATION, passes)
+        name, names, text = DURATION
+        yield _spread((name, self._told(names), text), passes)
         counted: list[_Series] = [totals.items(), self._meters.errors.items(), [((), self._meters.stood_down)]]
         for (called, (names, text)), values in zip(COUNTERS.items(), counted, strict=True):
-            yield _filled(CounterMetricFamily(called, text, labels=names), values)
+            yield _filled(CounterMetricFamily(called, text, labels=self._told(names)), self._told(names), values)
         depth = sum(standing.queued.values())
         bare = (standing.leading, depth, standing.excluded_namespaces, standing.unreadable_kinds)
         measured: list[_Series] = [self._objects.items(), *([((), float(value))] for value in bare)]
         for (called, (names, text)), values in zip(GAUGES.items(), measured, strict=True):
-            yield _filled(GaugeMetricFamily(called, text, labels=names), values)
+            yield _filled(GaugeMetricFamily(called, text, labels=self._told(names)), self._told(names), values)
         yield from self._framework(totals)
+
+    def _told(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The labels of a metric about objects of some namespace, of others as they are."""
+        return (*names, NAMESPACE) if names and self._meters.namespaces else names
 
     def _framework(self, totals: Mapping[Label, float]) -> Iterator[Metric]:
         """The same once more, as the Go operator's framework tells it."""
-        called, names, text = PASSES
-        results = [((label.kind.lower(), RESULTS.get(label.result, label.result)), total) for label, total in totals.items()]
-        yield _filled(CounterMetricFamily(called, text, labels=names), results)
-        called, names, text = FAILURES
-        failed = [((label.kind.lower(),), total) for label, total in totals.items() if label.result == "error"]
-        yield _filled(CounterMetricFamily(called, text, labels=names), failed)
+        results: Counter[tuple[str, ...]] = Counter()
+        failed: Counter[tuple[str, ...]] = Counter()
+        for label, total in totals.items():
+            results[label.kind.lower(), RESULTS.get(label.result, label.result)] += int(total)
+            if label.result == "error":
+                failed[label.kind.lower(),] += int(total)
+        for (called, names, text), counts in ((PASSES, results), (FAILURES, failed)):
+            yield _filled(CounterMetricFamily(called, text, labels=names), names, counts.items())
         times: dict[tuple[str], list[float]] = {}
         for label, series in self._meters.passes.items():
             known = times.setdefault((label.kind.lower(),), [0.0] * len(series))
@@ -117,12 +131,12 @@ class _Export(Collector):
         yield _spread(TIMES, times)
         called, names, text = DEPTH
         queued = [((kind.lower(), kind.lower()), float(count)) for kind, count in self._standing.queued.items()]
-        yield _filled(GaugeMetricFamily(called, text, labels=names), queued)
+        yield _filled(GaugeMetricFamily(called, text, labels=names), names, queued)
 
 
-def _filled(family: CounterMetricFamily | GaugeMetricFamily, values: _Series) -> Metric:
+def _filled(family: CounterMetricFamily | GaugeMetricFamily, names: tuple[str, ...], values: _Series) -> Metric:
     for told, value in values:
-        family.add_metric([*told], value)
+        family.add_metric([*told][: len(names)], value)
     return family
 
 
@@ -132,5 +146,5 @@ def _spread(declared: _Declared, groups: Mapping[_Label, list[float]]) -> Metric
     family = HistogramMetricFamily(name, text, labels=labels)
     bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
     for label, series in groups.items():
-        family.add_metric([*label], list(zip(bounds, accumulate(series[1:]), strict=True)), series[0])
+        family.add_metric([*label][: len(labels)], list(zip(bounds, accumulate(series[1:]), strict=True)), series[0])
     return family

@@ -22,7 +22,7 @@ from reconciler.loop.judge import Judge
 from reconciler.loop.keys import Key, key_of
 from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
 from reconciler.loop.marks import MANAGER
-from reconciler.loop.meters import Label, Meters, Standing
+from reconciler.loop.meters import Meters, Standing
 from reconciler.loop.problems import StandDownError, joined, of_error
 from reconciler.loop.queue import Queue
 from reconciler.loop.route import routed
@@ -66,7 +66,7 @@ class Reconciler:
         """`identity` tells this process from all others, also from its own earlier lives."""
         self._cluster, self._settings, self._clocks = cluster, settings, clocks or Clocks()
         clock, now, sleep, chance = self._clocks.monotonic, self._clocks.wall, self._clocks.sleep, self._clocks.chance
-        self.meters = Meters()
+        self.meters = Meters(settings.metrics_namespaces)
         self.election: Election | None = None
         if settings.leader_lease:
             self.election = Election(
@@ -107,7 +107,7 @@ class Reconciler:
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.lacking()) if self.cache is not None else 0
         standing = Standing(leading, dict.fromkeys(_PASSES, 0) | self.queue.waiting(), len(self.territory.excluded), unreadable)
-        return self.meters.text(objects_by_state(self.cache) if leading and self.cache is not None else {}, standing)
+        return self.meters.text(objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}, standing)
 
     def may_write(self, namespace: str) -> bool:
         """Whether a write there is ours to make."""
@@ -183,10 +183,10 @@ class Reconciler:
                 result = self._again(key, Outcome((of_error(error, str(key)),)))
             except Exception:
                 LOG.exception("a pass over %s failed in a way nobody foresaw", key)
-                self.meters.errors[Label(key.kind, "internal")] += 1
+                self.meters.errors[self.meters.label(key.kind, "internal", key.namespace)] += 1
                 self.queue.failed(key)
                 result = "error"
-            self.meters.passed(Label(key.kind, result), self._clocks.monotonic() - began)
+            self.meters.passed(self.meters.label(key.kind, result, key.namespace), self._clocks.monotonic() - began)
 
     async def _pass(self, work: Work, key: Key) -> Outcome:
         obj = work.cache.get(key)
@@ -214,7 +214,7 @@ class Reconciler:
 
     def _count(self, key: Key, outcome: Outcome) -> None:
         for category in {problem.category for problem in outcome.problems}:
-            self.meters.errors[Label(key.kind, category)] += 1
+            self.meters.errors[self.meters.label(key.kind, category, key.namespace)] += 1
 
     def _changed(self, old: Node | None, new: Node | None, ours: bool) -> None:
         cache = self.cache

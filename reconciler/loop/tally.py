@@ -6,19 +6,19 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
-from reconciler.loop.meters import Label
 
 if TYPE_CHECKING:
     from kube.protocol import Node
     from reconciler.loop.cache import Cache
+    from reconciler.loop.meters import Label, Meters
 
 
-def objects_by_state(cache: Cache) -> dict[Label, int]:
-    """Objects of our kinds by kind and state."""
+def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:
+    """Objects of our kinds by kind and state, and by namespace where that is a label."""
     counts: Counter[Label] = Counter()
     for kind in (GRAPH, COMPONENT, ADAPTER):
         for obj in cache.all(kind):
-            counts[Label(kind, _state(kind, obj))] += 1
+            counts[meters.label(kind, _state(kind, obj), obj["metadata"]["namespace"])] += 1
     return dict(counts)
 
 

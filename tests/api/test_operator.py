@@ -37,6 +37,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "server.metrics.bindAddress": (IPV4, ["", "::", "127.0.0.1"], TEXTS),
     "server.metrics.port": (8080, [1, 65535], PORTS),
     "server.metrics.secure": (True, [False], SWITCHES),
+    "server.metrics.namespaceLabel": (False, [True], SWITCHES),
     "server.healthProbe.bindAddress": (IPV4, ["", "::1"], TEXTS),
     "server.healthProbe.port": (8081, [1, 65535], PORTS),
     "server.webhook.host": ("", [IPV4, "::"], TEXTS),

@@ -29,7 +29,7 @@ class Row(NamedTuple):
     buckets: tuple[float, ...] | None = None  # None: the table doesn't say
 
 
-# a namespace is a label there and never here, see docs/decisions.md
+# a namespace is a label there, and here where server.metrics.namespaceLabel says so (tests/reconciler/loop/test_process.py)
 OPERATOR: Final = (
     Row("dynamo_operator_reconcile_duration_seconds", HISTOGRAM, ("resource_type", "result"), FIRST),
     Row("dynamo_operator_reconcile_total", COUNTER, ("resource_type", "result")),
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_told_by_another() -> None:
     assert set(ABSENT.values()) <= SAMPLES
 
 
-def test_no_metric_has_a_namespace_for_a_label() -> None:
+def test_no_metric_has_a_namespace_for_a_label_unasked() -> None:
     assert not [each.name for each in ALL if "namespace" in each.labels]
 
 

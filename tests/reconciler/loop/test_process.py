@@ -6,7 +6,7 @@ from kube.errors import UnavailableError
 from kube.resources import DEPLOYMENTS
 from reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
-from tests.reconciler.loop.site import SERVED, Site, disagg, running
+from tests.reconciler.loop.site import NAMESPACE, SERVED, Site, disagg, running, settings
 
 
 async def test_of_two_only_the_leader_writes_and_the_other_takes_over() -> None:
@@ -88,6 +88,20 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         assert 'controller_runtime_reconcile_errors_total{controller="dynamographdeployment"}' in text
         assert f'workqueue_depth{{{controller},name="dynamocomponentdeployment"}} 0.0' in text
         assert "dynamo_webhooks_reconciler_leading 1.0" in text
+
+
+async def test_a_namespace_is_a_label_where_the_configuration_says_so() -> None:
+    async with running(settings("server: {metrics: {namespaceLabel: true}}\n")) as site:
+        await site.make(disagg())
+        await site.rest()
+        assert site.reconciler is not None
+        text = (await site.reconciler.metrics()).decode()
+        graph = f'namespace="{NAMESPACE}",resource_type="DynamoGraphDeployment"'
+        assert f'dynamo_operator_resources_total{{{graph},status="successful"}} 1.0' in text
+        assert f'dynamo_operator_reconcile_total{{{graph},result="success"}}' in text
+        assert f'dynamo_operator_reconcile_duration_seconds_count{{{graph},result="success"}}' in text
+        assert 'controller_runtime_reconcile_total{controller="dynamographdeployment",result="success"}' in text
+        assert "dynamo_webhooks_reconciler_stood_down_total 0.0" in text
 
 
 async def test_what_graphs_cost_the_api_server_grows_with_their_number_and_no_faster() -> None:

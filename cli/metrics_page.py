@@ -115,9 +115,7 @@ def metrics_page() -> str:
         "`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_reconcile_*` and `workqueue_depth` bear",
     ]
     lines += ["the Go operator's names. Its label `namespace` is there with `server.metrics.namespaceLabel: true`, on `dynamo_operator_*`;"]
-    lines += [
-        "Prometheus calls it `exported_namespace` where it adds one of its own. Kinds that it reconciles and this one doesn't have no series."
-    ]
+    lines += ["Prometheus calls it `exported_namespace` where it adds one of its own."]
     lines += ["", "## Of provisioner and reconciler alike", "", *_table(iter(VITALS))]
     lines += ["", "A server is several processes; the kubelet's own metrics tell of their memory and CPU together."]
     return "\n".join(lines) + "\n"

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
+import re
 import shutil
+import ssl
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import yaml
 
+from tests.cluster.admission import COMMAND
 from tests.cluster.assets.build import VERSION
 from tests.cluster.grants import GRANTS, PROTECTED
+from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane, control_plane
+from tests.cluster.processes import Process, running, wait_until
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, kustomized, of_kind, settings
 from tests.cluster.test_install_rbac import NAMESPACE, granted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 VALUES: Final = (
@@ -24,6 +32,7 @@ VALUES: Final = (
     "monitoring.rules.enabled=true",
 )
 COMPONENTS: Final = ["../service-monitor", "../../monitoring", "../../monitoring/protected"]
+ANYWHERE: Final = "127.0.0.1:0"
 HELMS: Final = {"app.kubernetes.io/instance"}  # what tells releases apart in a selector
 
 
@@ -122,3 +131,38 @@ def test_labels_that_a_rule_selector_asks_for_are_set(tmp_path: Path) -> None:
     [rule] = of_kind([found for found in yaml.safe_load_all(done.stdout) if found], "PrometheusRule")
     assert rule["metadata"]["labels"]["release"] == "prometheus"
     assert "{{ $labels.pod }}" in json.dumps(rule["spec"]), "words in braces are Prometheus's"
+
+
+@contextlib.contextmanager
+def _reading(plane: ControlPlane, home: Path, command: str) -> Iterator[Callable[[str], int]]:
+    """Runs a process as its pod would, with nothing but its account's rights; tells the status of a scrape with a token."""
+    account = f"dynamo-webhooks-{'provisioner' if command == 'provision' else 'reconciler'}"
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
+    token = plane.request("POST", path, {"spec": {"expirationSeconds": 3600}}).body["status"]["token"]
+    kubeconfig = json.loads(plane.kubeconfig.read_text())
+    kubeconfig["users"] = [{"name": each["name"], "user": {"token": token}} for each in kubeconfig["users"]]
+    file = home / f"{command}.kubeconfig"
+    file.write_text(json.dumps(kubeconfig))
+    flags = {"--config": MANIFESTS / "base" / "config.yaml", "--kubeconfig": file, "--probe-listen": ANYWHERE, "--metrics-listen": ANYWHERE}
+    words: list[str | Path] = [COMMAND, command, *(str(part) for flag in flags.items() for part in flag)]
+    environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": command, "DYNAMO_WEBHOOKS_METRICS_SECURE": "true"}
+    with running(Process(command, words, home / f"{command}.log", environment)) as process:
+        found = wait_until(lambda: re.search(r"^metrics https://(\S+)$", process.text(), re.MULTILINE), "its address", process)
+
+        def status(asked: str) -> int:
+            context = ssl._create_unverified_context()  # noqa: S323 - as the monitor's insecureSkipVerify
+            with contextlib.closing(http.client.HTTPSConnection(found[1], context=context, timeout=60)) as connection:
+                connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {asked}"} if asked else {})
+                return connection.getresponse().status
+
+        wait_until(lambda: status(TOKENS[ADMIN][0]) == 200, "an admin's scrape", process)
+        yield status
+
+
+def test_both_processes_ask_with_their_own_rights_who_reads(assets: Path, tmp_path: Path, overlay: list[Node]) -> None:
+    with control_plane(assets, tmp_path / "plane") as plane:
+        plane.apply(*of_kind(overlay, "Namespace"))
+        plane.apply(*of_kind(overlay, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
+        for command in ("provision", "reconcile"):
+            with _reading(plane, tmp_path, command) as status:
+                assert [status(token) for token in (TOKENS[USER][0], "", "of-nobody")] == [403, 401, 403]

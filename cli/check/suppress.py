@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cli.check import record
@@ -51,9 +52,8 @@ class _Ignore:
         self.used = False
 
     def covers(self, finding: Reported) -> bool:
-        """Whether the comment speaks of that finding; a fault of ours can't be ignored."""
-        named = self.word in (finding.rule, finding.code)
-        return named and finding.position.line in (self.comment.line, self.comment.of) and finding.level != record.FAULT
+        """Whether the comment names the rule of a finding on its lines; a fault of ours can't be ignored."""
+        return self.word in (finding.rule, finding.code) and finding.level != record.FAULT
 
 
 def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) -> tuple[list[Reported], list[Suppressed]]:
@@ -67,10 +67,11 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
 
     found = comments(source, _MARK)
     ignores = [ignore for comment in found for ignore in _ignores(comment)]
+    speaking = _by_line(ignores)
     kept: list[Reported] = []
     suppressed: list[Suppressed] = []
     for finding in findings:
-        covering = [ignore for ignore in ignores if ignore.covers(finding)]
+        covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
         for ignore in covering:
             ignore.used = True
         reason = next((ignore.reason for ignore in covering if ignore.reason), "")
@@ -81,6 +82,15 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
     kept += (_complaint(source, *said) for comment in found if (said := _misspelt(comment)))
     kept += (_complaint(source, *said) for ignore in ignores if (said := _wrong(ignore, heard)))
     return kept, suppressed
+
+
+def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:
+    """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
+    found: dict[int, list[_Ignore]] = {}
+    for ignore in ignores:
+        for line in {ignore.comment.line, ignore.comment.of}:
+            found.setdefault(line, []).append(ignore)
+    return found
 
 
 def _ignores(comment: Comment) -> Iterator[_Ignore]:
@@ -110,6 +120,7 @@ def _wrong(ignore: _Ignore, heard: Heard) -> _Said | None:
     return None
 
 
+@lru_cache  # the same mistake may stand a thousand times in a file, and what is nearest to it takes long to find
 def _unknown(word: str) -> str:
     """What is wrong with a word that is no rule's name or code; empty where it is one."""
     from cli.nearest import hint

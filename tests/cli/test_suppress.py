@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from cli.check.objects import Identity, objects
 from cli.check.pipeline import Settings, check_object
-from cli.check.record import NotEvaluated
+from cli.check.record import WRONG_TYPE, NotEvaluated, Reported, own
 from cli.check.result import COMMENT
-from cli.check.suppress import Heard, suppress
-from cli.yaml.load import Source, load
+from cli.check.suppress import Heard, _Ignore, suppress
+from cli.yaml.load import Position, Source, load
 from policies.review import CREATE, DELETE, UPDATE
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, WARNED
@@ -191,3 +192,19 @@ def test_the_suppressed_stay_known_with_their_reason(command: Command, files: Fi
     outcome = check_object(found, CREATE, None, Settings())
     kept, [one] = suppress(document.source, outcome.findings)
     assert (kept, one.finding.rule, one.by, one.reason) == ([], BAD_RULE, COMMENT, "the host comes from an overlay")
+
+
+def test_each_finding_meets_the_comments_of_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source("a.yaml", f"a: b {REASONED}\n" * 1000)
+    found = [own(WRONG_TYPE, "error", "decode", source, Position(line, 1, 2), None, "", "") for line in range(1, 1001)]
+    met = Counter[int]()
+    covers = _Ignore.covers
+
+    def counted(ignore: _Ignore, finding: Reported) -> bool:
+        met[finding.position.line] += 1
+        return covers(ignore, finding)
+
+    monkeypatch.setattr(_Ignore, "covers", counted)
+    suppress(source, found)
+    assert set(met.values()) == {1}
+    assert len(met) == len(found)

@@ -168,7 +168,7 @@ TOLD: Final[dict[str, Told]] = {
         (0, 2, 70),
         (
             Example("What a file sets, among all that is in effect", "dynamo-webhooks config --config operator.yaml | grep -v default"),
-            Example("A file of everything, to start from", "dynamo-webhooks config -o yaml | head -8"),
+            Example("A file of everything, to start from", "dynamo-webhooks config -o yaml | head -4"),
         ),
         "[All keys](../configuration.md).",
     ),

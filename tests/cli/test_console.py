@@ -69,7 +69,7 @@ def test_a_terminal_leaves_the_process_as_it_was_and_shows_no_place(monkeypatch:
         own = session.run("dynamo-webhooks check bad.yaml")
         assert (session.code, "\033" in own, own.endswith("1 object checked: 1 error\n")) == (1, False, True)
         assert session.run("dynamo-webhooks check bad.yaml | cat") == own  # the same through a shell
-        assert session.run("dynamo-webhooks nonsense") == "dynamo-webhooks: unknown command nonsense\n"
+        assert session.run("dynamo-webhooks nonsense") == "dynamo-webhooks: unknown command nonsense; dynamo-webhooks --help lists all\n"
         assert session.code == 2
         with pytest.raises(TerminalError, match="where the session's folder is"):
             session.run("pwd")

@@ -9,9 +9,10 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from api.kinds import BY_NAME, GROUP
+from api.kinds import BETA, BY_NAME, GROUP
 from policies.catalogue import declared
 from policies.rule import Rule
+from webhooks.wording import in_words
 
 ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
 _FIELD: Final = 10  # what it counts for that the rule speaks of the field
@@ -63,8 +64,12 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
 
 @cache
 def _said(rule: Rule) -> tuple[frozenset[str], frozenset[str]]:
-    """The constant texts between the values of a rule's sentences, those of the functions that it calls included; and all its words."""
-    texts = [text for function in _functions(rule) for text in _constants(function)]
+    """The constant texts between the values of a rule's sentences, those of the functions that it calls included; and all its words.
+
+    All of them in the words of either version, since people are answered in those of their own.
+    """
+    texts = {text for function in _functions(rule) for text in _constants(function)}
+    texts |= {in_words(text, rule, kind.partition("/")[0], BETA) for text in texts for kind in rule.kinds}
     pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
     return pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text))
 

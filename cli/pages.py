@@ -16,10 +16,11 @@ from cli.convert.fields import fields_page
 from cli.defaults_page import defaults_page
 from cli.legacy.page import legacy_page
 from cli.manual.commands import command_pages, commands_page
-from cli.manual.console import refreshed
+from cli.manual.console import PageError, refreshed
 from cli.manual.differences import differences_page
 from cli.manual.parts import PARTS
 from cli.manual.rules import rule_pages, rules_page
+from cli.manual.terminal import TerminalError
 from cli.metrics_page import metrics_page
 
 DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
@@ -28,7 +29,10 @@ FOLDERS: Final = ("rules", "commands")  # which hold made pages alone
 
 
 def pages() -> dict[str, str]:
-    """Every page as it has to be, by its file below docs/. Raises: OSError for a page by people that isn't there."""
+    """Every page as it has to be, by its file below docs/.
+
+    Raises: FileNotFoundError for a page by people that isn't there; PageError and TerminalError for one whose commands can't be shown.
+    """
     return {
         "rules.md": rules_page(),
         **rule_pages(),
@@ -46,7 +50,11 @@ def pages() -> dict[str, str]:
 
 def main(arguments: list[str], docs: Path = DOCS) -> int:
     """Writes the pages and removes those left over, or with `--check` names what would change; returns the exit code."""
-    wanted = pages()
+    try:
+        wanted = pages()
+    except (PageError, TerminalError, FileNotFoundError) as error:
+        print(f"the pages can't be made: {error}", file=sys.stderr)
+        return 1
     stale = [name for name, text in wanted.items() if not (docs / name).exists() or (docs / name).read_text() != text]
     over = list(_left_over(docs, wanted))
     if "--check" in arguments:

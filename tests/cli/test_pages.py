@@ -18,6 +18,7 @@ from cli.manual.console import PageError
 from cli.manual.examples import MEANINGS, TOLD, Example, Told
 from cli.manual.own import FILES, shown
 from cli.manual.rules import rule_pages
+from cli.manual.terminal import TerminalError
 from policies.catalogue import declared
 
 ROOT: Final = Path(__file__).parents[2]
@@ -48,6 +49,18 @@ def test_stale_missing_and_left_over_pages_are_found_and_mended(
         "by-hand.md": "mine\n",
     }
     assert pages.main(["--check"], tmp_path) == 0
+
+
+@pytest.mark.parametrize("error", [PageError("ls has no end"), TerminalError("x: meets a bug of ours"), FileNotFoundError("docs/ci.md")])
+def test_pages_that_cannot_be_made_are_told_in_a_sentence_and_nothing_is_written(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> dict[str, str]:
+        raise error
+
+    monkeypatch.setattr(pages, "pages", fail)
+    assert pages.main([], tmp_path) == 1
+    assert (capsys.readouterr().err, [*tmp_path.iterdir()]) == (f"the pages can't be made: {error}\n", [])
 
 
 def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:

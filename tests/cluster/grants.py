@@ -116,8 +116,15 @@ def _protected() -> list[Grant]:
     ]
 
 
+def _orchestrators() -> list[Grant]:
+    own = (*READ, "create", "patch", "delete")
+    kinds = (("grove.io", "podcliquesets"), ("leaderworkerset.x-k8s.io", "leaderworkersets"))
+    return [Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads of several nodes") for group, resource in kinds]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
+ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any
 USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {

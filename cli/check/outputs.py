@@ -67,6 +67,7 @@ def wishes(arguments: argparse.Namespace) -> list[Wish]:
     if len(printed) > 1:
         raise UsageError(f"-o {printed[0]} and -o {printed[1]} would both be printed; give one a file: -o {printed[1]}=FILE")
     seen: set[str] = set()
+    needed = _needed(arguments)
     for one in asked:
         if not one.file:
             continue
@@ -78,7 +79,15 @@ def wishes(arguments: argparse.Namespace) -> list[Wish]:
             raise UsageError(f"-o {one.form}={one.file}: must be a file, and is a folder")
         if not os.path.isdir(os.path.dirname(place)):  # noqa: PTH112, PTH120 - as above
             raise UsageError(f"-o {one.form}={one.file}: its folder does not exist")
+        if place in needed and (os.path.isfile(place) or not os.path.exists(place)):  # noqa: PTH110, PTH113 - as above
+            raise UsageError(f"-o {one.form}={one.file}: the report would take the place of a file that this run needs; name another")
     return asked
+
+
+def _needed(arguments: argparse.Namespace) -> set[str]:
+    """The real paths of all files that flags and arguments name, and so of those that nobody wants to lose to a report."""
+    named = (*arguments.paths, *arguments.old, arguments.facts, arguments.files_from, arguments.baseline)
+    return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 
 def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, code: int) -> int:

@@ -68,6 +68,27 @@ def test_a_wrong_wish_is_refused_before_anything_is_read(command: Command, files
     assert [file.name for file in folder.iterdir()] == ["a.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("words", "report"),
+    [
+        (["a.yaml"], "a.yaml"),
+        (["link.yaml"], "a.yaml"),
+        (["a.yaml", "--old", "old.yaml"], "old.yaml"),
+        (["a.yaml", "--facts", "facts.yaml"], "./facts.yaml"),
+        (["--files-from", "list.yaml"], "list.yaml"),
+        (["a.yaml", "--baseline", "new.json", "--update-baseline"], "new.json"),
+    ],
+)
+def test_a_report_takes_the_place_of_nothing_that_the_run_needs(command: Command, files: Files, words: list[str], report: str) -> None:
+    folder = files(a=BAD, old=GOOD, facts="grove: true\n", list="a.yaml\n")
+    (folder / "link.yaml").symlink_to("a.yaml")
+    before = {file.name: file.read_text() for file in folder.iterdir()}
+    ran = command("check", *words, "-o", f"json={report}")
+    sentence = f"-o json={report}: the report would take the place of a file that this run needs; name another"
+    assert ran == (2, "", f"dynamo-webhooks check: {sentence}\n")
+    assert {file.name: file.read_text() for file in folder.iterdir()} == before
+
+
 def test_a_report_that_can_not_be_written_keeps_no_other_back(command: Command, files: Files) -> None:
     folder = files(a=BAD)
     ran = command("check", "a.yaml", "-o", f"sarif={'x' * 300}", "-o", "json=report", "-o", "text")

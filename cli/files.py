@@ -19,7 +19,7 @@ def load_text(path: str, name: str = "") -> str:
 
     Raises: InputError when it is missing, not readable, too large, binary or not UTF-8.
     """
-    shown = name or path
+    shown = name or path or '""'
     return decode(load_bytes(path, shown), shown)
 
 

@@ -76,6 +76,8 @@ def load(file: str, *, missing: bool = False) -> list[Entry]:
         raise UsageError(f"{FLAG} {file}:{error.lineno}:{error.colno}: must be JSON, as --update-baseline writes it") from None
     except RecursionError:
         raise UsageError(f"{FLAG} {file}: must be a baseline, is nested too deep") from None
+    except ValueError:
+        raise UsageError(f"{FLAG} {file}: must be a baseline, holds a number of too many digits") from None
     if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
         raise UsageError(f"{FLAG} {file}: must be a baseline, an object with format and findings")
     if data.get("format") != FORMAT:

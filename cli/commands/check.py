@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cli.check.baseline import Entry
     from cli.check.choice import Choice
     from cli.check.result import Result
+    from cli.check.run import Item
 
 HELP = "check files as the API server and the webhooks would, and list every finding"
 
@@ -80,7 +81,6 @@ def _check(arguments: argparse.Namespace) -> int:
     from cli.check.result import exit_code
     from cli.check.run import Run
     from cli.facts import load_facts
-    from cli.output import say
 
     asked = wishes(arguments)
     known = _known(arguments)
@@ -96,7 +96,7 @@ def _check(arguments: argparse.Namespace) -> int:
         arguments.strict,
     )
     running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer)
-    done = running.through(inputs.files, arguments.stdin_name, tell=(lambda file: say(f"reading {file}")) if arguments.verbose else None)
+    done = running.through(inputs.files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
     for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
         pass
     result = running.result()
@@ -112,6 +112,13 @@ def _check(arguments: argparse.Namespace) -> int:
         exit_zero=arguments.exit_zero,
     )
     return deliver(arguments, asked, result, code)
+
+
+def _tell(file: Item) -> None:
+    from cli.output import say
+    from cli.printable import printable
+
+    say(f"reading {printable(file if isinstance(file, str) else file.name)}")
 
 
 def _known(arguments: argparse.Namespace) -> list[Entry] | None:
@@ -131,6 +138,7 @@ def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], cho
     """The result without what the baseline knows; says what is outdated there, or writes it anew."""
     from cli.check.baseline import hold, write
     from cli.output import say
+    from cli.printable import printable
 
     held = hold(result, known, choice.takes, learn=arguments.update_baseline)
     if arguments.update_baseline:
@@ -140,5 +148,5 @@ def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], cho
         more = "; --update-baseline removes it"
         said = [f"{arguments.baseline}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
     for line in () if arguments.quiet else said:
-        say(line)
+        say(printable(line))
     return held.result

@@ -13,7 +13,7 @@ from cli.check.objects import Identity
 from cli.check.record import FAULT, Reported
 from cli.yaml.load import Position, Source
 from tests.cli.conftest import Command, Files, Ran
-from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
+from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, WARNED
 
 FILE = "known.json"
 TWO = BAD + "    second:\n      componentType: worker\n      ingress: {enabled: true}\n"
@@ -143,8 +143,9 @@ def test_a_finding_of_no_object_is_known_by_its_file(command: Command, files: Fi
         ('{"format": 1, "findings": [1]}', f"--baseline {FILE}: findings[0] must be an object with a fingerprint"),
         ('{"format": 1, "findings": [{"fingerprint": "a", "rule": [2]}]}', f"--baseline {FILE}: findings[0].rule must be text, got [2]"),
         ("[" * 100_000, f"--baseline {FILE}: must be a baseline, is nested too deep"),
+        ("9" * 5000, f"--baseline {FILE}: must be a baseline, holds a number of too many digits"),
     ],
-    ids=["missing", "empty", "merge", "list", "format", "entry", "word", "deep"],
+    ids=["missing", "empty", "merge", "list", "format", "entry", "word", "deep", "number"],
 )
 def test_a_baseline_that_cannot_be_used_is_wrong_usage(command: Command, files: Files, text: str | None, sentence: str) -> None:
     files(a=BAD)
@@ -158,10 +159,18 @@ def test_a_baseline_that_cannot_be_used_is_wrong_usage(command: Command, files: 
         assert Path(FILE).read_text() == text
 
 
+def test_an_entry_can_not_paint_the_terminal(command: Command, files: Files) -> None:
+    files(a=MODEL)
+    entry = {"fingerprint": "a", "kind": "DynamoModel", "namespace": "llm", "name": "m", "rule": BAD_RULE, "path": "\x1b[31m\n"}
+    Path(FILE).write_text(json.dumps({"format": 1, "findings": [entry]}))
+    assert f"no longer found: {BAD_RULE} in DynamoModel llm/m, \\x1b[31m\\n;" in _check(command, "a.yaml").err
+
+
 def test_flags_that_mean_no_file_are_wrong_usage(command: Command, files: Files) -> None:
     files(a=BAD)
     assert "--update-baseline needs --baseline with the file to write" in command("check", "--update-baseline", "a.yaml").err
     assert command("check", "--baseline", "-", "a.yaml").code == 2
+    assert command("check", "--baseline", "", "a.yaml").err == 'dynamo-webhooks check: --baseline "": does not exist\n'
     ran = command("check", "--baseline", "no/such/folder", "--update-baseline", "a.yaml")
     assert (ran.code, ran.out) == (2, "")
     assert "no/such/folder can't be written: its folder does not exist" in ran.err

@@ -38,6 +38,7 @@ def test_the_rendered_text_is_checked(command: Command, files: Files, programs: 
     assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n2 objects checked: 1 error\n"
     assert Path("called").read_text() == f"{programs / name} {words.split()[1]}\n"
     assert command("check", "-k", "prod", "-q").err == ""
+    assert command("check", "-k", "prod", "-q", "-v").err == "reading kustomize:prod\n"
 
 
 def test_kustomize_itself_comes_first_and_folders_go_with_files(command: Command, files: Files, programs: Path) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from cli.exits import UsageError
 
 
 def replace(file: str, content: str | bytes) -> None:
-    """Writes a file anew, made if it wasn't there; an old one keeps its mode, and a link stays a link to what it names.
+    """Writes a file anew, made if it wasn't there; an old one keeps its owner and mode, and a link stays a link to what it names.
 
     What is no regular file (`/dev/stdout`, a pipe) is written to as it is. Raises: UsageError when the file can't be written.
     """
@@ -32,6 +32,13 @@ def replace(file: str, content: str | bytes) -> None:
         raise UsageError(f"{file!a} can't be written: it is no usable path") from None
 
 
+def _keep(old: os.stat_result, file: Path) -> None:
+    """Gives a file the owner and mode that the old one had: root, as in a container, would leave files behind that people may not write."""
+    with suppress(OSError):  # only root may give a file away
+        os.chown(file, old.st_uid, old.st_gid)
+    file.chmod(stat.S_IMODE(old.st_mode))
+
+
 def _is_stream(file: str) -> bool:
     """Whether a path names something open, or something that is no regular file: there is nothing to put in its place."""
     try:
@@ -47,7 +54,7 @@ def _swap(target: Path, data: bytes) -> None:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as out:
             out.write(data)
         if target.exists():
-            shutil.copymode(target, beside)
+            _keep(target.stat(), beside)
         beside.replace(target)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -40,6 +40,21 @@ def test_an_old_file_keeps_its_mode_and_a_link_its_target() -> None:
     assert Path("link").is_symlink()
 
 
+def test_an_old_file_keeps_its_owner_where_that_may_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("old").write_text("old")
+    Path("old").chmod(0o640)
+    before, given = Path("old").stat(), []
+
+    def give(file: Path, user: int, group: int) -> None:
+        given.append((file.read_text(), user, group))
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", give)
+    replace("old", "new")
+    assert given == [("new", before.st_uid, before.st_gid)]
+    assert (Path("old").read_text(), stat.S_IMODE(Path("old").stat().st_mode)) == ("new", 0o640)
+
+
 def test_an_open_file_sees_the_old_content_to_its_end() -> None:
     Path("a").write_text("old")
     with Path("a").open() as reading:

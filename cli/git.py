@@ -55,6 +55,8 @@ def _commit(root: str, revision: str, flag: str) -> str | None:
     if done.returncode and b"dubious ownership" in done.stderr:
         text = f"{root} belongs to somebody else, so git won't read it; allow it with git config --global --add safe.directory {root}"
         raise UsageError(f"{flag} {revision}: {text}")
+    if done.returncode and b"not a git repository" in done.stderr:
+        raise UsageError(f"{flag} {revision}: git finds no repository in {root}, though it has a .git; repair or remove that")
     return None if done.returncode else done.stdout.decode("ascii").strip()
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from api.kinds import GROUP
 from cli.check.objects import Found, Identity, objects
-from cli.check.old import Past, as_stored
+from cli.check.old import Past, as_stored, place
 from cli.check.sources import SUFFIXES, documents
 from cli.exits import UsageError
 from cli.files import STDIN
@@ -52,10 +52,8 @@ class Against:
         if not found:
             return Past(None, f"{before.broken[0]}, so its past is not known" if before.broken else "")
         if any(one.data != found[0].data for one in found):
-            where = " and ".join(f"{one.document.source.name}:{one.document.position(()).line}" for one in found[:2])
-            return Past(
-                None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}{' and more' * (len(found) > 2)}"
-            )
+            where = " and ".join(map(place, found[:2])) + " and more" * (len(found) > 2)
+            return Past(None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}")
         stored = as_stored(found[0], new.version)
         return Past(None, str(stored)) if isinstance(stored, InputError) else Past(stored)
 

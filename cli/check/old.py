@@ -40,9 +40,9 @@ class Old:
         self._ready: dict[tuple[Identity, str], Fields | InputError] = {}
         self._required = required
         for one in found:
-            if one.identity in self._found:
-                raise UsageError(f"--old holds {one.identity} twice")
-            self._found[one.identity] = one
+            first = self._found.setdefault(one.identity, one)
+            if first is not one:
+                raise UsageError(f"--old holds {one.identity} twice, at {place(first)} and {place(one)}")
 
     def __contains__(self, identity: Identity) -> bool:
         """Whether there is an old object of that identity, in whichever version."""
@@ -65,6 +65,11 @@ class Old:
         if key not in self._ready:
             self._ready[key] = as_stored(old, new.version)
         return self._ready[key]
+
+
+def place(found: Found) -> str:
+    """The file and line where an object begins."""
+    return f"{found.document.source.name}:{found.document.position(()).line}"
 
 
 def as_stored(old: Found, version: str) -> Fields | InputError:

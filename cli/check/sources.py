@@ -110,6 +110,9 @@ def _folder(path: str) -> Iterator[str | InputError]:
     """The files below a folder, those of each folder before those of its folders. Links to folders may lead in circles."""
     try:
         entries = _entries(path)
+    except PermissionError:
+        yield InputError("may not be read (permission denied)", path)
+        return
     except OSError as error:
         yield InputError(f"can't be read: {error.strerror}", path)
         return

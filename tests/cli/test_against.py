@@ -268,7 +268,8 @@ def test_outside_of_a_repository_and_without_git(command: Command, files: Files,
     ran = _check(command, "g.yaml")
     assert (ran.code, ran.err) == (2, "dynamo-webhooks check: --against main: g.yaml is in no repository of git\n")
     (tmp_path / ".git").mkdir()
-    assert "has no such revision" in _check(command, "g.yaml").err
+    sentence = f"git finds no repository in {tmp_path}, though it has a .git; repair or remove that"
+    assert _check(command, "g.yaml").err == f"dynamo-webhooks check: --against main: {sentence}\n"
     monkeypatch.setenv("PATH", str(tmp_path))
     ran = _check(command, "g.yaml")
     assert (ran.code, ran.err) == (2, "dynamo-webhooks check: --against needs git, which can't be found\n")

@@ -44,6 +44,7 @@ def summary(result: Result) -> str:
         (ignored, "ignored by comment", "ignored by comment"),
         (len(result.suppressed) - ignored, "known from the baseline", "known from the baseline"),
         (len(result.unreadable), "unreadable", "unreadable"),
+        (len(result.unreachable), "cluster not reached", "clusters not reached"),
     ]
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
     checked = f"{len(result.checked)} object{'' if len(result.checked) == 1 else 's'} checked"

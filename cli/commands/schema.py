@@ -95,9 +95,13 @@ def _store(directory: str) -> None:
     from cli.output import say
     from cli.replace import replace
 
+    if not directory:
+        raise UsageError('-d "": must name a folder')
     folder = Path(directory)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"-d {directory}: must be a folder, and is a file") from None
     except OSError as error:
         raise UsageError(f"-d {directory}: can't be made: {error.strerror or type(error).__name__}") from None
     for name in _names():

@@ -92,6 +92,13 @@ def test_a_folder_that_can_not_be_made_is_wrong_usage(command: Command, tmp_path
     (tmp_path / "file").write_text("")
     ran = command("schema", "--all", "-d", tmp_path / "file" / "below")
     assert (ran.code, "can't be made: Not a directory" in ran.err) == (2, True)
+    assert "must be a folder, and is a file" in command("schema", "--all", "-d", tmp_path / "file").err
+
+
+def test_no_folder_is_not_the_current_one(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("schema", "--all", "-d", "") == (2, "", 'dynamo-webhooks schema: -d "": must name a folder\n')
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("profile", ["current", "1.2"])

@@ -66,8 +66,9 @@ def _pages(text: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str
     for find, markdown in _single():
         page = find(text)
         if page is not None:
+            page = rule.placed(page) if "rule" in page else page
             return [page], [markdown(page, examples)]
-    pages = message.find(text)
+    pages = [rule.placed(page) if "rule" in page else page for page in message.find(text)]
     if pages:
         return pages, [words.markdown(page) if "message" in page else rule.markdown(page, examples=examples) for page in pages]
     raise _unknown(text)

@@ -56,7 +56,7 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _place(kind: str, version: str, steps: Steps) -> Page | None:
-    found = _walk(load_schema(kind, version), steps)
+    found = walk(load_schema(kind, version), steps)
     if found is None:
         return None
     node, path, keyed = found
@@ -82,7 +82,7 @@ def _place(kind: str, version: str, steps: Steps) -> Page | None:
     }
 
 
-def _walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
+def walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
     """Steps through a schema; keys and indices come out as `*`, and for each step comes whether it is a key."""
     node, path, keyed = resolve(schema), [], []
     for step in steps:

@@ -55,6 +55,24 @@ def page(rule: Rule) -> Page:
     }
 
 
+def placed(page: Page) -> Page:
+    """The page with the places of the kind's other version beside those that the rule reads; null where there is none.
+
+    Apart from `page`, since it takes the schemas and the lenses, which reports have no time for.
+    """
+    return {**page, "looksAt": [{**place, "other": _other(place)} for place in page["looksAt"]]}
+
+
+def _other(place: Page) -> Page | None:
+    from api.schema import load_schema
+    from cli.explain.field import walk
+    from cli.explain.twin import twin
+
+    kind, _, version = place["kind"].partition("/")
+    found = walk(load_schema(kind, version), tuple(place["path"].split(".")))
+    return None if found is None else twin(kind, version, found[1], found[2])
+
+
 def _differences(rule: Rule) -> Iterator[dict[str, Any]]:
     for record in declared():
         if record.name == rule.name and record.difference is not None:
@@ -77,13 +95,19 @@ def _own_page(rule: OwnRule) -> Page:
     }
 
 
+def beside(place: Page) -> str:
+    """The place in the other version, in brackets; empty where it is the same, or there is none."""
+    other = place.get("other")
+    return f" ({other['version']}: `{other['path']}`)" if other and other["exact"] and other["path"] != place["path"] else ""
+
+
 def markdown(page: Page, *, examples: bool) -> str:
     """The page for people."""
     parts = [f"# {page['rule']} ({page['code']}, {page['level']})", page["title"], f"**Why.** {page['why']}"]
     if page["fix"]:
         parts.append(f"**Fix.** {page['fix']}")
     if page["looksAt"]:
-        places = "; ".join(f"{place['kind']} `{place['path']}`" for place in page["looksAt"])
+        places = "; ".join(f"{place['kind']} `{place['path']}`{beside(place)}" for place in page["looksAt"])
         facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
         parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
     for difference in page["differences"]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from cli.check.record import OWN_RULES, OwnRule
-from cli.explain.rule import find, names
+from cli.explain.rule import beside, find, names, placed
 from cli.manual.own import shown
 from policies.catalogue import by_word, declared, rules
 from policies.review import CURRENT, V1_2
@@ -74,8 +74,9 @@ def rule_pages() -> dict[str, str]:
 
 
 def _page(name: str) -> str:
-    page = find(name)
-    assert page is not None, name  # noqa: S101 - the names are those that have a page
+    found = find(name)
+    assert found is not None, name  # noqa: S101 - the names are those that have a page
+    page = placed(found)
     rule = by_word(name)
     parts = [
         HEADER.rstrip("\n"),
@@ -118,7 +119,7 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
 
 def _place(place: dict[str, Any]) -> str:
     fields = " or ".join(f"`{field}`" for field in place["fields"])
-    return f"{place['kind']} `{place['path']}`" + (f", where {fields} is given" if fields else "")
+    return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", where {fields} is given" if fields else "")
 
 
 def _of_check(name: str) -> Iterator[str]:

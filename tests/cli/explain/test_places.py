@@ -85,6 +85,20 @@ def test_a_field_that_only_legacy_kinds_have(command: Command) -> None:
     assert "A field of the first releases" in command("explain", "spec.dynamoTag").out
 
 
+def test_a_rule_tells_where_it_looks_in_the_other_version(command: Command) -> None:
+    (page,) = command("explain", "ingress-host-required", "-o", "json").json
+    assert [(place["path"], place["other"]["path"]) for place in page["looksAt"]] == [
+        ("spec.services.*", "spec.components.*"),
+        ("spec", "spec"),
+    ]
+    assert (
+        "DynamoGraphDeployment/v1alpha1 `spec.services.*` (v1beta1: `spec.components.*`); DynamoComponentDeployment/v1alpha1 `spec`, on"
+        in (command("explain", "ingress-host-required").out)
+    )
+    (page,) = command("explain", "model-name-required", "-o", "json").json
+    assert [place["other"] for place in page["looksAt"]] == [None]
+
+
 @pytest.mark.parametrize("name", Facts._fields)
 def test_every_fact_tells_what_it_says_and_who_needs_it(command: Command, name: str) -> None:
     (page,) = command("explain", name, "-o", "json").json

@@ -92,6 +92,11 @@ def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(clus
     assert cluster.request("GET", f"{PATH}/g").body["spec"] == before
     gone = PATH.replace(ALPHA, BETA)
     wait_until(lambda: cluster.request("GET", gone).status == 404, "the other version no longer being served", cluster.server)
+    # the namespace controller reads every version that is served
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "leaving"}})
+    assert cluster.request("POST", PATH.replace("default", "leaving"), GRAPH).status == 201
+    assert cluster.kubectl("delete", "namespace", "leaving", "--wait=false").code == 0
+    wait_until(lambda: cluster.request("GET", "/api/v1/namespaces/leaving").status == 404, "the namespace being gone", cluster.server)
 
 
 def test_what_removes_everything_removes_everything(cluster: ControlPlane, admission: Admission) -> None:

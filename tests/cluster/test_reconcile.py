@@ -212,7 +212,9 @@ def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orde
     assert _fetched(f"{addresses['probes']}/healthz") == "ok\n"
     text = _fetched(f"{addresses['metrics']}/metrics")
     assert "dynamo_webhooks_reconciler_leading 1.0" in text
-    assert re.search(r'^dynamo_operator_resources_total\{resource_type="DynamoGraphDeployment",status="successful"\} [1-9]', text, re.MULTILINE)
+    assert re.search(
+        r'^dynamo_operator_resources_total\{resource_type="DynamoGraphDeployment",status="successful"\} [1-9]', text, re.MULTILINE
+    )
     site.processes.remove(process)
     assert process.stop(patience=60) == 0
     lease = site.plane.request("GET", "/apis/coordination.k8s.io/v1/namespaces/dynamo-system/leases/dynamo-webhooks-reconciler").body

@@ -6,22 +6,23 @@ An entry is only called outdated where its object was looked at and its rule cou
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from cli.check.fingerprint import fingerprints
 from cli.check.objects import Identity
-from cli.check.record import FAULT, POLICIES, Reported
+from cli.check.record import FAULT, NotEvaluated, Reported
 from cli.check.result import BASELINE, Result, Suppressed
+from cli.check.suppress import Heard, could_speak, unknown
 from cli.exits import UsageError
 from cli.files import STDIN, load_text
 from cli.replace import replace
 from cli.yaml.errors import InputError
-from policies.review import UPDATE
 
 FORMAT: Final = 1
 FLAG: Final = "--baseline"
+_EVERYTHING: Final = Heard()
 _WORDS: Final = ("fingerprint", "file", "kind", "namespace", "name", "path", "rule", "code", "message", "reason")
 
 
@@ -85,10 +86,11 @@ def load(file: str, *, missing: bool = False) -> list[Entry]:
     return [_entry(one, f"{FLAG} {file}: findings[{index}]") for index, one in enumerate(data["findings"])]
 
 
-def hold(result: Result, entries: list[Entry], takes: Callable[[str, str], bool], *, learn: bool) -> Held:
+def hold(result: Result, entries: list[Entry], takes: Callable[[str, str], bool], heard: Heard = _EVERYTHING, *, learn: bool) -> Held:
     """Takes the known findings out of a result; `takes` tells whether the run reports a rule (by name and code).
 
-    `learn`: whatever is found is known from now on. A fault of ours is never known.
+    `heard` holds the profile of the run and whether it looked at schemas. `learn`: whatever is found is known from now on. A fault of ours
+    is never known.
     """
     known = {entry.fingerprint: entry for entry in entries}
     named = _named(result)
@@ -97,7 +99,8 @@ def hold(result: Result, entries: list[Entry], takes: Callable[[str, str], bool]
     passing = found if learn else {name: entry for name, entry in found.items() if name in known}
     hidden = {id(finding): passing[name] for name, finding in named if name in passing}
     suppressed = [Suppressed(one, BASELINE, hidden[id(one)].reason) for one in result.findings if id(one) in hidden]
-    outdated = [entry for entry in entries if entry.fingerprint not in found and _is_outdated(entry, result, takes)]
+    silent = [entry for entry in entries if entry.fingerprint not in found and takes(entry.rule, entry.code)]
+    outdated = [*_outdated(silent, result, heard)]
     gone = {entry.fingerprint for entry in outdated}
     kept = [found.get(entry.fingerprint, entry) for entry in entries if entry.fingerprint not in gone]
     cleared = result._replace(
@@ -128,12 +131,22 @@ def _made(name: str, finding: Reported, before: Entry | None) -> Entry:
     return Entry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
 
 
-def _is_outdated(entry: Entry, result: Result, takes: Callable[[str, str], bool]) -> bool:
-    """Whether the entry's finding would be there if it still were: an old violation that an update leaves alone is not told again."""
-    identity = (entry.kind, entry.namespace, entry.name)
-    seen = [one for one in result.checked if (tuple(one.identity) == identity if entry.kind else one.source.name == entry.file)]
-    waiting = any(note.identity == identity and note.rule in (entry.rule, POLICIES) for note in result.not_evaluated)
-    return bool(seen) and not waiting and takes(entry.rule, entry.code) and not any(one.operation == UPDATE for one in seen)
+def _outdated(entries: list[Entry], result: Result, heard: Heard) -> Iterator[Entry]:
+    """Those entries whose findings would be there if they still were: their object or file was seen, and their rule could have spoken."""
+    if not entries:
+        return
+    operations: dict[object, set[str]] = {}  # by identity, and by file
+    notes: dict[object, list[NotEvaluated]] = {}
+    for one in result.checked:
+        for key in (tuple(one.identity), one.source.name):
+            operations.setdefault(key, set()).add(one.operation)
+    for note in result.not_evaluated:
+        notes.setdefault(tuple(note.identity), []).append(note)
+    for entry in entries:
+        about = (entry.kind, entry.namespace, entry.name) if entry.kind else entry.file
+        asked = heard._replace(notes=tuple(notes.get(about, ())), operations=frozenset(operations.get(about, ())))
+        if about in operations and (unknown(entry.rule) or could_speak(entry.rule, asked)):
+            yield entry
 
 
 def _entry(data: Any, place: str) -> Entry:

@@ -14,7 +14,7 @@ from cli.check import record
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.result import COMMENT, Suppressed
 from cli.yaml.load import Position, Source
-from policies.review import CREATE, CURRENT, UPDATE
+from policies.review import CREATE, CURRENT, DELETE, UPDATE
 
 if TYPE_CHECKING:
     from cli.check.comments import Comment
@@ -24,16 +24,17 @@ _MARK: Final = "dynamo-webhooks:"
 # compiled only where a file has such a comment: start-up time counts
 _IGNORE: Final = r"#\s*dynamo-webhooks:\s*ignore\[(?P<rules>[^\]]*)\](?P<reason>.*)$"
 _MEANT: Final = r"#\s*dynamo-webhooks:\s*ignore\b"
-_SCHEMA_RULES: Final = (record.SCHEMA_RULE, record.CEL_RULE, record.UNKNOWN_FIELD)
+_RATCHETING: Final = (record.SCHEMA_RULE, record.CEL_RULE)
+_SCHEMA_RULES: Final = (*_RATCHETING, record.UNKNOWN_FIELD)
 
 
 class Heard(NamedTuple):
-    """What a source was asked, so that only a comment whose rule could have spoken is called needless."""
+    """What objects were asked, so that only what silences a rule that could have spoken is called needless."""
 
-    notes: tuple[NotEvaluated, ...] = ()  # what could not be judged in this source
-    operations: frozenset[str] = frozenset((CREATE,))  # on its objects
+    notes: tuple[NotEvaluated, ...] = ()  # what of them could not be judged
+    operations: frozenset[str] = frozenset((CREATE,))  # on them
     profile: str = CURRENT
-    schema: bool = True  # whether the schema was held against it
+    schema: bool = True  # whether the schema was held against them
 
 
 _CREATED: Final = Heard()
@@ -111,17 +112,17 @@ def _misspelt(comment: Comment) -> _Said | None:
 
 def _wrong(ignore: _Ignore, heard: Heard) -> _Said | None:
     place = ignore.comment, ignore.width
-    if not ignore.used and (unknown := _unknown(ignore.word)):
-        return record.UNUSED_IGNORE, record.WARNING, *place, unknown
+    if not ignore.used and (mistake := unknown(ignore.word)):
+        return record.UNUSED_IGNORE, record.WARNING, *place, f"the comment ignores {mistake}"
     if not ignore.reason:
         return record.IGNORE_WITHOUT_REASON, record.ERROR, *place, f"the comment ignores {ignore.word} without a reason"
-    if not ignore.used and _could_speak(ignore.word, heard):
+    if not ignore.used and could_speak(ignore.word, heard):
         return record.UNUSED_IGNORE, record.WARNING, *place, f"the comment ignores {ignore.word}, which finds nothing here"
     return None
 
 
 @lru_cache  # the same mistake may stand a thousand times in a file, and what is nearest to it takes long to find
-def _unknown(word: str) -> str:
+def unknown(word: str) -> str:
     """What is wrong with a word that is no rule's name or code; empty where it is one."""
     from cli.nearest import hint
     from policies.catalogue import declared
@@ -130,25 +131,29 @@ def _unknown(word: str) -> str:
     known = [one for pair in pairs for one in pair]
     if word in known:
         return ""
-    return (
-        f"the comment ignores {word}, which is no rule{hint(word, known)}"
-        if word
-        else "the comment ignores no rule: name one in the brackets"
-    )
+    return f"{word}, which is no rule{hint(word, known)}" if word else "no rule: name one in the brackets"
 
 
-def _could_speak(word: str, heard: Heard) -> bool:
+def could_speak(word: str, heard: Heard) -> bool:
     """Whether the rule would have found something if it were there: not when it was left out, or for want of a fact or an old object."""
+    if any(note.rule == record.POLICIES or word in (note.rule, note.code) for note in heard.notes):
+        return False
+    own_rule = next((rule for rule in record.OWN_RULES if word in (rule.name, rule.code)), None)
+    return _policy_could_speak(word, heard) if own_rule is None else _own_could_speak(own_rule, heard)
+
+
+def _own_could_speak(rule: OwnRule, heard: Heard) -> bool:
+    if DELETE in heard.operations or (rule in _SCHEMA_RULES and not heard.schema):
+        return False
+    # what an update leaves alone, an API server doesn't hold against the schema again
+    return not (rule in _RATCHETING and UPDATE in heard.operations)
+
+
+def _policy_could_speak(word: str, heard: Heard) -> bool:
     from policies.catalogue import rules
 
-    if not heard.schema and any(word in (rule.name, rule.code) for rule in _SCHEMA_RULES):
-        return False
-    if any(word in (note.rule, note.code) for note in heard.notes):
-        return False
     rule = next((rule for rule in rules(heard.profile) if word in (rule.name, rule.code)), None)
-    if rule is None:
-        return any(word in (own_rule.name, own_rule.code) for own_rule in record.OWN_RULES)
-    if any(note.rule == record.POLICIES for note in heard.notes) or not heard.operations <= rule.on:
+    if rule is None or not heard.operations <= rule.on:
         return False
     return not (rule.ratchets and UPDATE in heard.operations)  # an old violation that an update leaves alone is not told again
 

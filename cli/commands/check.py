@@ -137,10 +137,12 @@ def _known(arguments: argparse.Namespace) -> list[Entry] | None:
 def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice) -> Result:
     """The result without what the baseline knows; says what is outdated there, or writes it anew."""
     from cli.check.baseline import hold, write
+    from cli.check.suppress import Heard
     from cli.output import say
     from cli.printable import printable
 
-    held = hold(result, known, choice.takes, learn=arguments.update_baseline)
+    heard = Heard(profile=arguments.profile, schema=not arguments.no_schema)
+    held = hold(result, known, choice.takes, heard, learn=arguments.update_baseline)
     if arguments.update_baseline:
         write(arguments.baseline, held.entries)
         said = [f"{arguments.baseline}: {len(held.entries)} known, {len(held.new)} new, {len(held.outdated)} removed"]

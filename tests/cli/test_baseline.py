@@ -20,6 +20,11 @@ TWO = BAD + "    second:\n      componentType: worker\n      ingress: {enabled: 
 MENDED = BAD.replace("{enabled: true}", "{enabled: false}")
 
 
+UNSCHEMATIC = BAD.replace("ingress: {enabled: true}", "replicas: 1\n      resources: {limits: {gpu: x}}").replace(
+    "spec:\n", "spec:\n  backendFramework: none\n"
+)
+
+
 def _update(command: Command, *words: str) -> Ran:
     return command("check", "--baseline", FILE, "--update-baseline", *words)
 
@@ -109,6 +114,24 @@ def test_what_was_not_looked_at_stays_known(command: Command, files: Files) -> N
         assert "no longer found" not in _check(command, *words).err
         _update(command, *words)
         assert [one["name"] for one in _entries()] == names
+
+
+@pytest.mark.parametrize("words", [["--no-schema"], ["--op", "delete"], ["--profile", "1.2"]])
+def test_what_was_not_asked_for_stays_known(command: Command, files: Files, words: list[str]) -> None:
+    files(a=UNSCHEMATIC)
+    _update(command, "a.yaml")
+    before = _entries()
+    assert {one["rule"] for one in before} == {"schema-mismatch", "resources-quantity-invalid"}
+    assert "no longer found" not in _check(command, "a.yaml", *words).err
+    assert "0 removed" in _update(command, "a.yaml", *words).err
+    assert _entries() == before
+
+
+def test_a_rule_that_is_no_more_is_removed(command: Command, files: Files) -> None:
+    files(a=GOOD)
+    entry = {"fingerprint": "a", "kind": "DynamoGraphDeployment", "namespace": "llm", "name": "good", "rule": "of-old"}
+    Path(FILE).write_text(json.dumps({"format": 1, "findings": [entry]}))
+    assert f"{FILE}: 0 known, 0 new, 1 removed" in _update(command, "a.yaml").err
 
 
 def test_a_reason_that_somebody_wrote_stays(command: Command, files: Files) -> None:

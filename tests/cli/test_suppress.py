@@ -185,6 +185,33 @@ def test_comments_on_rules_of_the_schema_wait_for_the_schema() -> None:
     assert [finding.rule for finding in suppress(source, [], Heard())[0]] == ["unused-ignore"]
 
 
+@pytest.mark.parametrize(
+    ("word", "operation", "complains"),
+    [
+        ("schema-mismatch", UPDATE, False),  # what an update leaves alone is not held against the schema again
+        ("schema-rule", UPDATE, False),
+        ("unknown-field", UPDATE, True),
+        ("schema-mismatch", DELETE, False),
+        ("unknown-field", DELETE, False),
+        ("unconvertible", DELETE, False),
+        ("DYN004", CREATE, True),
+    ],
+)
+def test_comments_on_checks_of_our_own_are_needless_only_where_those_were_made(word: str, operation: str, *, complains: bool) -> None:
+    source = Source("a.yaml", f"a: b # dynamo-webhooks: ignore[{word}] x\n")
+    kept, _ = suppress(source, [], Heard(operations=frozenset({operation})))
+    assert [finding.rule for finding in kept] == ["unused-ignore"] * complains
+
+
+def test_a_known_mistake_of_the_schema_keeps_its_comment_through_an_update(command: Command, files: Files) -> None:
+    old = BAD.replace("ingress: {enabled: true}", "replicas: 1").replace(
+        "spec:\n", "spec:\n  backendFramework: none # dynamo-webhooks: ignore[schema-mismatch] ours alone\n"
+    )
+    files(old=old, new=old.replace("replicas: 1", "replicas: 2"))
+    assert _rules(command, "old.yaml") == []
+    assert _rules(command, "new.yaml", "--old", "old.yaml") == []
+
+
 def test_the_suppressed_stay_known_with_their_reason(command: Command, files: Files) -> None:
     files(a=_with(behind=f" {REASONED}"))
     document = load(Path("a.yaml").read_text(), "a.yaml")[0]

@@ -10,7 +10,7 @@ from cli.exits import UsageError
 if TYPE_CHECKING:
     from api.operator.configuration import OperatorConfiguration
     from api.operator.judge import Problem
-    from cli.yaml.load import Document
+    from cli.yaml.load import Document, Source
 
 Key: TypeAlias = tuple[str, ...]
 
@@ -64,8 +64,10 @@ class Effective(NamedTuple):
         return self.origins.get(key, "default")
 
 
-def load_configuration(file: str | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None) -> Effective:
-    """Reads everything that has a say; `flags` maps keys to the flag's name and its value.
+def load_configuration(
+    given: str | Source | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None
+) -> Effective:
+    """Reads everything that has a say; `given` is a file, or its text, and `flags` maps keys to the flag's name and its value.
 
     Without a file nothing is required, so that defaults and environment can be shown and used on their own.
 
@@ -75,7 +77,8 @@ def load_configuration(file: str | None, environment: Mapping[str, str], flags: 
     from api.paths import MISSING, lookup
     from kube import identity
 
-    document = _document(file) if file is not None else None
+    document = _document(given) if given is not None else None
+    file = None if document is None else document.source.name
     data: dict[str, Any] = prepared(document.data) if document is not None else {}
     origins = {} if document is None else _of_file(file or "", document, data)
     if lookup(data, ("operator", "namespace")) is MISSING and (namespace := identity.namespace(environment)):
@@ -102,12 +105,13 @@ def _is_version(text: str) -> bool:
     return is_semver(text)
 
 
-def _document(file: str) -> Document:
+def _document(given: str | Source) -> Document:
     from cli.files import load_text
     from cli.yaml.load import InputError, load
 
+    file = given if isinstance(given, str) else given.name
     try:
-        documents = load(load_text(file), file)
+        documents = load(load_text(file) if isinstance(given, str) else given.text, file)
     except InputError as error:
         raise UsageError(f"--config {error}") from None
     if len(documents) != 1 or not isinstance(documents[0].data, dict):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from api.kinds import KINDS
@@ -14,6 +12,7 @@ from certs.names import Names
 from certs.state import Mode, Profile, TargetKind
 from certs.timings import Timings
 from cli.exits import UsageError
+from cli.yaml.load import Source
 from kube.errors import ForbiddenError
 from kube.resources import CONFIG_MAPS
 
@@ -32,8 +31,8 @@ def by_manifests(namespace: str) -> Installation:
     return Installation(Mode.MANAGED, Profile("dynamo-webhooks", namespace), Timings(), Names(namespace), (*crds, *names))
 
 
-def by_file(file: str, namespace: str) -> Installation:
-    """The installation of a configuration. Raises: UsageError."""
+def by_file(file: str | Source, namespace: str) -> Installation:
+    """The installation of a configuration, in a file or as its text. Raises: UsageError."""
     from api.operator import projection
     from cli.configuration import load_configuration
 
@@ -54,11 +53,8 @@ async def in_cluster(cluster: Cluster, namespace: str) -> tuple[Installation, st
     text = ((found or {}).get("data") or {}).get(KEY)
     if text is None:
         return by_manifests(where), ""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / KEY
-        file.write_text(str(text), encoding="utf-8")
-        try:
-            about = by_file(str(file), where)
-        except UsageError as error:
-            return by_manifests(where), str(error).replace(str(file), KEY)
+    try:
+        about = by_file(Source(KEY, str(text)), where)
+    except UsageError as error:
+        return by_manifests(where), str(error)
     return replace(about, trust_file=""), ""  # that file is in a pod

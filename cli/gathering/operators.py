@@ -5,8 +5,7 @@ A Deployment is what somebody wanted; whether its pods run is the doctor's busin
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cli.exits import UsageError
@@ -155,11 +154,6 @@ def _settings(text: str, environment: dict[str, str]) -> ServerSettings:
     """The settings that a server would have. Raises: UsageError."""
     from api.operator import projection
     from cli.configuration import load_configuration
+    from cli.yaml.load import Source
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "config"
-        file.write_text(text, encoding="utf-8")
-        try:
-            return projection.server(load_configuration(str(file), environment).configuration)
-        except UsageError as error:
-            raise UsageError(str(error).replace(str(file), "its file")) from None
+    return projection.server(load_configuration(Source("its file", text), environment).configuration)

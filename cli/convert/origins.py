@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.paths import Key
+from api.paths import Key, lookup
+from cli.rewrite.items import akin
 from conversion.translate import translated
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from conversion.kind import Kind
 
 _SERVICES: Final = ("spec", "services")
+_CACHE: Final = "compilationCache"
 
 Origin: TypeAlias = Callable[["Path"], "Path | None"]
 
@@ -28,9 +30,14 @@ def converted_from(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> Orig
         # a step of a text is text; to the lenses the name of a service is a key, and no field
         steps = (*path[:2], Key(path[2]), *path[3:]) if path[:2] == _SERVICES and len(path) > len(_SERVICES) else path
         place = translated(kind, steps, new, version, old)
-        return place.path if place.exact else None
+        return place.path if place.exact and _is_sure(path, place.path, old, new) else None
 
     return origin
+
+
+def _is_sure(path: Path, place: Path, old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether the place holds something like it: of a compilation cache the lenses name the first mount, whichever it was."""
+    return _CACHE not in path or akin(lookup(new, path), lookup(old, place))
 
 
 def modernised_from(rows: Iterable[Row]) -> Origin:

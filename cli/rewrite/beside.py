@@ -95,9 +95,12 @@ class Beside:
                 lines += [shifted(line, columns) for line in self._text[end + 1 : one.last].split("\n")]
         return lines
 
-    def inside(self, entry: Entry, node: Node, column: int) -> list[str]:
+    def inside(self, entry: Entry, node: Node, key: str | None, column: int) -> list[str]:
         """The comments in a block of which nothing is left but one value; a single one goes behind that."""
         found = comments_within(self._text, node)
+        named = self._own(entry, node, key).strip()
+        if named in found:  # it stands behind the value already
+            found.remove(named)
         if len(found) == 1 and node is entry.node and not self._head_comment(entry) and entry.start not in self._waiting:
             self._waiting[entry.start] = "  " + found.pop()
         return [" " * column + comment for comment in found]

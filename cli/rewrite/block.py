@@ -65,7 +65,7 @@ class Block:
         elif isinstance(value, (dict, list)) and value and not (node.form is Form.FLOW and node.data):
             lines = self._nested(key, value, path, column, source, node)
         else:
-            lead += self._beside.inside(source, node, column) if node.form is Form.BLOCK else []
+            lead += self._beside.inside(source, node, key, column) if node.form is Form.BLOCK else []
             lines = self._inline(key, value, path, column, source, node)
         return [*lead, *self._beside.waiting(source, column), *lines]
 

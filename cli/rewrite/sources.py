@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from cli.rewrite.items import partners
+from cli.rewrite.regions import Regions
 from cli.rewrite.tree import Entry, entry_at, meant, same
 from cli.rewrite.twins import Twins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from api.paths import Path
     from cli.rewrite.tree import Node
@@ -23,46 +26,83 @@ class Sources:
     def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool) -> None:
         """`origin` says where a path of the new value was in the old one; without `keeps_aliases` what they stand for is written out."""
         self._root = root
-        self._origin = origin
         self.keeps_aliases = keeps_aliases
         self._found: dict[Path, Entry] = {}
         self._places: dict[Path, int | None] = {}
         self._used: set[tuple[int, str]] = set()
-        self._copied: list[Entry] = []
+        self._copied: list[tuple[Path, Entry]] = []
+        self._changed: list[tuple[Path, Entry]] = []  # scalars that say something else now
+        self._lone: list[tuple[Path, Entry]] = []  # scalars that a whole block became
         self._lists: list[tuple[Path, list[Any], list[Entry]]] = []
-        self._collect(value, (), [root])
+        self._collect(value, (), [root], origin)
         self._match()
+        self._disown()
         self._starts = sorted({entry.start for entry in self._found.values()})
         self._place(value, ())
         self._around: dict[int, list[Entry]] = {}
         self._wrap(root, set(self._starts))
 
-    def _collect(self, value: Any, path: Path, around: list[Entry]) -> None:
+    def _collect(self, value: Any, path: Path, around: list[Entry], origin: Origin) -> None:
         """Finds the entries; inside of a value that is copied there is nothing to find. `around` are those around it."""
-        old = self._origin(path)
+        old = origin(path)
         source = None if old is None else entry_at(self._root, old)
         if source is not None:
             self._found[path] = source
             around = [*around, source]
             if self.copies(source.node, value):
-                self._copied.append(source)
+                self._copied.append((path, source))
                 return
+            if not source.node.entries:
+                self._changed.append((path, source))
+            elif not _members(value):
+                self._lone.append((path, source))
         if isinstance(value, list):
             self._lists.append((path, value, around))
-        for step, below in _members(value):
-            self._collect(below, (*path, step), around)
+        origins = self._origins(value, path, origin) if isinstance(value, list) else repeat(origin)
+        for (step, below), its in zip(_members(value), origins, strict=False):
+            self._collect(below, (*path, step), around, its)
             if source is not None and self._found.get((*path, step)) is source and not source.node.entries:
                 self._found.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
 
+    def _origins(self, items: list[Any], path: Path, origin: Origin) -> list[Origin]:
+        """The origin of each item of a list: which old item it was is decided by what they say."""
+        guesses = [origin((*path, index)) for index in range(len(items))]
+        lists = dict.fromkeys(guess[:-1] for guess in guesses if guess and isinstance(guess[-1], int))
+        places = [(*place, index) for place in lists for index in range(self._length(place))]
+        at = {place: index for index, place in enumerate(places)}
+        old = [entry.node.data for place in places if (entry := entry_at(self._root, place)) is not None]
+        found = partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
+        return [
+            origin if guess is None or guess[:-1] not in lists else _elsewhere(origin, guess, None if index is None else places[index])
+            for guess, index in zip(guesses, found, strict=True)
+        ]
+
+    def _length(self, place: Path) -> int:
+        entry = entry_at(self._root, place)
+        return len(meant(entry.node).entries) if entry is not None and isinstance(meant(entry.node).data, list) else 0
+
     def _match(self) -> None:
         """Finds items that stood at another place in their list, or in another list."""
-        twins = Twins(self._root, self._copied)
+        twins = Twins(self._root, [entry for _, entry in self._copied])
         for path, items, around in self._lists:
             for index, item in enumerate(items):
                 old = self._found.get((*path, index))
                 if (old is None or not same(old.node.data, item)) and (twin := twins.of(item, around)) is not None:
                     self._forget(item, (*path, index))
                     self._found[*path, index] = twin
+                    self._copied.append(((*path, index), twin))
+
+    def _disown(self) -> None:
+        """Takes sources away from what was not made of them alone, so that no comment is written twice, or beside something else."""
+        # where aliases are written out, what they stand for stays in several places
+        regions = Regions(self._copied if self.keeps_aliases else [])
+        for path, source in regions.again + [one for one in self._changed if regions.hold(one[1])]:
+            if self._found.get(path) is source:
+                del self._found[path]
+        starts = sorted(entry.start for entry in self._found.values())
+        for path, source in self._lone:
+            if bisect_left(starts, source.node.end) - bisect_left(starts, source.start) > 1:
+                self._found.pop(path, None)
 
     def _forget(self, value: Any, path: Path) -> None:
         self._found.pop(path, None)
@@ -133,7 +173,21 @@ class Sources:
         return ordered
 
 
-def _members(value: Any) -> Iterable[tuple[str | int, Any]]:
+def _elsewhere(origin: Origin, guess: Path, place: Path | None) -> Origin:
+    """The origin of an item that was another one than its place says, or none."""
+    if guess == place:
+        return origin
+
+    def moved(path: Path) -> Path | None:
+        old = origin(path)
+        if old is None or old[: len(guess)] != guess:
+            return old
+        return None if place is None else (*place, *old[len(guess) :])
+
+    return moved
+
+
+def _members(value: Any) -> Sequence[tuple[str | int, Any]]:
     if isinstance(value, dict):
-        return value.items()
-    return enumerate(value) if isinstance(value, list) else ()
+        return list(value.items())
+    return list(enumerate(value)) if isinstance(value, list) else ()

@@ -43,6 +43,28 @@ CASES = [
         {("a",): [{"name": "w"}, {"name": "v"}]},
         "a:\n# w\n- name: w # w\n# v\n- name: v # v\n",
     ),
+    Case(
+        "items find theirs by name when one comes before them",
+        "a:\n# v\n- name: v # v\n  x: 1\n# w\n- name: w # w\n",
+        {("a",): [{"name": "u"}, {"name": "v", "x": 2}, {"name": "w"}]},
+        "a:\n- name: u\n# v\n- name: v # v\n  x: 2\n# w\n- name: w # w\n",
+    ),
+    Case(
+        "an item takes its comments with it",
+        "a:\n# v\n- name: v # v\n# w\n- name: w # w\n  x: 1\n",
+        {("a",): [{"name": "w", "x": 2}]},
+        "a:\n# w\n- name: w # w\n  x: 2\n",
+    ),
+    Case("a word that comes before others", "a:\n# v\n- v # v\n- w # w\n", {("a",): ["u", "v", "w"]}, "a:\n- u\n# v\n- v # v\n- w # w\n"),
+    Case(
+        "an item with another name in the same place is another",
+        "a:\n# v\n- name: v\n  x: 1 # one\n- name: w\n",
+        {("a",): [{"name": "u", "x": 2}, {"name": "w"}]},
+        "a:\n- name: u\n  x: 2\n- name: w\n",
+    ),
+    Case(
+        "an item that is renamed", "a:\n# v\n- name: v # v\n  x: 1 # x\n", {("a", 0, "name"): "u"}, "a:\n# v\n- name: u # v\n  x: 1 # x\n"
+    ),
     Case("the first key of an item", "- a: 1 # a\n  b: 2 # b\n", {(0, "a"): GONE}, "- b: 2 # b\n"),
     Case("in braces", "a: { b: 1, c: 2 } # d\n", {("a", "e"): "f, g"}, 'a: { b: 1, c: 2, e: "f, g" } # d\n'),
     Case("a map that becomes empty", "a:\n  b: 1\nc: 2\n", {("a", "b"): GONE}, "a: {}\nc: 2\n"),
@@ -107,6 +129,16 @@ def test_moved_fields_take_their_comments_along() -> None:
     done = rewritten(before, [{"new": {"deep": {"v": 2}}, "z": 1}], lambda _, path: origins.get(path))
     assert done.text == "# top\nnew: # old\n  # x\n  deep: # the x\n    v: 2 # v\n    # tail\n# z\nz: 1\n"
     assert done.lost == []
+
+
+def test_what_a_field_became_besides_takes_no_comments() -> None:
+    before = "mode: # block\n  # which\n  to: x # x\n"
+    origins: dict[Path, Path] = {("new",): ("mode",), ("new", "is"): ("mode",), ("new", "to"): ("mode", "to")}
+    done = rewritten(before, [{"new": {"is": True, "to": "z"}}], lambda _, path: origins.get(path))
+    assert done.text == "new: # block\n  is: true\n  # which\n  to: z # x\n"
+    twice: dict[Path, Path] = {("a",): ("x",), ("b",): ("x",), ("c",): ("x",)}
+    done = rewritten("# x\nx: 1 # one\n", [{"b": 2, "a": 1, "c": 1}], lambda _, path: twice.get(path))
+    assert done.text == "# x\nb: 2\na: 1 # one\nc: 1\n"
 
 
 def test_lost_comments_are_named_with_their_lines() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cli.exits import BUG, NOTHING_FOUND, USAGE, UsageError, worst
 from cli.nearest import hint
-from cli.output import say, write
+from cli.output import say, write, write_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -120,12 +120,16 @@ def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, co
 def _put(arguments: argparse.Namespace, one: Wish, result: Result, code: int) -> None:
     colour = _coloured(arguments.color, to_file=bool(one.file))
     report = _report(arguments, one.form, result, code, colour=colour)
-    if not one.file:
+    if one.form == "text" and not one.file:
         write(report)
+        return
+    data = report.encode("utf-8", "backslashreplace")  # whatever the terminal's encoding is: programs read it
+    if not one.file:
+        write_bytes(data)
         return
     from cli.replace import replace
 
-    replace(one.file, report.encode("utf-8", "backslashreplace"))
+    replace(one.file, data)
 
 
 def _report(arguments: argparse.Namespace, form: str, result: Result, code: int, *, colour: bool) -> str:

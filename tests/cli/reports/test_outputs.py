@@ -6,11 +6,13 @@ import os
 import pty
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
 from cli.check.outputs import FORMATS
+from cli.main import main
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
 
@@ -97,6 +99,17 @@ def test_a_report_that_can_not_be_written_keeps_no_other_back(command: Command, 
     assert (folder / "report").exists()
     assert ran.err.startswith("dynamo-webhooks check: -o sarif: ")
     assert "can't be written" in ran.err
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "text"])
+def test_reports_for_programs_are_utf_8_whatever_the_terminal_speaks(files: Files, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    folder = files(a=BAD.replace("name: bad", "name: é😀"))
+    printed = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(printed, encoding="ascii"))
+    assert main(["check", "a.yaml", "-o", form]) == 1
+    assert main(["check", "a.yaml", "-o", f"{form}=report"]) == 1
+    assert printed.getvalue() == (folder / "report").read_bytes()
+    assert "é😀" in (folder / "report").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from api.paths import MISSING, Key
 from api.quantity import is_quantity, parse
 from api.schema import resolve
-from cli.diff.secrets import is_secret_flag
+from cli.diff.secrets import is_secret_flag, is_secret_variable
 from cli.shape import child
 from conversion.difference import DEPTH, identical, same_text
 
@@ -28,7 +28,7 @@ _BY_NAME: Final = ("name",)
 
 
 class Change(NamedTuple):
-    """One difference; a side that isn't there is None. `spelling`: both sides mean the same. `secret`: it stands behind `--token` or so."""
+    """One difference; a side that isn't there is None. `spelling`: both sides mean the same. `secret`: what stands around it says so."""
 
     path: Path
     what: str
@@ -107,8 +107,11 @@ def _by_index(old: list[Any], new: list[Any], node: Node | None, path: Path) -> 
     else:
         for index, (mine, theirs) in enumerate(zip(old, new, strict=True)):
             secret = index > 0 and (is_secret_flag(old[index - 1]) or is_secret_flag(new[index - 1]))
+            # variables that share a name are no map, and a path without names can't tell
+            variable = is_secret_variable(mine) or is_secret_variable(theirs)
+            value = (*path, index, "value")
             for change in _compare(mine, theirs, child(node, index).node, (*path, index)):
-                yield change._replace(secret=True) if secret else change
+                yield change._replace(secret=True) if secret or (variable and change.path == value) else change
 
 
 def _keyed(items: list[Any], node: Node | None) -> dict[str, Any] | None:

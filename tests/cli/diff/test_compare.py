@@ -113,3 +113,12 @@ def test_the_order_of_keys_changes_nothing() -> None:
     shuffled = {"b": new["b"], "c": {"d": 1, "e": 3}}
     assert compare(old, new, None) == compare(old, shuffled, None)
     assert [render(change.path) for change in compare(old, new, None)] == ["a", "b[x]", "b[y]", "c.e"]
+
+
+def test_variables_that_share_a_name_are_hidden_too() -> None:
+    old, new = ([{"name": "DB_PASSWORD", "value": f"{word}{index}"} for index in range(2)] for word in ("old", "new"))
+    found = compare(_main(env=old), _main(env=new), GRAPH)
+    assert [(render(change.path), change.secret) for change in found] == [(f"{MAIN}.env[{index}].value", True) for index in range(2)]
+    renamed = compare(_main(env=[old[0], {"name": "A"}, {"name": "A"}]), _main(env=[{"name": "B", "value": "x"}, {}, {}]), GRAPH)
+    assert [change.secret for change in renamed if change.path[-1] == "value"] == [True]
+    assert [change.secret for change in renamed if change.path[-1] == "name"] == [False] * 3

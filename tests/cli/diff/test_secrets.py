@@ -56,6 +56,7 @@ def test_names_of_other_things(name: str) -> None:
         f"redis://:{SECRET}@host",
         f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----",
         f"token: {SECRET}",
+        f"Server=db;Pwd={SECRET};User=me",
         f"password: {SECRET},{SECRET}"[: -len(SECRET) - 1],
     ],
 )
@@ -63,6 +64,11 @@ def test_secrets_inside_of_texts(text: str) -> None:
     assert SECRET not in masked(text)
     assert HIDDEN in masked(text)
     assert SECRET not in str(masked({"args": [text]}))
+
+
+def test_a_secret_may_look_like_a_flag() -> None:
+    assert masked([{"name": "HF_TOKEN", "value": f"-{SECRET}"}]) == [{"name": "HF_TOKEN", "value": HIDDEN}]
+    assert masked(f"-{SECRET}", ("env", Key("HF_TOKEN"), "value")) == HIDDEN
 
 
 def test_an_argument_behind_a_flag() -> None:

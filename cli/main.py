@@ -55,8 +55,10 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(reworded(message, self.prog))
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parses all arguments. Raises: UsageError."""
+        """Parses all arguments; paths may stand on both sides of a flag. Raises: UsageError."""
         namespace, unknown = self.parse_known_args(list(arguments))
+        if unknown:  # the first look leaves over all paths but the first row of them; the second takes longer, so not every start has one
+            namespace, unknown = self.parse_known_intermixed_args(list(arguments))
         if unknown:
             word = unknown[0].partition("=")[0]
             known = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]

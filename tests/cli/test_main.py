@@ -61,6 +61,28 @@ def test_unknown_words_are_answered_with_the_nearest_known_one(command: Command,
     assert command(*words) == (2, "", f"{sentence}\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["a.yaml", "-q", "b.yaml"],
+        ["-q", "a.yaml", "b.yaml"],
+        ["a.yaml", "--fail-on", "error", "b.yaml", "-q"],
+        ["a.yaml", "-q", "--", "b.yaml"],
+    ],
+)
+def test_paths_may_stand_on_both_sides_of_a_flag(command: Command, files: Files, words: list[str]) -> None:
+    files(a=BAD, b=BAD)
+    ran = command("check", *words)
+    assert ran.code == 1
+    assert {line.partition(":")[0] for line in ran.out.splitlines()} == {"a.yaml", "b.yaml"}
+
+
+def test_words_after_two_dashes_are_paths(command: Command, files: Files) -> None:
+    files(a=BAD)
+    ran = command("check", "a.yaml", "-q", "--", "--strict")
+    assert (ran.code, ran.err) == (4, "--strict: does not exist\n")
+
+
 def _broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def run(arguments: argparse.Namespace) -> int:
         raise error

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 import yaml
 
-from cli.yaml.load import Source
+from cli.yaml.load import Source, chunks
 
 # compiled only where a file has such a comment: start-up time counts
-_MARKER: Final = r"^---(?=[ \t\r\n]|\Z)"
 _BLOCK: Final = r"(?:[!&]\S*[ \t]+)*[|>]"  # how a block of text begins, behind its tag and anchor
 _ENDLESS: Final = 2**31  # a column behind the end of every line
 
@@ -52,16 +50,13 @@ def _start(line: str, taken: list[tuple[int, int]]) -> int:
 
 def _texts(text: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:
     """The columns of each wanted line that belong to texts, numbers, keys; lines of documents that can't be read are left out."""
-    starts = [0, *(match.start() for match in re.finditer(_MARKER, text, re.MULTILINE) if match.start()), len(text)]
     spans: dict[int, list[tuple[int, int]]] = {}
-    offset = 0
-    for begin, end in pairwise(starts):
-        part = text[begin:end]
-        height = len(Source("", part).lines) - 1
-        here = {number - offset for number in wanted if offset <= number < offset + height + (end == len(text))}
+    for part, offset in chunks(text):
+        lines = Source("", part).lines
+        end = offset + len(lines) - (not lines[-1])  # what follows the last line's end begins the next part
+        here = {number - offset for number in wanted if offset <= number < end}
         if here:
             spans |= {number + offset: taken for number, taken in _spans(part, here).items()}
-        offset += height
     return spans
 
 

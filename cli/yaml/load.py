@@ -14,7 +14,7 @@ from cli.yaml.places import Place, Position, key_position, value_position
 if TYPE_CHECKING:
     from api.paths import Path
 
-__all__ = ["Document", "InputError", "Position", "Source", "load", "read"]
+__all__ = ["Document", "InputError", "Position", "Source", "chunks", "load", "read"]
 
 _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 # what counts as the end of a line for YAML 1.1, so that our line numbers are the parser's
@@ -87,7 +87,7 @@ def read(source: Source) -> Iterator[Document | InputError]:
     except UnicodeEncodeError as error:
         yield _placed(InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, error.start)), source)
         return
-    for chunk, offset in _chunks(text):
+    for chunk, offset in chunks(text):
         builder, broken = Builder(offset), None
         try:
             _feed(chunk, builder, offset)
@@ -116,8 +116,8 @@ def _feed(chunk: str, builder: Builder, offset: int) -> None:
     yaml_text.feed(chunk, builder, offset)
 
 
-def _chunks(text: str) -> Iterator[tuple[str, int]]:
-    """Splits at the `---` lines, as kubectl does, so that a broken document leaves its neighbours readable."""
+def chunks(text: str) -> Iterator[tuple[str, int]]:
+    """Splits at the `---` lines, as kubectl does, so that a broken document leaves its neighbours readable; each with its line, from 0."""
     starts = [0, *(match.start() for match in _MARKER.finditer(text) if match.start()), len(text)]
     begin = 0
     line = 0

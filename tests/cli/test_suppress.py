@@ -55,7 +55,7 @@ def test_a_comment_without_a_cause_is_a_finding(command: Command, files: Files) 
         ("b.yaml", "unused-ignore", 11, "warning"),
         ("b.yaml", "unused-ignore", 11, "warning"),
     ]
-    assert report["findings"][0]["column"] == 1
+    assert (report["findings"][0]["column"], report["findings"][0]["endColumn"]) == (1, len(f"# dynamo-webhooks: ignore[{BAD_RULE}]") + 1)
     assert report["findings"][0]["object"] is None
 
 
@@ -137,6 +137,11 @@ def test_a_broken_document_takes_no_comments_from_its_neighbours(command: Comman
     files(a=f"a: [ # dynamo-webhooks: ignore[x] y\n---\n{_with(behind=f' {REASONED}')}---\nb: ] # dynamo-webhooks: ignore[x] y\n")
     ran = command("check", "a.yaml", "-o", "json")
     assert (ran.code, ran.json["findings"], ran.json["summary"]["suppressed"]) == (4, [], 1)
+
+
+def test_a_comment_may_stand_above_directives(command: Command, files: Files) -> None:
+    files(a=f"# dynamo-webhooks: ignore[x] y\n%TAG ! tag:example.com,2000:\n---\n{_with(behind=f' {REASONED}')}")
+    assert _rules(command, "a.yaml") == [("unused-ignore", 1)]
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def _convert(arguments: argparse.Namespace) -> int:
     from cli.check.sources import find
     from cli.convert.builds import builds
     from cli.convert.run import convert_text
-    from cli.convert.texts import encoded
     from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
-    from cli.files import decode, load_bytes
+    from cli.files import load_text
     from cli.output import say
+    from cli.rewrite.files import put
     from cli.yaml.errors import InputError
 
     codes, done, found = [OK], [], 0
@@ -69,8 +69,7 @@ def _convert(arguments: argparse.Namespace) -> int:
         try:
             if isinstance(file, InputError):
                 raise file
-            content = load_bytes(file)
-            text = decode(content, file)
+            text = load_text(file)
         except InputError as error:
             say(str(error))
             codes.append(UNREADABLE)
@@ -83,7 +82,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             say(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
             codes.append(REFUSED)
         if arguments.write and outcome.converted and not outcome.failures and not outcome.unreadable:
-            codes.append(_replace(file, encoded(outcome.text, content)))
+            codes.append(put(file, outcome.text, text))
         done.append(outcome)
     if not found and not arguments.allow_empty:
         say("no object of our kinds was found; --allow-empty makes that fine")
@@ -115,20 +114,6 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
         for before, text in zip(["", *texts], texts, strict=False):
             marked = not before or text.startswith("---")
             write(("" if not before or before.endswith("\n") else "\n") + ("" if marked else "---\n") + text)
-
-
-def _replace(file: str, content: bytes) -> int:
-    """Writes a file; one that can't be written is told, and the others are written all the same."""
-    from cli.exits import OK, USAGE, UsageError
-    from cli.output import say
-    from cli.replace import replace
-
-    try:
-        replace(file, content)
-    except UsageError as error:
-        say(str(error))
-        return USAGE
-    return OK
 
 
 def _fields(word: str) -> int:

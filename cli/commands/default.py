@@ -130,7 +130,8 @@ def _change(outcome: Outcome, *, write: bool) -> int:
     from cli import exits
     from cli.default.reports import diff
     from cli.output import say
-    from cli.output import write as put
+    from cli.output import write as print_text
+    from cli.rewrite.files import put
     from cli.rewrite.rewritten import NotWrittenError
 
     name = outcome.source.name
@@ -139,33 +140,15 @@ def _change(outcome: Outcome, *, write: bool) -> int:
         return exits.OK  # what it was has its code already
     try:
         new = outcome.new_text()
-        if write:
-            _replace(name, new.text)
     except NotWrittenError as error:
         say(f"{name}: left as it is: {error}")
         return exits.REFUSED
-    except exits.UsageError as error:
-        say(str(error))
-        return exits.USAGE
+    if write and (code := put(name, new.text, outcome.source.text)):
+        return code
     for line in new.lost:
         say(f"{name}:{line}: the comment is lost")
     if write:
         say(f"{name}: written")
     else:
-        put(diff(name, outcome.source.text, new.text))
+        print_text(diff(name, outcome.source.text, new.text))
     return exits.OK
-
-
-def _replace(name: str, text: str) -> None:
-    """Raises: UsageError when the file can't be written, or is gone."""
-    from cli.convert.texts import encoded
-    from cli.exits import UsageError
-    from cli.files import load_bytes
-    from cli.replace import replace
-    from cli.yaml.errors import InputError
-
-    try:
-        before = load_bytes(name)
-    except InputError as error:
-        raise UsageError(str(error)) from None
-    replace(name, encoded(text, before))

@@ -51,13 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs the cases; 0 when all are as expected, 1 when one isn't, 3 when there are none, 4, 5, 70.
+    """Runs the cases; 0 when all are as expected, 1 when one isn't, 2 when --update can't write, 3 when there are none, 4, 5, 70.
 
     Raises: UsageError for a folder that doesn't exist, or facts that can't be used.
     """
     from cli.cases.files import load_cases
     from cli.cases.verdict import Asked
-    from cli.exits import UsageError
+    from cli.exits import OK, UsageError, worst
     from cli.output import write
 
     if not arguments.folder:
@@ -65,9 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     folder = load_cases(arguments.folder, arguments.word)
     asked = Asked(facts.load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.user)
     verdicts = [_judged(case, asked) for case in folder.cases]
+    failed = _update(verdicts) if arguments.update else OK
     if arguments.update:
-        verdicts = _updated(verdicts, asked)
-    code = _code(arguments, verdicts, folder)
+        verdicts = [_again(one, asked) if one.update else one for one in verdicts]
+    code = worst([failed, _code(arguments, verdicts, folder)])
     write(_report(arguments, verdicts, code))
     _say(arguments, verdicts, folder)
     return code
@@ -99,23 +100,26 @@ def _judged(case: Case, asked: Asked) -> Verdict:
     return findings.judge(question) if case.sort in (ALLOW, DENY) else results.judge(question)
 
 
-def _updated(verdicts: list[Verdict], asked: Asked) -> list[Verdict]:
-    """Writes what would make failing cases pass, names the files, and judges those cases once more."""
+def _update(verdicts: list[Verdict]) -> int:
+    """Writes what would make failing cases pass, and names the files; returns the exit code."""
+    from cli.exits import worst
+    from cli.output import say
+    from cli.rewrite.files import put
+
+    codes = []
+    for file, text in (update for one in verdicts for update in one.update):
+        codes.append(put(file, text, None))
+        if not codes[-1]:
+            say(f"{file}: written")
+    return worst(codes)
+
+
+def _again(one: Verdict, asked: Asked) -> Verdict:
+    """The case judged once more, with the expected results that were written for it."""
     from pathlib import Path
 
-    from cli.convert.texts import encoded
-    from cli.files import load_bytes
-    from cli.output import say
-    from cli.replace import replace
-
-    after = []
-    for one in verdicts:
-        for file, text in one.update:
-            replace(file, encoded(text, load_bytes(file) if Path(file).exists() else b""))
-            say(f"{file}: written")
-        case = one.case._replace(expected=one.update[0][0]) if one.update and one.update[0][0] != one.case.file else one.case
-        after.append(_judged(case, asked) if one.update else one)
-    return after
+    (file, _), *_ = one.update
+    return _judged(one.case._replace(expected=file) if file != one.case.file and Path(file).exists() else one.case, asked)
 
 
 def _code(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> int:

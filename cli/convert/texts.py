@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from cli.rewrite.fresh import json_text, yaml_text
-from cli.rewrite.rewritten import rewritten
 from cli.yaml.load import Document, InputError, Source, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Piece", "encoded", "json_text", "pieces", "written", "yaml_text"]
+__all__ = ["Piece", "json_text", "pieces", "yaml_text"]
 
 _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _HEAD: Final = re.compile(r"(?:---[ \t]*(?:#.*)?\r?\n|[ \t]*(?:[#%].*)?\r?\n)*")
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 class Piece(NamedTuple):
@@ -43,16 +41,3 @@ def pieces(name: str, text: str) -> Iterator[Piece]:
             error.line += line - 1 if error.line else 0
         yield Piece(part, [one for one in found if isinstance(one, Document)], errors, line)
         line += part.count("\n")
-
-
-def written(piece: Piece, values: list[Any]) -> str:
-    """The piece with other values in its documents, changed no more than they ask for.
-
-    Raises: NotWrittenError for values that no text says.
-    """
-    return rewritten(piece.text, values).text
-
-
-def encoded(text: str, before: bytes) -> bytes:
-    """The bytes of a file's new text; a byte order mark stays, which reading takes away."""
-    return (_BOM if before.startswith(_BOM) else b"") + text.encode()

@@ -453,3 +453,20 @@ def test_the_map_of_fields(command: Command, kind: str) -> None:
     assert head.split() == ["v1alpha1", "v1beta1"]
     assert rows
     assert f"## {kind}\n" in fields_page()
+
+
+def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cli.convert import run
+
+    folder, real = files(a=GOOD, b=GOOD), run.convert_text
+
+    def edited(name: str, text: str, version: str, **more: Any) -> run.Outcome:
+        if name == "a.yaml":
+            (folder / "a.yaml").write_text("edited: meanwhile\n")
+        return real(name, text, version, **more)
+
+    monkeypatch.setattr(run, "convert_text", edited)
+    ran = command("convert", ".", "--to", "v1beta1", "--write")
+    assert (ran.code, ran.err) == (2, "a.yaml is left as it is: it has changed since it was read; run the command again\n")
+    assert (folder / "a.yaml").read_text() == "edited: meanwhile\n"
+    assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()

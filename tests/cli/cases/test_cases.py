@@ -326,3 +326,21 @@ def test_same_bytes_whatever_the_hash_seed(case: Files) -> None:
         return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False).stdout
 
     assert run("1") == run("2") != b""
+
+
+def test_an_update_that_cannot_be_written_keeps_no_other_from_it(command: Command, case: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    import cli.replace
+    from cli.exits import UsageError
+
+    real = cli.replace.replace
+
+    def refuse(file: str, content: str | bytes) -> None:
+        if file == "default.a.expected.yaml":
+            raise UsageError(f"{file} can't be written: permission denied")
+        real(file, content)
+
+    monkeypatch.setattr(cli.replace, "replace", refuse)
+    code, out, err = _run(command, case, "--update", "-q", default_a=WARNED, deny_b=BAD)
+    assert (code, err) == (2, "default.a.expected.yaml can't be written: permission denied\ndeny.b.yaml: written\n")
+    assert out == "FAIL default.a.yaml: has no expected result: write default.a.expected.yaml, or let --update write it\n"
+    assert Path("deny.b.yaml").read_text() == MARKED

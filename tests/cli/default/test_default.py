@@ -195,6 +195,14 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, 
     assert ((folder / "a.yaml").read_text(), (folder / "b.yaml").read_text()) == (BARE, FILLED)
 
 
+def test_a_file_named_twice_by_a_link_is_written_once(command: Command, files: Files) -> None:
+    folder = files(a=BARE)
+    (folder / "b.yaml").symlink_to("a.yaml")
+    assert command("default", "--write", *VERSION, "a.yaml", "b.yaml").code == 0
+    assert (folder / "a.yaml").read_text() == FILLED
+    assert (folder / "b.yaml").is_symlink()
+
+
 ODD = [
     "metadata: 3\nspec: {}",
     "metadata: {name: x}\nspec: {services: {a: 3}}",

@@ -39,6 +39,16 @@ def node_at(schema: Node, path: Path) -> Node | None:
     return node
 
 
+def field_of(schema: Node, path: Path) -> str:
+    """The field at a place as `explain` is asked for it, `spec.services.*.replicas`; empty where the schema has none."""
+    node: Node | None = resolve(schema)
+    steps = []
+    for step in path:
+        steps.append(str(step) if step in ((node or {}).get("properties") or {}) else "*")
+        node = _child(node, step)
+    return ".".join(steps) if node is not None else ""
+
+
 def _child(node: Node | None, step: str | int) -> Node | None:
     if node is None:
         return None

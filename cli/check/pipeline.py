@@ -14,7 +14,7 @@ from api.walk.prune import prune
 from api.walk.validate import HINT, validate
 from api.wording import shortened
 from cli.check import record
-from cli.check.fields import field_hint, plain, shown
+from cli.check.fields import field_hint, field_of, plain, shown
 from cli.check.objects import Found
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.versions import read_as, unknown
@@ -236,9 +236,10 @@ class _Run:
     def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str) -> None:
         document = self.found.document
         position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
-        self.findings.append(
-            own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
-        )
+        made = own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
+        if rule in (record.SCHEMA_RULE, record.CEL_RULE):  # their pages say less than the field's own
+            made = made._replace(field=field_of(load_schema(self.found.identity.kind, self.found.version), path))
+        self.findings.append(made)
 
     def _note(self, rule: str, code: str, reason: str, flag: str) -> None:
         document = self.found.document

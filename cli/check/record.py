@@ -140,6 +140,7 @@ class Reported(NamedTuple):
     path: str
     message: str
     fix: str
+    field: str = ""  # what `explain` tells of it, where that says more than of the rule: a field of the schema, keys and indices as *
 
     @property
     def order(self) -> tuple[str, int, str, int, str, str]:

@@ -65,7 +65,9 @@ def _block(finding: Reported, colour: bool) -> Iterator[str]:
 
 
 def _remedy(finding: Reported) -> Iterator[str]:
-    more = f"more: dynamo-webhooks explain {finding.rule}"
+    # a shell would take * for names of files; fields of a schema hold no quotes
+    asked = f"'{finding.field}'" if "*" in finding.field else finding.field or finding.rule
+    more = f"more: dynamo-webhooks explain {asked}"
     if not finding.fix:
         yield f"  {more}"
     elif len(finding.fix) + len(more) <= _WIDTH:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from cli.check import record
 from cli.check.answer import Answer
 from cli.check.objects import Identity
@@ -89,3 +91,12 @@ def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
         assert all(character.isprintable() for character in shown.replace("\n", ""))
         assert "a\\n\\x1b[31m" in shown
     assert text(found, colour=False, quiet=True).count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "asked"),
+    [("spec.services.*.replicas", "'spec.services.*.replicas'"), ("spec.backend", "spec.backend"), ("", "ingress-host-required")],
+)
+def test_who_wants_more_is_sent_where_it_says_most(field: str, asked: str) -> None:
+    lines = text(assemble(findings=[reported(field=field, fix="")]), colour=False, quiet=False).splitlines()
+    assert f"  more: dynamo-webhooks explain {asked}" in lines

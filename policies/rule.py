@@ -95,7 +95,7 @@ class Rule:
     ratchets: bool
     profile: str
     difference: Difference | None
-    documentation: str  # the doc string; parsed only when somebody reads it
+    documentation: str  # the doc string without its indentation; parsed only when somebody reads it
     check: Callable[[At], Iterator[Any]]
     module: str
     attribute: str  # what the module calls it, in the index alone
@@ -296,13 +296,14 @@ def _record(
     name = check.__name__.replace("_", "-")
     if not re.fullmatch(_CODE, code):
         raise RuleError(f"rule {name}: code must look like DYN123 (a default: DYND01), got {code!r}")
-    documentation = check.__doc__ or ""
-    missing = [heading for heading in headings if f"\n    {heading}\n" not in documentation]
+    first, _, rest = (check.__doc__ or "").partition("\n")
+    documentation = f"{first}\n{_dedent(rest)}"  # as Python 3.13 and newer have it anyway
+    missing = [heading for heading in headings if f"\n{heading}\n" not in documentation]
     if missing or not documentation.split("\n", 1)[0].strip():
         raise RuleError(
             f"rule {name}: the doc string must have a title and the sections {', '.join(headings)}; missing {', '.join(missing)}"
         )
-    if "```yaml" not in documentation[: (last := documentation.index(f"\n    {headings[-1]}\n"))] or "```yaml" not in documentation[last:]:
+    if "```yaml" not in documentation[: (last := documentation.index(f"\n{headings[-1]}\n"))] or "```yaml" not in documentation[last:]:
         raise RuleError(f"rule {name}: {headings[-2]} and {headings[-1]} must each hold a YAML example")
     return Rule(
         code=code,
@@ -328,8 +329,8 @@ def _sections(documentation: str) -> dict[str, str]:
     first, *lines = documentation.strip().split("\n")
     found, current = {"": first.strip()}, ""
     for line in lines:
-        if line.startswith("    ") and line.strip() in HEADINGS:
-            current = line.strip()
+        if line in HEADINGS:
+            current = line
             found[current] = ""
         elif current:
             found[current] += line + "\n"

@@ -34,7 +34,7 @@ def wanted() -> dict[str, str]:
 def stale() -> list[str]:
     """The names of the files that are missing, differ, or should not exist."""
     texts = wanted()
-    wrong = [name for name, text in texts.items() if not (FOLDER / name).is_file() or (FOLDER / name).read_text() != text]
+    wrong = [name for name, text in texts.items() if not (FOLDER / name).is_file() or (FOLDER / name).read_text("utf-8") != text]
     return sorted({*wrong, *(file.name for file in FOLDER.glob("*") if file.name not in texts)})
 
 
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         if file.name not in texts:
             file.unlink()
     for name, text in texts.items():
-        (FOLDER / name).write_text(text)
+        (FOLDER / name).write_text(text, "utf-8")
     return 0
 
 

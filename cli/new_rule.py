@@ -56,15 +56,15 @@ def main(arguments: list[str]) -> int:
         return 2
     first, where, stage = _FOLDERS[folder]
     released = _POLICIES / "released.txt"
-    taken = {line.split()[0] for line in released.read_text().splitlines()}
+    taken = {line.split()[0] for line in released.read_text("utf-8").splitlines()}
     code = next(text for number in range(first, 1000) if (text := f"DYN{number:03d}") not in taken)
     function = name.replace("-", "_")
     file = _POLICIES / folder / f"{function}.py"
     if file.exists():
         print(f"{file} is there already", file=sys.stderr)
         return 2
-    file.write_text(TEMPLATE.format(code=code, where=where, stage=stage, function=function))
-    with released.open("a") as out:
+    file.write_text(TEMPLATE.format(code=code, where=where, stage=stage, function=function), "utf-8")
+    with released.open("a", encoding="utf-8") as out:
         out.write(f"{code} {name}\n")
     print(f"wrote {file}; write it, then run make generate, and pytest tests/policies/test_examples.py -k {name}")
     return 0

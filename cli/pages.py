@@ -44,7 +44,7 @@ def pages() -> dict[str, str]:
         "configuration.md": configuration_page(),
         "metrics.md": metrics_page(),
         "defaults.md": defaults_page(),
-        **{name: refreshed((DOCS / name).read_text(), PARTS) for name in WRITTEN},
+        **{name: refreshed((DOCS / name).read_text("utf-8"), PARTS) for name in WRITTEN},
     }
 
 
@@ -55,7 +55,7 @@ def main(arguments: list[str], docs: Path = DOCS) -> int:
     except (PageError, TerminalError, FileNotFoundError) as error:
         print(f"the pages can't be made: {error}", file=sys.stderr)
         return 1
-    stale = [name for name, text in wanted.items() if not (docs / name).exists() or (docs / name).read_text() != text]
+    stale = [name for name, text in wanted.items() if not (docs / name).exists() or (docs / name).read_text("utf-8") != text]
     over = list(_left_over(docs, wanted))
     if "--check" in arguments:
         for what, names in (("stale", stale), ("left over", [file.relative_to(docs).as_posix() for file in over])):
@@ -65,7 +65,7 @@ def main(arguments: list[str], docs: Path = DOCS) -> int:
     for name in stale:
         file = docs / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(wanted[name])
+        file.write_text(wanted[name], "utf-8")
     for file in over:
         file.unlink()
     return 0

@@ -41,9 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     from cli.exits import OK, UsageError
     from cli.output import write
 
-    if not arguments.words:
-        raise UsageError("name a rule, a kind, a field or a message, such as replicas-non-negative, dgd.spec or 'x509: ...'")
     text = _given() if arguments.words == ["-"] else " ".join(arguments.words)
+    if not text.strip():
+        where = "nothing came in on standard input; " if arguments.words == ["-"] else ""
+        raise UsageError(f"{where}name a rule, a kind, a field or a message, such as replicas-non-negative, dgd.spec or 'x509: ...'")
     pages, shown = _pages(text, examples=arguments.examples)
     if arguments.output == "json":
         write(orjson.dumps(pages, option=orjson.OPT_INDENT_2).decode() + "\n")
@@ -90,14 +91,17 @@ def _unknown(text: str) -> Exception:
     """The answer to a text that means nothing: fields of that name, or the nearest word."""
     from api.kinds import KINDS
     from cli.exits import UsageError
-    from cli.explain.field import named
+    from cli.explain.field import corrected, named
     from cli.explain.rule import names
     from cli.legacy.kinds import KINDS as LEGACY
     from cli.nearest import hint
+    from cli.printable import printable
     from policies.facts import Facts
 
-    shown = text if len(text) <= 80 else text[:79] + "\N{HORIZONTAL ELLIPSIS}"
+    line = printable(" ".join(text[:200].split()))
+    shown = line if len(line) <= 80 else line[:79] + "\N{HORIZONTAL ELLIPSIS}"
     paths = named(text, 3)
+    path = corrected(text) if len(text) <= 200 else None
     known = [*names(), *(kind.name for kind in KINDS), *LEGACY, *Facts._fields]
-    near = f"; a field of that name is {', '.join(paths)}" if paths else hint(text, known)
+    near = f"; a field of that name is {', '.join(paths)}" if paths else f"; did you mean {path}?" if path else hint(text, known)
     return UsageError(f"{shown}: neither a rule, a kind, a field of a kind, nor a message that we know{near}")

@@ -12,6 +12,7 @@ from api.schema import Node, load_schema, resolve
 from cli.explain.sentence import words
 from cli.explain.twin import WILD, twin
 from cli.kinds import find_kind
+from cli.nearest import nearest
 from policies.catalogue import rules
 from policies.review import CURRENT
 from policies.rule import Rule
@@ -39,11 +40,33 @@ def find(word: str) -> Page | None:
 
     A path may begin with a kind (`dgd.spec.services`); map keys and indices may be written in brackets, as names, or as `*`.
     """
-    steps: Steps = tuple(key or name for key, name in _STEP.findall(word.strip().removesuffix(f".{GROUP}")))
+    steps = _steps(word)
     if not steps or any(not step for step in steps) or (len(steps) == 1 and find_kind(steps[0]) is not None):
         return None
     kind = find_kind(steps[0])
     return _page(word, None, steps) if kind is None else _page(word, kind, steps[1:])
+
+
+def _steps(word: str) -> Steps:
+    return tuple(key or name for key, name in _STEP.findall(word.strip().removesuffix(f".{GROUP}")))
+
+
+def corrected(word: str) -> str | None:
+    """A path of more than one step with its first unknown one corrected; None where that makes no path that some kind has."""
+    steps = _steps(word)
+    if len(steps) < 2:
+        return None
+    kind = find_kind(steps[0])
+    lead, path = (steps[:1], steps[1:]) if kind else ((), steps)
+    for at in _versions(kind):
+        schema = load_schema(*at)
+        found = [place for count in range(len(path)) if (place := walk(schema, path[:count])) is not None]
+        known = len(found) - 1  # steps that the kind has
+        name = nearest(path[known], found[known][0].get("properties") or {})
+        right = (*path[:known], name or "", *path[known + 1 :])
+        if walk(schema, right) is not None:
+            return ".".join((*lead, *right))
+    return None
 
 
 def _page(word: str, only: str | None, steps: Steps) -> Page | None:

@@ -67,6 +67,13 @@ TRANSPORT: Final = (
         "Have it made with subject alternative names, or let the provisioner make one.",
     ),
     Words(
+        "other-certificate",
+        "x509: ...",
+        r"x509: (?!certificate (?:signed by|has expired|is valid for|relies on))",
+        "The API server does not accept the certificate that is served, for the reason that stands behind.",
+        f"The provisioner makes certificates that it accepts, so look who made this one; {_DOCTOR}.",
+    ),
+    Words(
         "no-pem",
         "tls: failed to find any PEM data",
         r"failed to find any PEM data",

@@ -103,7 +103,7 @@ def _examples(told: Told) -> Iterator[str]:
     """
     with terminal() as session:
         for file in sorted(FILES.rglob("*.*")):
-            session.write(file.relative_to(FILES).as_posix(), file.read_text())
+            session.write(file.relative_to(FILES).as_posix(), file.read_text("utf-8"))
         for example in told.examples:
             yield example.about if example.about.endswith("?") else f"{example.about}:"
             printed = session.run(example.line) if example.runs else ""

@@ -183,7 +183,7 @@ TOLD: Final[dict[str, Told]] = {
     "crds": Told(
         (0, 2, 4, 70),
         (
-            Example("One kind", "dynamo-webhooks crds --kind dm | head -8"),
+            Example("One kind", "dynamo-webhooks crds --kind dm | head -6"),
             Example("All, onto a cluster", "dynamo-webhooks crds | kubectl apply --server-side -f -", runs=False),
         ),
         "[Install](../install.md).",

@@ -41,7 +41,7 @@ class Terminal:
         self._folder = folder
         self._code = 0
         shim = programs / PROGRAM
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n')
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n', "utf-8")
         shim.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
         self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
@@ -50,7 +50,7 @@ class Terminal:
         """Puts a file into the folder."""
         file = self._folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, "utf-8")
 
     def run(self, line: str) -> str:
         """What a line prints, on either stream. Raises: TerminalError for the folder's name, and for a bug."""

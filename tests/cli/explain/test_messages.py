@@ -84,6 +84,7 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ("dial tcp 10.0.0.1:443: connect: connection refused", ["no-server"]),
         ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", ["deadline"]),
         ('conversion webhook for nvidia.com/v1beta1 failed: Post "https://": service "dynamo-webhooks" not found', ["no-service"]),
+        ("tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.1", ["other-certificate"]),
         ("metadata.annotations: Too long: must have at most 262144 bytes", ["annotation-too-long"]),
         ("conversion webhook for x returned invalid metadata: missing metadata in converted object", ["invalid-metadata"]),
         ("the body must be at most 7340032 bytes", ["too-large"]),

@@ -69,6 +69,30 @@ def test_a_bare_name_is_answered_with_the_fields_of_that_name(command: Command) 
     assert "a field of that name is spec.failover, spec.experimental.failover, spec.services.*.failover" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("spec.servces.*.failover", "spec.services.*.failover"),
+        ("dgd.spec.components[0].replica", "dgd.spec.components.0.replicas"),
+        ("spec.services.a.gpuMemoryServce.mode", "spec.services.a.gpuMemoryService.mode"),
+    ],
+)
+def test_a_misspelled_field_is_answered_with_the_right_one(command: Command, word: str, meant: str) -> None:
+    assert command("explain", word).err.endswith(f"that we know; did you mean {meant}?\n")
+    assert command("explain", meant).code == 0
+
+
+@pytest.mark.parametrize("word", ["", " ", "..", "[]", "a.b", "dgd.", "spec.servces.x.y.z", "dgd.nothing.like.it"])
+def test_what_names_nothing_is_wrong_usage(command: Command, word: str) -> None:
+    ran = command("explain", word)
+    assert (ran.code, ran.out, ran.err.count("\n"), "did you mean" in ran.err) == (2, "", 1, False)
+
+
+def test_an_unknown_word_can_not_paint_the_terminal(command: Command) -> None:
+    ran = command("explain", "spec.\x1b[31mred\nnext")
+    assert (ran.code, ran.err.count("\n"), "\x1b" in ran.err) == (2, 1, False)
+
+
 @pytest.mark.parametrize("name", sorted(LEGACY))
 def test_legacy_kinds_are_told_where_no_kind_of_today_has_the_name(command: Command, name: str) -> None:
     (page,) = command("explain", name, "-o", "json").json

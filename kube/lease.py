@@ -162,8 +162,10 @@ class Election:
         """Renews until the Lease is lost."""
         while self.leading:
             await self._pause()
-            with contextlib.suppress(TimeoutError):
+            try:
                 await asyncio.wait_for(self.attempt(), max(0.0, self._left()))
+            except TimeoutError:
+                self.reason = self.reason or "the API server did not answer in time"
 
     def _left(self) -> float:
         return 0.0 if self._renewed is None else self._timings.deadline - (self._clock() - self._renewed)

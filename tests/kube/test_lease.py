@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,10 @@ from kube.resources import LEASES
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
+
+if TYPE_CHECKING:
+    from kube.protocol import Node
+    from kube.resources import Resource
 
 
 def election(cluster: MemoryCluster, name: str, timing: Timing) -> Election:
@@ -99,6 +104,39 @@ async def test_leading_ends_by_the_clock_alone() -> None:
     assert one.leading
     timing.seconds = 10.0
     assert not one.leading
+
+
+async def test_a_lease_lost_to_silence_is_not_said_to_be_held() -> None:
+    class Silent(MemoryCluster):
+        silent = False
+        given_up = asyncio.Event()
+
+        async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
+            if self.silent:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    self.given_up.set()
+            return await super().get(resource, name, namespace, subresource=subresource)
+
+    cluster, timing, work = Silent("one"), Timing(), Work()
+    last_moment = Timings(15.0, 10.0, 9.99)
+    one = Election(
+        cluster, "lock", "n", "one", timings=last_moment, clock=timing.clock, now=timing.now, sleep=timing.sleep, chance=lambda: 0.0
+    )
+    task = asyncio.create_task(one.run(work))
+    await settle()
+    assert work.running
+    cluster.silent = True
+    await timing.advance(9.99)
+    await asyncio.wait_for(cluster.given_up.wait(), 30)
+    await timing.advance(9.99)
+    assert not work.running
+    assert one.unknown == "the API server did not answer in time"
+    cluster.silent = False
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 async def test_a_conflict_is_no_renewal() -> None:

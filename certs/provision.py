@@ -117,7 +117,7 @@ class Provisioner:
     async def details(self) -> list[str]:
         """For people: what it waits for, or for whom."""
         if not self.election.leading:
-            return [f"standing by: the Lease is held by {self.election.holder or 'nobody'}"]
+            return [] if self.election.unknown else [f"standing by: the Lease is held by {self.election.holder}"]
         return [f"waiting: {self._waiting}"] if self._waiting else ["working"]
 
     async def metrics(self) -> bytes:

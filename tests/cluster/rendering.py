@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import json
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -54,6 +56,17 @@ def _kustomized(folder: Path) -> list[Node]:
     done = subprocess.run([build() / "kubectl", "kustomize", folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))
+
+
+def composed(home: Path, overlay: str, *components: str) -> list[Node]:
+    """The objects of an admin's own overlay below `home`: one of ours, with components, whose paths begin where that overlay lies."""
+    manifests = home / overlay / "manifests"
+    shutil.copytree(MANIFESTS, manifests, ignore=shutil.ignore_patterns("crds", "templates"))
+    own = manifests / "overlays" / "own"
+    own.mkdir()
+    lines = {"resources": [f"../{overlay}"], "components": [*components]}
+    (own / "kustomization.yaml").write_text(json.dumps({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **lines}))
+    return kustomized(own)
 
 
 def helm(*arguments: str, kubeconfig: Path | None = None, home: Path | None = None) -> subprocess.CompletedProcess[str]:

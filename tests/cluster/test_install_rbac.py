@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import shutil
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
@@ -17,7 +16,7 @@ import trustme
 from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, ORCHESTRATORS, SCOPE, SERVING, USED
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import MANIFESTS, Node, charted, kustomized, of_kind
+from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,16 +80,6 @@ def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_w
     assert granted(_overlay(overlay), NAMESPACE) == expected
 
 
-def _with_orchestrators(tmp_path: Path, overlay: str) -> list[Node]:
-    home = tmp_path / overlay / "manifests"
-    shutil.copytree(MANIFESTS, home, ignore=shutil.ignore_patterns("crds", "chart"))
-    (home / "overlays" / "own").mkdir()
-    lines = {"resources": [f"../{overlay}"], "components": ["../orchestrators"]}
-    text = json.dumps({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **lines})
-    (home / "overlays" / "own" / "kustomization.yaml").write_text(text)
-    return kustomized(home / "overlays" / "own")
-
-
 @pytest.mark.parametrize(
     ("overlay", "home", "values"),
     [("self-signed", NAMESPACE, ()), ("namespaced", "dynamo-restricted", ("namespaceRestriction.enabled=true",))],
@@ -99,7 +88,7 @@ def test_workloads_of_orchestrators_are_granted_where_that_is_asked_for(
     tmp_path: Path, overlay: str, home: str, values: tuple[str, ...]
 ) -> None:
     before = granted(_overlay(overlay), home)
-    found = granted(_with_orchestrators(tmp_path, overlay), home)
+    found = granted(composed(tmp_path, overlay, "../orchestrators"), home)
     where = HOME if values else EVERYWHERE
     assert found == before | {(each.account, where, each.group, each.resource, each.name): set(each.verbs) for each in ORCHESTRATORS}
     assert granted(charted(home, "reconciler.orchestrators=true", *values), home) == found

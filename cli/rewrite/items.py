@@ -23,7 +23,7 @@ class _Pair(NamedTuple):
 
 def partners(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | None]) -> list[int | None]:
     """For each new item the index of the old one that it was, None where it was none; `guesses` says where places alone point to."""
-    if all(guess is not None and guess < len(old) and same(item, old[guess]) for item, guess in zip(new, guesses, strict=True)):
+    if len(new) == len(old) and all(guess is not None and _is_like(item, old[guess]) for item, guess in zip(new, guesses, strict=True)):
         return list(guesses)
     if len(new) * len(old) > _MOST:
         return [guess if guess is not None and guess < len(old) else None for guess in guesses]
@@ -38,6 +38,14 @@ def partners(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | Non
             if found[index] is None and guess is not None and guess not in taken and _is_changed(new[index], old[guess]):
                 found[index] = guess
     return found
+
+
+def _is_like(new: Any, old: Any) -> bool:
+    """Whether an item says mostly what an old one says."""
+    if same(new, old):
+        return True
+    words = set(_words(new))
+    return not _has_other_name(new, old) and 2 * len(words.intersection(_words(old))) > len(words)
 
 
 def akin(one: Any, other: Any) -> bool:

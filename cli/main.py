@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -81,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse ends the process after printing help
         return end.code if isinstance(end.code, int) else OK
     except Exception as error:  # noqa: BLE001 - the last line of defence: a sentence instead of a traceback
+        if isinstance(error, FileNotFoundError) and _is_nowhere():
+            say(f"{_called(words)}: the current folder was removed; change to one that exists")
+            return USAGE
         _report_bug(words, error)
         return BUG
 
@@ -108,6 +112,15 @@ def _overview() -> str:
 
 def _called(words: list[str]) -> str:
     return f"{PROGRAM} {words[0]}" if words and words[0] in COMMANDS else PROGRAM
+
+
+def _is_nowhere() -> bool:
+    """Whether the current folder is gone, which many commands ask for."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib takes long to import
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _report_bug(words: list[str], error: Exception) -> None:

@@ -149,6 +149,15 @@ def test_the_bytes_do_not_depend_on_the_process(files: Files) -> None:
     assert len(outputs) == 1
 
 
+def test_a_folder_that_was_removed_is_no_bug_of_ours(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    ran = command("check", ".")
+    assert ran == (2, "", "dynamo-webhooks check: the current folder was removed; change to one that exists\n")
+
+
 def test_a_terminal_without_unicode_gets_escapes(files: Files) -> None:
     folder = files(a=BAD.replace("worker:", "wörker-漢:"))
     ran = _run("check", "a.yaml", cwd=folder, PYTHONIOENCODING="ascii", PYTHONUTF8="0")

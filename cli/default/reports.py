@@ -94,10 +94,10 @@ def summary(outcomes: Iterable[Outcome]) -> str:
     """One line with the counts."""
     every = list(_objects(outcomes))
     changed = [one for one in every if one.edits]
-    edits = sum(len(one.edits) for one in changed)
-    if not edits:
-        return f"{len(every)} object{'s' * (len(every) != 1)}: nothing to fill in"
-    return f"{len(every)} object{'s' * (len(every) != 1)}: {edits} edit{'s' * (edits != 1)} in {len(changed)}"
+    edits, failed = sum(len(one.edits) for one in changed), sum(bool(one.failure) for one in every)
+    told = [f"{edits} edit{'s' * (edits != 1)} in {len(changed)}"] * bool(edits)
+    told += [f"{failed} could not be judged"] * bool(failed)
+    return f"{len(every)} object{'s' * (len(every) != 1)}: {', '.join(told) or 'nothing to fill in'}"
 
 
 def has_fault(outcomes: Iterable[Outcome]) -> bool:

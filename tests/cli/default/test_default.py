@@ -220,6 +220,7 @@ def test_a_wrong_type_fails_one_object_with_its_field(command: Command, files: F
     assert ran.err.startswith("a.yaml:1: DynamoGraphDeployment")
     assert "spec.services[worker].replicas: set to 1" in ran.out
     assert "a.yaml: left as it is, since a part of it can't be read or judged\n" in ran.err
+    assert "2 objects: 1 edit in 1, 1 could not be judged\n" in ran.err
     assert (folder / "a.yaml").read_text() == before
 
 

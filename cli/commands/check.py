@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="auto: an update where --old or --against has the object",
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the request")
-    request.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
+    request.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
     facts.configure(parser)
     rules = parser.add_argument_group("rules")
     rules.add_argument(
@@ -48,7 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _configure_strictness(parser: argparse.ArgumentParser) -> None:
     strictness = parser.add_argument_group("strictness")
-    strictness.add_argument("--fail-on", choices=("error", "warning", "never"), default="error", help="which findings make the exit code 1")
+    strictness.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "never"),
+        default="error",
+        help="which findings make the exit code 1 (default %(default)s)",
+    )
     strictness.add_argument("--strict", action="store_true", help="unknown fields are errors")
     strictness.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
     strictness.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")

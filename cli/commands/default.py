@@ -26,11 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("text", "json", "diff", "patch", "yaml"),
         default="text",
         help="a line an edit; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line an object; "
-        "the defaulted objects; default text",
+        "the defaulted objects (default text)",
     )
     parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update where --old has the object")
     parser.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults (default %(default)s)")
     facts.configure(parser)
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when a default could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")

@@ -20,12 +20,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sides = "a file, a folder, - for standard input, or REVISION:PATH of git, such as main:deploy"
     parser.add_argument("old", metavar="OLD", nargs="?", help=f"the objects as they are: {sides}")
     parser.add_argument("new", metavar="NEW", nargs="?", help="the objects as they are to be: the same")
-    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="the version to compare in; default that of the new object")
+    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="the version to compare in (default: that of the new object)")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
     parser.add_argument("--spelling", action="store_true", help="show also what is only written differently, such as 1000m and 1")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format (default %(default)s)")
     parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the update")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults and verdicts")
+    parser.add_argument(
+        "--profile", choices=("current", "1.2"), default="current", help="whose defaults and verdicts (default %(default)s)"
+    )
     facts.configure(parser)
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")

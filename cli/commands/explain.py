@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
     words = "a rule's name or code, a kind, a field path, a fact, or a server message; - reads the message from standard input"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format")
+    parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format (default %(default)s)")
     parser.add_argument("--examples", action="store_true", help="print the examples of rules too")
 
 

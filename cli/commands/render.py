@@ -20,11 +20,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
-    parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="YAML documents, or one JSON list; default yaml")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="YAML documents, or one JSON list (default yaml)")
     parser.add_argument("-d", "--directory", metavar="DIR", help="write a file for each child instead of printing")
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="children of one kind, such as Deployment; repeatable")
     parser.add_argument("--against", metavar="GIT-REF", help="print which pods would restart since a revision of git, and why")
-    parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none; default default")
+    parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none (default: default)")
     facts.configure(parser)
     parser.add_argument("--config", metavar="FILE", help="the operator's configuration (OperatorConfiguration); facts win over it")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a review as JSON, or - for standard input")
     parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
     parser.add_argument("--mutate", action="store_true", help="ask the mutating webhook instead of the validating one")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
     parser.add_argument(
         "--explain",
         action="store_true",

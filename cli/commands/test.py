@@ -40,9 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder of case files")
     parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name holds the word")
     parser.add_argument("--update", action="store_true", help="write marks and expected results as they are found")
-    parser.add_argument("-o", "--output", choices=("text", "json", "junit"), default="text", help="the report's format")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "junit"), default="text", help="the report's format (default %(default)s)"
+    )
     parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of requests; a case may name its own")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
     facts.configure(parser)
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no case at all is fine")

@@ -116,7 +116,8 @@ def _work(part: Slice, work: Work, gathered: Callable[[], Gathered], pipe: int) 
     import pickle
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupted child says nothing; the parent does
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # such as in the background of a script: who ignores one goes on here, too
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupted child says nothing; the parent does
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for file in part:
         work(file)

@@ -94,6 +94,13 @@ def test_an_interrupted_run_leaves_no_process_behind() -> None:
             os.kill(child, 0)
 
 
+def test_a_run_that_ignores_interrupts_goes_on() -> None:
+    """As one does that a script has sent to the background: its children get the terminal's interrupts, too."""
+    ignoring = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    done = _python(ignoring + _THROUGH.replace("FATE", "os.kill(os.getpid(), signal.SIGINT)"))
+    assert done.stdout.splitlines() == ["done"] * 4 + [f"{name}: seen" for name in "abcd"]
+
+
 def _running(script: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

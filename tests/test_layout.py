@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("api", "policies", "conversion", "certs", "webhooks", "kube", "reconciler", "cli")
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", [*ROOMS, "reconciler/loop", "reconciler/render", "manifests", "tests/cluster"])
 def test_a_room_says_what_it_is_for_in_twelve_lines(room: str) -> None:
     lines = (ROOT / room / "README.md").read_text().splitlines()
     assert 1 < len(lines) <= 12

@@ -128,7 +128,8 @@ def test_an_example_that_ends_with_a_mistake_is_no_example(monkeypatch: pytest.M
 
 
 def _pages() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+    rooms = [*ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted({*DOCS.rglob("*.md"), *rooms})]
 
 
 def _anchors(page: Path) -> set[str]:

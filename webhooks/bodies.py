@@ -69,8 +69,8 @@ class Bodies:
                 await stay.enter(times * (request.content_length or most))
                 _go_on(request)
                 stay.begin()
-                stay.wait(transfer)
-                body = await self._arrived(request, most, stay, conversion=conversion)
+                with stay.turn(transfer):
+                    body = await self._arrived(request, most, stay, conversion=conversion)
         except TimeoutError:
             if not stay.size:
                 raise RejectedError(429, f"within {seconds:g} seconds there was no room: other long reviews came first") from None
@@ -78,7 +78,6 @@ class Bodies:
                 sentence = f"others wait, and the body came at less than {self._limits.pace} bytes a second"
                 raise RejectedError(408, sentence, Bound.PACE) from None
             raise _too_slow(seconds, conversion=conversion) from None
-        stay.end()
         stay.change(times * len(body))
         return body
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from email.utils import formatdate
 from http import HTTPStatus
@@ -106,16 +107,16 @@ class Reply:
     async def _drain(self, request: BaseRequest, stay: Stay | None) -> None:
         try:
             async with asyncio.timeout(self._seconds) as transfer:
-                if stay is not None:
-                    stay.wait(transfer)
-                await request.writer.drain()
+                with stay.turn(transfer) if stay is not None else contextlib.nullcontext():
+                    await request.writer.drain()
         except TimeoutError:
             cast("Connection", request.protocol).met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)
             if request.transport is not None:
                 request.transport.abort()
             raise ConnectionResetError from None
-        if stay is not None:
-            stay.end()
+        except ConnectionError as error:
+            error.__traceback__ = None  # the future that was waited for keeps the error, and this would keep the answer
+            raise ConnectionResetError from None
 
     async def write_eof(self) -> None:
         """Nothing is left to write."""

@@ -7,11 +7,12 @@ writing itself is the business of bodies.py and reply.py.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from webhooks.limits import Limits
@@ -53,21 +54,24 @@ class Stay:
         """From now on the client's pace counts, while it sends or while it takes."""
         self.moved, self._since = 0, asyncio.get_running_loop().time()
 
-    def wait(self, transfer: asyncio.Timeout) -> None:
-        """It is the client's turn; `transfer` ends when it is too slow."""
+    @contextlib.contextmanager
+    def turn(self, transfer: asyncio.Timeout) -> Iterator[None]:
+        """Meanwhile it is the client's turn; `transfer`, which must be running, ends when it is too slow."""
         self._transfer = transfer
-
-    def end(self) -> None:
-        """The client has done its part."""
-        self._transfer = None
+        try:
+            yield
+        finally:
+            self._transfer = None
 
     def look(self, now: float, limits: Limits) -> None:
         """Ends the transfer of a client that has had the time to show that it is slow, and has."""
         seconds = now - self._since
-        if self._transfer is not None and seconds > limits.slow_seconds and self.moved < limits.pace * seconds:
+        if self._transfer is None or seconds <= limits.slow_seconds or self.moved >= limits.pace * seconds:
+            return
+        if not self._transfer.expired():  # of itself, in this very turn of the loop
             self.evicted = True
             self._transfer.reschedule(now)
-            self.end()
+        self._transfer = None
 
 
 class Room:

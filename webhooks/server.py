@@ -239,7 +239,9 @@ class Webhooks:
             return await reading
         except RejectedError as error:
             return _refused(error)
-        except Exception:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
+        except Exception as error:  # noqa: BLE001 - whatever the transport or the parser raise: no whole body will come
+            # aiohttp's stream keeps the error, and this would keep all that had come of the body until the collector looks, which is rare
+            error.__traceback__ = None
             return rejection(400, "the body must arrive whole")
         finally:
             self.meter.reading[route.path] -= 1

@@ -78,7 +78,11 @@ class Client:
         return x509.load_der_x509_certificate(tls.getpeercert(binary_form=True)).serial_number
 
     async def close(self) -> None:
-        self.writer.close()
+        transport: Any = self.writer.transport
+        if transport.is_reading():
+            self.writer.close()
+        else:  # what waits there would never be read, nor the end behind it
+            transport.abort()
         try:
             await self.writer.wait_closed()
         except (ConnectionError, ssl.SSLError):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import socket
+import types
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+import uvloop
 
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
@@ -121,6 +125,26 @@ async def test_an_answer_may_need_more_than_its_review() -> None:
     assert asked.room.used == 1
 
 
+async def test_a_look_at_one_whose_time_is_up_in_the_same_moment_does_no_harm() -> None:
+    """It would end the watch over all others."""
+    looked: list[bool] = []
+    loop = asyncio.get_running_loop()
+
+    def look() -> None:
+        stay.look(loop.time() + DEADLINE, Limits())
+        looked.append(stay.evicted)
+
+    with Room(10, Limits(), looked.clear).stay() as stay:
+        await stay.enter(10)
+        stay.begin()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0) as transfer:
+                with stay.turn(transfer):
+                    loop.call_soon(look)
+                    await loop.create_future()
+    assert looked == [False]
+
+
 def slow_reader(client: Client) -> None:
     """From now on it takes hardly anything."""
     client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -131,6 +155,11 @@ def slow_reader(client: Client) -> None:
 async def waiting(running: Served, times: int = 1) -> None:
     """Until so many have had to wait for room."""
     await until(lambda: running.server.meter.bounds.get(Bound.LARGE_BODIES, 0) >= times)
+
+
+def converted(running: Served) -> float:
+    """How many objects have been converted."""
+    return sum(objects for objects, _ in running.server.meter.conversions.values())
 
 
 @pytest.mark.parametrize("path", [GRAPHS, "/convert"])
@@ -169,10 +198,11 @@ async def test_slow_readers_keep_neither_room_nor_places(tmp_path: Path) -> None
     limits = SLOW._replace(conversions=2, conversion_room=len(MANY))
     async with served(tmp_path, limits) as running:
         slow = [await running.connect() for _ in range(2)]
-        for client in slow:
+        for times, client in enumerate(slow, 1):
             slow_reader(client)
             client.send(post("/convert", MANY))
-        await waiting(running)
+            # each has sent all of it before anybody waits, or it would count as a slow sender
+            await until(lambda times=times: converted(running) >= 7_000 * times)
         third = await running.connect()
         found = await third.post("/convert", conversion([graph()] * 3))
         assert (found.status, len(found.json["response"]["convertedObjects"])) == (200, 3)
@@ -237,3 +267,29 @@ async def test_all_room_is_given_back(tmp_path: Path) -> None:
         found = await (await running.connect()).post("/convert", MANY)
         assert found.status == 200
         await until(lambda: room.used == 0)
+
+
+def test_nothing_of_a_body_or_an_answer_stays_when_the_client_leaves(tmp_path: Path) -> None:
+    """An error that somebody keeps has a traceback, whose frames have the text: the collector would free it hours later."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as in production: errors are kept in other places than asyncio's
+        assert not {"_arrived", "read_long", "_long", "send", "_in_pieces", "_drain"} & runner.run(_frames_left(tmp_path))
+
+
+async def _frames_left(tmp_path: Path) -> set[str]:
+    whole = post("/convert", MANY)
+    async with served(tmp_path, SLOW._replace(conversion_room=len(MANY), slow_seconds=DEADLINE)) as running:
+        gc.collect()
+        gc.disable()
+        try:
+            sender, reader = await running.connect(), await running.connect()
+            sender.send(whole[:-9])
+            await until(lambda: running.server.meter.reading.get("/convert") == 1)
+            sender.writer.transport.abort()
+            slow_reader(reader)
+            reader.send(whole)
+            await until(lambda: any(each.writing_paused for each in running.server._http.connections))
+            reader.writer.transport.abort()
+            await running.gone()
+            return {each.f_code.co_name for each in gc.get_objects() if isinstance(each, types.FrameType)}
+        finally:
+            gc.enable()

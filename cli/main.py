@@ -27,7 +27,7 @@ COMMANDS: Final = {
     "test": "run a folder of case files (allow, deny, default, convert) and compare with what they expect",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
-    "explain": "explain a rule, a kind, a field path or a pasted server message",
+    "explain": "explain a rule, a field, a kind, a fact or a pasted server message",
     "rules": "list the rules and defaults",
     "config": "print the effective configuration and where each value came from",
     "review": "answer an AdmissionReview or ConversionReview from a file as the server would",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-HELP = "explain a rule, a kind, a field path or a pasted server message"
+HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
 _EXAMPLES = """\
 such as:
   dynamo-webhooks explain replicas-non-negative --examples

@@ -50,14 +50,16 @@ TRANSPORT: Final = (
         "x509: certificate has expired or is not yet valid",
         r"certificate has expired or is not yet valid",
         "The certificate that is served, or its authority, has ended or not begun; or a clock is wrong.",
-        f"The provisioner renews long before the end, so look whether it runs, and at the clocks of the nodes; {_DOCTOR}.",
+        "The provisioner renews long before the end, so look whether it runs, and at the clocks of the nodes; one of your own you renew. "
+        f"{_DOCTOR}.",
     ),
     Words(
         "wrong-name",
         "x509: certificate is valid for ..., not ...",
         r"certificate is valid for .*, ?not ",
         "The certificate names another Service or namespace than the one that is called.",
-        f"Give the configuration the names of the installation; a certificate for them is made then. {_DOCTOR}.",
+        "Give the configuration the names of the installation; a certificate for them is made then. "
+        f"One of your own must name SERVICE.NAMESPACE.svc. {_DOCTOR}.",
     ),
     Words(
         "common-name",
@@ -119,8 +121,8 @@ TRANSPORT: Final = (
         "too-large",
         "request body too large; 413",
         r"body too large|Request entity too large|\b413\b.*(?:too large|too long)|body must be at most",
-        "The request is longer than a server takes.",
-        "Make the object smaller, or raise `serving.limits.admissionBody` of the configuration where it is a webhook that says so.",
+        "The request is longer than a server takes: by default 7 MiB for an object, 256 MiB for a conversion.",
+        "Make the object smaller, or raise `serving.limits` of the configuration where it is a webhook that says so.",
     ),
 )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)
+_OURS: Final = frozenset(each.kind for each in MAIN)
 ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
 
 
@@ -85,6 +86,13 @@ class Cache:
     def lacking(self) -> dict[str, str]:
         """Kinds that can't be read, and why."""
         return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (State.FORBIDDEN, State.ABSENT)}
+
+    def unreadable(self) -> list[str]:
+        """Those of them that somebody must do something about: forbidden ones, and definitions of ours that are missing.
+
+        What only newer clusters serve is no fault of this one.
+        """
+        return [kind for kind in self.lacking() if kind in _OURS or self.reflectors[kind].state is State.FORBIDDEN]
 
     def knows(self, kind: str) -> bool:
         """Whether all of our objects of a kind are here, so that one that isn't is not there."""

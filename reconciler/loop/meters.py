@@ -41,7 +41,7 @@ GAUGES: Final = {
     f"{_OURS}leading": ((), "1 when this reconciler holds the Lease"),
     f"{_OURS}queue_depth": ((), "Objects that wait to be passed over"),
     f"{_OURS}excluded_namespaces": ((), "Namespaces that another operator has claimed"),
-    f"{_OURS}unreadable_kinds": ((), "Kinds that can't be read"),
+    f"{_OURS}unreadable_kinds": ((), "Kinds that may not be read, and definitions of ours that are missing"),
 }
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
 

@@ -105,7 +105,7 @@ class Reconciler:
     async def metrics(self) -> bytes:
         """For the metrics endpoint."""
         leading = self.election is None or self.election.leading
-        unreadable = len(self.cache.lacking()) if self.cache is not None else 0
+        unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         standing = Standing(leading, dict.fromkeys(_PASSES, 0) | self.queue.waiting(), len(self.territory.excluded), unreadable)
         return self.meters.text(objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}, standing)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kube.errors import UnavailableError
+import pytest
+
+from kube.errors import ApiError, ForbiddenError, NotFoundError, UnavailableError
 from kube.resources import DEPLOYMENTS
 from reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
@@ -88,6 +90,27 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
         assert 'controller_runtime_reconcile_errors_total{controller="dynamographdeployment"}' in text
         assert f'workqueue_depth{{{controller},name="dynamocomponentdeployment"}} 0.0' in text
         assert "dynamo_webhooks_reconciler_leading 1.0" in text
+
+
+@pytest.mark.parametrize(
+    ("plural", "error", "unreadable"),
+    [
+        ("resourceclaimtemplates", NotFoundError(404, "NotFound", "not served"), 0),
+        ("resourceclaimtemplates", ForbiddenError(403, "Forbidden", "may not"), 1),
+        ("dynamographdeploymentscalingadapters", NotFoundError(404, "NotFound", "no definition"), 1),
+    ],
+)
+async def test_a_kind_that_only_newer_clusters_serve_raises_no_alarm(plural: str, error: ApiError, unreadable: int) -> None:
+    async with running() as site:
+        await site.stop()
+        site.cluster.fail(
+            lambda verb, resource, *_: error if verb == "list" and resource is not None and resource.plural == plural else None
+        )
+        reconciler = site.start()
+        await site.rest()
+        assert f"dynamo_webhooks_reconciler_unreadable_kinds {unreadable}.0" in (await reconciler.metrics()).decode()
+        assert await reconciler.reasons() == []
+        assert any("can't be read" in line for line in await reconciler.details())
 
 
 async def test_a_namespace_is_a_label_where_the_configuration_says_so() -> None:

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         _put(children, arguments)
     else:
         named = [file for file in files if isinstance(file, str)]
-        _compare(children, named, asked, arguments)
+        _compare(children, named, asked, arguments, whole=not any(one.code for one in done))
     return worst(codes)
 
 
@@ -97,7 +97,7 @@ def _read(file: str | InputError, asked: Asked) -> _Done:
     return _Done(outcome.children, outcome.objects, [*map(str, outcome.unreadable), *outcome.problems], code)
 
 
-def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: argparse.Namespace) -> None:
+def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: argparse.Namespace, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
     from cli.convert.texts import json_text
     from cli.output import say, write
@@ -110,13 +110,15 @@ def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: 
     for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
         if isinstance(text, InputError):
             say(str(text))
+            whole = False
             continue
         outcome = render_text(file, text, asked)
         before += outcome.children
         for line in (*map(str, outcome.unreadable), *outcome.problems):
             say(f"{arguments.against}: {line}")
+            whole = False
     found = restarts(_chosen(before, arguments.only), children)
-    write(json_text([one._asdict() for one in found]) if arguments.output == "json" else report(found))
+    write(json_text([one._asdict() for one in found]) if arguments.output == "json" else report(found, whole=whole))
 
 
 def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:

@@ -51,10 +51,10 @@ def restarts(before: list[Fields], after: list[Fields]) -> list[Restart]:
     return [one for one in found if one is not None] + gone
 
 
-def report(found: list[Restart]) -> str:
-    """The changes as lines for people."""
+def report(found: list[Restart], *, whole: bool = True) -> str:
+    """The changes as lines for people; `whole` where both sides could be rendered as a whole."""
     if not found:
-        return "no pod restarts\n"
+        return "no pod restarts\n" if whole else "no pod restarts, of those that can be rendered\n"
     lines = []
     for one in found:
         pods = f"{one.pods} pod{'s' * (one.pods != 1)}"

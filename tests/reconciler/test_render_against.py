@@ -118,6 +118,13 @@ def test_files_are_compared_with_a_revision(command: Command, files: Files, repo
     assert [(one["name"], one["what"]) for one in only.json] == [("g-fe", "restart")]
 
 
+def test_what_could_not_be_rendered_is_not_said_to_keep_its_pods(command: Command, files: Files, repository: Path) -> None:
+    worker = vllm("w", main={"command": ["sh"], "args": []}, experimental={"failover": {"mode": "IntraPod"}})
+    files(deploy__new=json.dumps(graph(worker, name="new")))
+    ran = command("render", "-q", "--against", "main", "deploy/new.yaml")
+    assert (ran.code, ran.out) == (1, "no pod restarts, of those that can be rendered\n")
+
+
 def test_a_file_that_is_new_starts_its_pods(command: Command, files: Files, repository: Path) -> None:
     files(deploy__new=json.dumps(graph(component("fe", "frontend"), name="new")))
     assert command("render", "-q", "--against", "main", "deploy/new.yaml").out.startswith("Deployment demo/new-fe: 1 pod starts\n")

@@ -73,14 +73,21 @@ def through(parts: Sequence[Slice], work: Work, gathered: Callable[[], Gathered]
     import signal
 
     children: list[_Child] = []
+    left: list[Item] = []
     try:
         # an interrupt waits until all are known that are to be ended
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             for part in parts:
-                children.append(_started(part, work, gathered))  # noqa: PERF401 - those that run must be known when the next can't start
+                try:
+                    children.append(_started(part, work, gathered))
+                except OSError:  # where no more processes may run, such as in a small container
+                    left += part
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for file in left:
+            work(file)
+            yield
         yield from _drained(children)
         for child in children:
             _, status = os.waitpid(child.pid, 0)
@@ -99,7 +106,12 @@ def _started(part: Slice, work: Work, gathered: Callable[[], Gathered]) -> _Chil
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        raise
     if pid:
         os.close(writing)
         return _Child(pid, reading, part, bytearray())

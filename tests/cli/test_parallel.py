@@ -47,8 +47,8 @@ def _python(script: str, *words: str, text: str = "") -> subprocess.CompletedPro
     return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, input=text, timeout=PATIENCE, check=False)
 
 
-def _through(fate: str) -> list[str]:
-    done = _python(_THROUGH.replace("FATE", fate))
+def _through(fate: str, before: str = "") -> list[str]:
+    done = _python(before + _THROUGH.replace("FATE", fate))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
@@ -94,11 +94,27 @@ def test_an_interrupted_run_leaves_no_process_behind() -> None:
             os.kill(child, 0)
 
 
+# a system that lets one process start, and no second
+_FEW = """
+import os
+fork, left = os.fork, [1]
+def few():
+    if not left:
+        raise BlockingIOError(11, "no")
+    left.pop()
+    return fork()
+os.fork = few
+"""
+
+
+def test_the_files_of_a_process_that_may_not_start_are_done_by_the_parent() -> None:
+    assert _through("pass", _FEW) == ["done"] * 4 + ["a: seen", "b: seen", "c: seen", "d: seen"]
+
+
 def test_a_run_that_ignores_interrupts_goes_on() -> None:
     """As one does that a script has sent to the background: its children get the terminal's interrupts, too."""
     ignoring = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    done = _python(ignoring + _THROUGH.replace("FATE", "os.kill(os.getpid(), signal.SIGINT)"))
-    assert done.stdout.splitlines() == ["done"] * 4 + [f"{name}: seen" for name in "abcd"]
+    assert _through("os.kill(os.getpid(), signal.SIGINT)", ignoring) == ["done"] * 4 + [f"{name}: seen" for name in "abcd"]
 
 
 def _running(script: str) -> subprocess.Popen[str]:

@@ -126,6 +126,7 @@ GONE: Final = {
     "webhook.caBundle=Y2E=": "webhook.caBundle: must be empty unless",
     "namespaceRestriction.targetNamespace=x": "must be empty unless namespaceRestriction.enabled is true",
     "config.server.webhook.secretName=x": "set webhook.certificateSecret.name",
+    "config.server.metrics.secure=true": "must not differ from metricsService.secure",
 }
 
 

@@ -55,6 +55,10 @@
 {{- if hasKey (dig "server" "webhook" dict .Values.config) "secretName" -}}
 {{- $wrong = append $wrong "config.server.webhook.secretName: must not be set, because mounts and permissions name it too; set webhook.certificateSecret.name" -}}
 {{- end -}}
+{{- $secure := .Values.metricsService.secure -}}
+{{- if ne (dig "server" "metrics" "secure" $secure .Values.config | toString) (toString $secure) -}}
+{{- $wrong = append $wrong "config.server.metrics.secure: must not differ from metricsService.secure, which permissions and the monitor follow; set that one" -}}
+{{- end -}}
 {{- if $wrong -}}
 {{- fail (printf "\n%s" (join "\n" $wrong)) -}}
 {{- end -}}

@@ -97,6 +97,19 @@ def test_null_is_absent_unless_the_schema_takes_it() -> None:
     assert obj["spec"] == {"text": "a", "maybe": None, "map": {}, "free": {"x": None}, "texts": [None]}
 
 
+@pytest.mark.parametrize(
+    ("spec", "dropped"),
+    [
+        ({"items": [{}, {"n": None}]}, ["spec.items[1].n"]),
+        ({"map": {"k": {"on": None}}}, ["spec.map[k].on"]),
+        ({"texts": [None]}, []),
+        ({"plain": ""}, []),
+    ],
+)
+def test_a_null_is_found_wherever_it_is_the_only_one(spec: dict[str, Any], dropped: list[str]) -> None:
+    assert paths(drop_nulls({"spec": spec}, NODE)) == dropped
+
+
 def test_an_admitted_object_is_its_own_answer() -> None:
     """Admitting what was admitted prunes, defaults and drops nothing more."""
     obj = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "a"}, "status": {"state": "failed"}}

@@ -61,6 +61,11 @@ def test_unknown_words_are_answered_with_the_nearest_known_one(command: Command,
     assert command(*words) == (2, "", f"{sentence}\n")
 
 
+def test_help_of_a_command_can_be_asked_both_ways(command: Command) -> None:
+    assert command("help", "check") == command("check", "--help")
+    assert "unknown command chek; did you mean check?" in command("help", "chek").err
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -80,6 +80,9 @@ VALUES = [
     ("{!!str y: a}", {"y": "a"}),
     # anchors and merge keys
     ("[&a {b: 1}, *a]", [{"b": 1}, {"b": 1}]),
+    ("[&a 1, *a]", [1, 1]),
+    ("{b: &a x, c: *a}", {"b": "x", "c": "x"}),
+    ("{&a b: 1, c: *a}", {"b": 1, "c": "b"}),
     ("{<<: {a: 1, b: 1}, a: 2}", {"a": 2, "b": 1}),
     # a merge key wins over what stands before it, and of its sources the first
     ("{a: 2, <<: [{a: 1, b: 1}, {b: 2}]}", {"a": 1, "b": 1}),

@@ -47,6 +47,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     """Writes files into a fresh folder, which becomes the current one; returns the folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)  # it changes what reports call files
 
     def write(**contents: str | bytes) -> Path:
         for name, content in contents.items():

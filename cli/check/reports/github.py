@@ -6,7 +6,6 @@ the step's log; `hidden` gives the sentences that say on stderr how many of them
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 from cli.check import record
 from cli.check.record import Reported
 from cli.check.reports.notes import grouped, why
-from cli.check.reports.paths import relative
+from cli.check.reports.paths import relative, top
 from cli.check.result import Result
 from cli.yaml.errors import InputError
 
@@ -28,9 +27,8 @@ _IN_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": 
 
 
 def commands(result: Result, folder: str = "") -> str:
-    """One command a line; `folder` is where file names are relative to, by default the current one."""
-    here = folder or os.getcwd()  # noqa: PTH109 - pathlib isn't imported here
-    return "".join(f"{line}\n" for line in _lines(result, here))
+    """One command a line; `folder` is where file names are relative to, by default what `top` says."""
+    return "".join(f"{line}\n" for line in _lines(result, folder or top()))
 
 
 def hidden(result: Result) -> list[str]:

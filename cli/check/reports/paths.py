@@ -9,6 +9,16 @@ from urllib.parse import quote
 from cli.files import STDIN
 
 
+def top() -> str:
+    """The folder that names are relative to: the current one, or that of the checkout where a step of GitHub runs below it.
+
+    GitHub looks annotations and reports up from the checkout's folder, whatever `working-directory` says.
+    """
+    here = os.getcwd()  # noqa: PTH109 - pathlib isn't imported here
+    checkout = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or here)
+    return checkout if here.startswith(f"{checkout.rstrip('/')}/") else here
+
+
 def uri(name: str, folder: str) -> str:
     """The URI reference of a source by its name; what is outside of `folder` (an absolute path) and named absolutely keeps its whole path.
 
@@ -23,5 +33,7 @@ def relative(name: str, folder: str) -> str:
     if name == STDIN:
         return name
     path = posixpath.normpath(name)
+    if not path.startswith("/") and (here := os.getcwd()) != folder and os.path.lexists(path):  # noqa: PTH109 - as above
+        path = posixpath.join(here, path)
     below = folder.rstrip("/") + "/"
     return path[len(below) :] if path.startswith(below) else path

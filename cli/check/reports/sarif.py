@@ -7,7 +7,6 @@ thousand findings are a common size, so the document is written without blanks.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from cli.check.fingerprint import fingerprints
 from cli.check.record import NotEvaluated, Reported
 from cli.check.reports.escaping import encoded
 from cli.check.reports.notes import why
-from cli.check.reports.paths import uri
+from cli.check.reports.paths import top, uri
 from cli.check.result import COMMENT, Result, Suppressed
 from cli.files import STDIN
 from cli.yaml.errors import InputError
@@ -35,8 +34,8 @@ Data = dict[str, Any]
 
 
 def document(result: Result, code: int, folder: str = "") -> str:
-    """The whole log; `folder` is where file names are relative to, by default the current one."""
-    return encoded(_Log(result, folder or os.getcwd()).whole(code), orjson.OPT_APPEND_NEWLINE)  # noqa: PTH109 - pathlib isn't imported here
+    """The whole log; `folder` is where file names are relative to, by default what `top` says."""
+    return encoded(_Log(result, folder or top()).whole(code), orjson.OPT_APPEND_NEWLINE)
 
 
 class _Log:

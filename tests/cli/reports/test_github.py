@@ -36,6 +36,21 @@ def test_each_finding_is_an_annotation_at_its_place(command: Command, files: Fil
     assert "--set-fact grove=true" in grove.message
 
 
+def test_names_are_those_of_the_checkout_where_a_step_runs_below_it(
+    command: Command, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = files(bad=BAD)
+    (folder / "deploy").mkdir()
+    (folder / "bad.yaml").rename(folder / "deploy" / "bad.yaml")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(folder))
+    monkeypatch.chdir("deploy")
+    for form in ("github", "sarif"):
+        assert "deploy/bad.yaml" in command("check", ".", "-o", form).out
+        assert "deploy/bad.yaml" in command("check", str(folder / "deploy"), "-o", form).out
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
+    assert "deploy/bad.yaml" not in command("check", ".", "-o", "github").out
+
+
 def test_what_means_something_to_github_is_escaped() -> None:
     finding = reported(source=Source("a,b:c%.yaml", "a: b\n"), message="50% :: ,\r\nnext", path="", fix="", identity=None)
     out = github.commands(assemble(findings=[finding]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from api.kinds import KINDS
@@ -92,14 +94,19 @@ def test_a_field_of_several_kinds_is_told_for_each(command: Command) -> None:
     assert len(page["places"]) > 1
 
 
-@pytest.mark.parametrize(
-    "word", ["ingress-host-requird", "DYN999", "spec.nothing", "spec..x", "", "*", "[", "dgd.spec.nothing", "x" * 10_000]
-)
+@pytest.mark.parametrize("word", ["ingress-host-requird", "DYN999", "spec.nothing", "spec..x", "*", "[", "dgd.spec.nothing", "x" * 10_000])
 def test_a_word_that_means_nothing_is_wrong_usage(command: Command, word: str) -> None:
     ran = command("explain", word)
     assert (ran.code, ran.out) == (2, "")
     assert "neither a rule, a kind, a field of a kind, nor a message that we know" in ran.err
     assert len(ran.err) < 300
+
+
+@pytest.mark.parametrize(("word", "said"), [("", "explain: name a rule"), ("-", "explain: nothing came in on standard input; name a rule")])
+def test_nothing_at_all_is_wrong_usage(command: Command, monkeypatch: pytest.MonkeyPatch, word: str, said: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
+    ran = command("explain", word)
+    assert (ran.code, ran.out, said in ran.err) == (2, "", True)
 
 
 def test_the_catalogue_lists_every_rule_in_three_formats(command: Command) -> None:

@@ -117,3 +117,34 @@ def test_a_finding_of_the_schema_names_the_field_that_explain_knows(old: str, ne
 def test_other_findings_name_their_rule() -> None:
     (finding,) = _checked(GOOD.replace("replicas: 2", "replicaz: 2")).findings
     assert (finding.rule, finding.field) == ("unknown-field", "")
+
+
+TWINS = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: a}
+spec: {components: [{name: a}, {name: a}]}
+"""
+
+
+def test_what_cannot_be_converted_is_told_once() -> None:
+    """The policies convert it, and the last stage would do so once more."""
+    rules = [finding.rule for finding in _checked(TWINS).findings]
+    assert rules.count("unconvertible") == 1
+
+
+REQUEST = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: a}
+spec: {model: m, image: 1}
+"""
+
+
+def test_an_update_that_no_mutating_webhook_reads_is_refused_by_the_schema(command: Command, files: Files) -> None:
+    """The webhook, which reads before the schema does, is asked about new requests alone."""
+    files(new=REQUEST, old=REQUEST.replace("image: 1", "image: i"))
+    for words, rule in ((), "wrong-type"), (("--old", "old.yaml"), "schema-mismatch"):
+        report = command("check", "new.yaml", *words, "-o", "json", "--answer").json
+        assert rule in {finding["rule"] for finding in report["findings"] if finding["path"] == "spec.image"}
+        assert [answer["stage"] for answer in report["answers"]] == ["decode" if rule == "wrong-type" else "schema"]

@@ -1,0 +1,46 @@
+"""No shortcut of the walks changes an answer: objects of all sorts are admitted with the shortcuts and without them."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from typing import Any
+
+import pytest
+
+from api.walk import admit
+from tests.laws.dice import Dice
+from tests.laws.strategies import PAIRS, make_object, wild
+
+OBJECTS = 40  # of each kind and version; half of them fit their types
+
+
+def _objects(kind: str, version: str) -> list[dict[str, Any]]:
+    found = []
+    for number in range(OBJECTS):
+        dice = Dice("shortcuts", kind, version, number)
+        made = make_object(dice, kind, version, odd=True)
+        found.append(wild(dice, made) if number % 2 else made)
+    return found
+
+
+def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part is entered, whether it has something to do or not."""
+    for name in ("default", "lists", "object_meta"):
+        monkeypatch.setattr(importlib.import_module(f"api.walk.{name}"), "bears", lambda *_: True)
+    monkeypatch.setattr(importlib.import_module("api.walk.default"), "_holds_null", lambda _: True)
+    monkeypatch.setattr(importlib.import_module("api.walk.structure"), "_accepts", lambda *_: False)
+
+
+@pytest.mark.parametrize(("kind", "version"), PAIRS)
+def test_the_long_way_gives_the_same_answers(monkeypatch: pytest.MonkeyPatch, kind: str, version: str) -> None:
+    made = _objects(kind, version)
+    olds = [None if number % 3 else made[number - 1] for number in range(OBJECTS)]
+
+    def answers() -> list[Any]:
+        return [admit(copy.deepcopy(obj), kind, version, copy.deepcopy(old)) for obj, old in zip(made, olds, strict=True)]
+
+    short = answers()
+    assert any(answer.errors for answer in short)
+    _long_way(monkeypatch)
+    assert answers() == short

@@ -20,6 +20,7 @@ from api.walk.prune import prune
 from api.walk.validate import validate
 from api.wording import shortened
 from cli.check import record
+from cli.check.objects import NO_KIND
 from cli.check.pipeline import MUTATED_ONCE
 from cli.check.said import causes, summed_up
 from cli.defaulted import defaulted
@@ -115,6 +116,8 @@ class _Server:
 
     def refusal(self) -> _Refusal | None:
         """The first stage's refusal, None where every stage lets the object pass."""
+        if self.kind == NO_KIND:
+            return _Refusal(record.DECODE, 400, BAD_REQUEST, "Object 'Kind' is missing")
         if not self.known:
             message = f'no matches for kind "{self.kind}" in version "{api_version(self.version)}"'
             return _Refusal(record.DECODE, 404, "NotFound", message)

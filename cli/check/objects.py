@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from api.kinds import BY_NAME, GROUP
 from api.wording import shortened
 from cli.yaml.load import Document
 
 Fields = dict[str, Any]
+
+NO_KIND: Final = "(no kind)"  # what an object is called that says a version of ours, but no kind
 
 
 class Identity(NamedTuple):
@@ -63,11 +65,15 @@ def _unfolded(document: Document, depth: int = 0) -> Iterator[Document]:
 def _ours(document: Document) -> Found | None:
     data = document.data
     api_version, kind = data.get("apiVersion"), data.get("kind")
-    if not isinstance(api_version, str) or not isinstance(kind, str):
+    if not isinstance(api_version, str):
         return None
     group, _, version = api_version.partition("/")
+    if group != GROUP:
+        return None
+    if not isinstance(kind, str) or not kind:
+        kind = NO_KIND  # a server refuses it, whatever it was meant to be
     # other products of the same group have kinds of their own; ours all begin with one word
-    if group != GROUP or not (kind in BY_NAME or kind.lower().startswith("dynamo")):
+    elif not (kind in BY_NAME or kind.lower().startswith("dynamo")):
         return None
     known = kind in BY_NAME and BY_NAME[kind].has(version)
     metadata = data.get("metadata")

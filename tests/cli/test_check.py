@@ -304,3 +304,13 @@ def test_the_profile_decides_whose_verdicts(command: Command, files: Files) -> N
 def test_exit_codes_and_their_precedence(command: Command, files: Files, words: list[str], code: int) -> None:
     files(good=GOOD, bad=BAD, warned=WARNED, other=OTHER_KIND, grove=NEEDS_GROVE, broken="a: [", empty="")
     assert command("check", *words).code == code
+
+
+@pytest.mark.parametrize("kind", ["Kind: DynamoGraphDeployment", "kind: null", "kind: 5", "kind: ''", "metadata: {}"])
+def test_an_object_that_says_no_kind_is_refused(command: Command, files: Files, kind: str) -> None:
+    files(a=f"apiVersion: nvidia.com/v1alpha1\n{kind}\n")
+    ran = command("check", "a.yaml", "-o", "json", "--answer")
+    (finding,) = ran.json["findings"]
+    assert (ran.code, finding["rule"], finding["path"]) == (1, "unknown-kind", "kind")
+    assert finding["message"] == "must be given: a kind of nvidia.com, such as DynamoGraphDeployment"
+    assert ran.json["answers"][0]["status"] == 400

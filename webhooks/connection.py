@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web import RequestHandler, StreamResponse
+from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for what isn't one; it has no other name
 
 from webhooks.envelope import rejection
 from webhooks.limits import Bound, Limits
@@ -17,11 +20,13 @@ if TYPE_CHECKING:
     from aiohttp import StreamReader
     from aiohttp.web import BaseRequest, Server
 
+_UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
+
 
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "met", "spoken", "unread")
+    __slots__ = ("_late", "_limits", "_unreadable", "met", "spoken", "unread")
 
     def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None]) -> None:
         """Bounds come from `limits`; `met` is told of those that are met. Bodies stay as they were sent: compressed ones are not JSON."""
@@ -41,6 +46,7 @@ class Connection(RequestHandler):
         self.met = met
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._late: asyncio.TimerHandle | None = None
+        self._unreadable = False  # what has come last isn't HTTP: where a next request would begin, nobody knows
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the clock."""
@@ -49,6 +55,20 @@ class Connection(RequestHandler):
         cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
 
+    def data_received(self, data: bytes) -> None:
+        """Takes what has come, but nothing behind what isn't HTTP: the connection ends with the answer to that.
+
+        The error has a traceback, whose frames have the bytes, this connection and the error itself: nothing would free them until the
+        collector looks, which is rare. It quotes the bytes, too. Of each piece that comes there would be one.
+        """
+        if self._unreadable:
+            return
+        super().data_received(data)
+        if self._messages and isinstance(found := self._messages[-1][0], _ErrInfo):
+            self._unreadable = True
+            found.exc.__traceback__ = None
+            self._messages[-1] = (_UNREADABLE, EMPTY_PAYLOAD)
+
     def connection_lost(self, exc: BaseException | None) -> None:
         """Stops the clock, so that nothing holds the connection."""
         if self._late is not None:
@@ -56,6 +76,7 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
         if self.unread is not None:  # aiohttp would wait for the rest of it, and count the connection meanwhile
             self.unread.feed_eof()
+            self.unread = None  # it holds this connection
 
     def _drop_silent(self) -> None:
         self._late = None

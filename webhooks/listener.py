@@ -85,6 +85,7 @@ class Listener:
             )
         except OSError:  # no TLS, or nothing at all: no log would be worth it
             accepted.close()
+            protocol.connection_lost(None)  # nobody else tells it, and its parser and it would hold one another
         finally:
             self._greeting.pop(accepted, None)
 

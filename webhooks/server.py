@@ -256,7 +256,7 @@ class Webhooks:
     def _reply(self, request: BaseRequest, found: Answer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
         whole = request.content.at_eof() and found.status not in (408, 413, 429)
-        if not whole:
+        if not whole and request.transport is not None:
             cast("Connection", request.protocol).unread = request.content
         keep_alive = whole and not self._draining and request.keep_alive and request.version.minor == 1
         extra = _ALLOW if found.status == 405 else b""

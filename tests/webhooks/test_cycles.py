@@ -1,0 +1,71 @@
+"""What a client that has left leaves to the collector of cycles, which looks seldom: nothing, for megabytes may hang on it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import uvloop
+
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import DEADLINE, Served, post, served, until
+from webhooks.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+WHOLE: Final = post(GRAPHS, review(graph()))
+
+
+async def leaves_in_the_middle(running: Served) -> None:
+    """Of a body."""
+    client = await running.connect()
+    client.send(WHOLE[:-9])
+    await until(lambda: running.server.meter.reading.get(GRAPHS) == 1)
+    client.writer.transport.abort()
+
+
+async def is_too_long(running: Served) -> None:
+    """It is answered before the rest of its body has come, which it never sends."""
+    client = await running.connect()
+    client.send(post(GRAPHS, b"").replace(b"Content-Length: 0", b"Content-Length: 99999999"))
+    assert (await client.answer()).status == 413
+    client.writer.transport.abort()
+
+
+async def says_what_is_not_http(running: Served) -> None:
+    """More of it than is read at once."""
+    client = await running.connect()
+    client.send(b"x" * 1_000_000)
+    assert (await client.answer()).status == 400
+    client.writer.transport.abort()
+
+
+async def speaks_no_tls(running: Served) -> None:
+    """Nor anything else."""
+    async with asyncio.timeout(DEADLINE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.read()
+    writer.transport.abort()
+
+
+@pytest.mark.parametrize("visit", [leaves_in_the_middle, is_too_long, says_what_is_not_http, speaks_no_tls])
+def test_nothing_of_a_connection_stays(tmp_path: Path, visit: Callable[[Served], Awaitable[None]]) -> None:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as in production: others keep other things
+        runner.run(_visited(tmp_path, visit))
+
+
+async def _visited(tmp_path: Path, visit: Callable[[Served], Awaitable[None]]) -> None:
+    async with served(tmp_path) as running:
+        gc.collect()
+        gc.disable()
+        try:
+            await visit(running)
+            await running.gone()
+            await until(lambda: not any(isinstance(each, Connection) for each in gc.get_objects()))
+        finally:
+            gc.enable()

@@ -28,6 +28,6 @@ class Regions:
                 self._ends.append(entry.node.end)
 
     def hold(self, entry: Entry) -> bool:
-        """Whether an entry stands in one of them."""
+        """Whether an entry stands in one of them, or is one."""
         index = bisect_right(self._starts, entry.start) - 1
-        return index >= 0 and entry.start < self._ends[index]
+        return index >= 0 and entry.start < self._ends[index] and entry.node.end <= self._ends[index]

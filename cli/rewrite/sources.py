@@ -31,7 +31,6 @@ class Sources:
         self._places: dict[Path, int | None] = {}
         self._used: set[tuple[int, str]] = set()
         self._copied: list[tuple[Path, Entry]] = []
-        self._changed: list[tuple[Path, Entry]] = []  # scalars that say something else now
         self._lone: list[tuple[Path, Entry]] = []  # scalars that a whole block became
         self._lists: list[tuple[Path, list[Any], list[Entry]]] = []
         self._collect(value, (), [root], origin)
@@ -52,9 +51,7 @@ class Sources:
             if self.copies(source.node, value):
                 self._copied.append((path, source))
                 return
-            if not source.node.entries:
-                self._changed.append((path, source))
-            elif not _members(value):
+            if source.node.entries and not _members(value):
                 self._lone.append((path, source))
         if isinstance(value, list):
             self._lists.append((path, value, around))
@@ -96,9 +93,9 @@ class Sources:
         """Takes sources away from what was not made of them alone, so that no comment is written twice, or beside something else."""
         # where aliases are written out, what they stand for stays in several places
         regions = Regions(self._copied if self.keeps_aliases else [])
-        for path, source in regions.again + [one for one in self._changed if regions.hold(one[1])]:
-            if self._found.get(path) is source:
-                del self._found[path]
+        copied = {path for path, _ in self._copied}.difference(path for path, _ in regions.again)
+        for path in [path for path, source in self._found.items() if path not in copied and regions.hold(source)]:
+            del self._found[path]
         starts = sorted(entry.start for entry in self._found.values())
         for path, source in self._lone:
             if bisect_left(starts, source.node.end) - bisect_left(starts, source.start) > 1:

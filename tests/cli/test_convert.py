@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli.convert.fields import fields_of, fields_page
+from cli.convert.run import convert_text
 from cli.convert.texts import pieces, yaml_text
 from cli.exits import UsageError
 from cli.replace import replace
@@ -470,3 +471,19 @@ def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files:
     assert (ran.code, ran.err) == (2, "a.yaml is left as it is: it has changed since it was read; run the command again\n")
     assert (folder / "a.yaml").read_text() == "edited: meanwhile\n"
     assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()
+
+
+def test_a_list_that_is_copied_whole_gives_no_comment_to_what_else_was_made_of_it() -> None:
+    """Found by the laws: `mainContainer` comes from the item that `containers` holds, too."""
+    kept = (
+        '{"kept":[[["spec","services","a","extraPodSpec","mainContainer"],{}]],'
+        '"spec":{"services":{"a":{"extraPodSpec":{"containers":[{"name":"main"}]}}}},"version":1}'
+    )
+    text = (
+        f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata:\n  name: x\n  annotations:\n    nvidia.com/dgd-spec: '{kept}'\n"
+        "spec:\n  components:\n  - name: a\n    podTemplate:\n      spec:\n        containers: # one\n        # two\n        - name: main # three\n"
+        "          # four\n        resources: {} # five\n"
+    )
+    back = convert_text("x", text, "v1alpha1", verify=False).text
+    assert [back.count(f"# {word}") for word in ("one", "two", "three", "four", "five")] == [1, 1, 1, 1, 1]
+    assert "mainContainer: {}\n" in back

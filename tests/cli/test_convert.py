@@ -480,9 +480,10 @@ def test_a_list_that_is_copied_whole_gives_no_comment_to_what_else_was_made_of_i
         '"spec":{"services":{"a":{"extraPodSpec":{"containers":[{"name":"main"}]}}}},"version":1}'
     )
     text = (
-        f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata:\n  name: x\n  annotations:\n    nvidia.com/dgd-spec: '{kept}'\n"
-        "spec:\n  components:\n  - name: a\n    podTemplate:\n      spec:\n        containers: # one\n        # two\n        - name: main # three\n"
-        "          # four\n        resources: {} # five\n"
+        "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n"
+        f"metadata:\n  name: x\n  annotations:\n    nvidia.com/dgd-spec: '{kept}'\n"
+        "spec:\n  components:\n  - name: a\n    podTemplate:\n      spec:\n        containers: # one\n"
+        "        # two\n        - name: main # three\n          # four\n        resources: {} # five\n"
     )
     back = convert_text("x", text, "v1alpha1", verify=False).text
     assert [back.count(f"# {word}") for word in ("one", "two", "three", "four", "five")] == [1, 1, 1, 1, 1]

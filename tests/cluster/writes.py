@@ -98,9 +98,8 @@ def _is_ours(obj: object) -> bool:
 
 def placed(write: Write, namespace: str, name: Callable[[Node], str]) -> Write:
     """The write in a namespace, under the name that is chosen for it, with the metadata that an author writes."""
-    return write._replace(
-        **{field: _placed(obj, namespace, name) for field in ("object", "old") if (obj := getattr(write, field)) is not None}
-    )
+    old = None if write.old is None else _placed(write.old, namespace, name)
+    return write._replace(object=_placed(write.object, namespace, name), old=old)
 
 
 def _placed(obj: Node, namespace: str, name: Callable[[Node], str]) -> Node:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from webhooks.envelope import RejectedError
 from webhooks.limits import Bound
 from webhooks.room import Room, Stay
+from webhooks.slack import Slack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ WITH_ANSWER: Final = 4
 class Bodies:
     """The reader of one worker; it knows how much of long requests is in memory."""
 
-    __slots__ = ("_admission", "_conversion", "_limits")
+    __slots__ = ("_admission", "_conversion", "_limits", "_slack")
 
     def __init__(self, limits: Limits, met: Callable[[Bound], None]) -> None:
         """Nothing is being read yet; `met` is told when a body has to wait for room."""
@@ -33,9 +34,11 @@ class Bodies:
         self._admission, self._conversion = (
             Room(size, limits, lambda: met(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
         )
+        self._slack = Slack(lambda: bool(self._admission.used or self._conversion.used))
 
     def stay(self, *, conversion: bool) -> Stay:
         """The room of a long request, which it has for its body until its answer has been taken."""
+        self._slack.begin()
         return (self._conversion if conversion else self._admission).stay()
 
     def long(self, request: BaseRequest) -> bool:

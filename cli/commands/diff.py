@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from cli.diff.form import Asked
     from cli.diff.pairs import load_side, pairs
-    from cli.diff.run import compared
+    from cli.diff.run import ADDED, REMOVED, compared
     from cli.exits import UsageError
     from cli.output import say
 
@@ -52,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     known = facts.load_facts(arguments.facts, arguments.set_fact)
     asked = Asked(known, arguments.profile, arguments.user, arguments.to or "")
     old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
-    results = [compared(pair, asked) for pair in pairs(old.objects, new.objects)]
+    # where nothing of a side can be read, the other side's objects are neither gone nor new
+    untold = [what for what, side in ((REMOVED, new), (ADDED, old)) if side.unreadable and not side.objects]
+    results = [one for pair in pairs(old.objects, new.objects) if (one := compared(pair, asked)).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
     code = _code(results, unreadable=bool(unreadable), allow_empty=arguments.allow_empty)
     _print(arguments, results, unreadable, code)
@@ -83,7 +85,7 @@ def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: l
         write(json_text(reports.document(results, unreadable, code)))
     else:
         write(reports.text(results, spelling=arguments.spelling))
-    if not results and not arguments.allow_empty:
+    if not results and not unreadable and not arguments.allow_empty:
         say("no object of our kinds was found; --allow-empty makes that fine")
-    elif not arguments.quiet and arguments.output == "text":
+    elif (results or not unreadable) and not arguments.quiet and arguments.output == "text":
         say(reports.summary(results))

@@ -179,6 +179,7 @@ def test_exit_codes_and_kind_sentences(command: Command, files: Files, words: tu
     ran = command("diff", *words)
     assert ran.code == code
     assert told in ran.err
+    assert "only in" not in ran.out
 
 
 def test_json_is_as_its_schema_says(command: Command, files: Files) -> None:

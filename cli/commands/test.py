@@ -149,6 +149,7 @@ def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder)
         say(note)
     if not verdicts and not arguments.allow_empty:
         chosen = f" whose name holds {arguments.word}" if arguments.word else ""
-        say(f"{arguments.folder}: there is no case{chosen}; names begin with allow., deny., default. or convert.")
+        names = "" if folder.strangers else "; names begin with allow., deny., default. or convert."
+        say(f"{arguments.folder}: there is no case{chosen}{names}")
     elif arguments.output == "text":
         say(summary(verdicts))

@@ -74,7 +74,13 @@ class Operator:
         return float(found[1]) if found else None
 
     def scrape(self, token: str) -> tuple[int, str]:
-        """Status and text, over TLS as the configuration's default wants it."""
+        """Status and text; not 503, which says that nobody can be asked just now, as when the watching process has been killed."""
+        return wait_until(
+            lambda: found if (found := self._asked(token))[0] != 503 else None, "a decision on who asks", self.admission.process
+        )
+
+    def _asked(self, token: str) -> tuple[int, str]:
+        """Over TLS, as the configuration's default wants it."""
         context = ssl.create_default_context(cadata=self.admission.ca.decode())
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         with contextlib.closing(http.client.HTTPSConnection(*self.metrics, context=context, timeout=30)) as connection:

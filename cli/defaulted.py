@@ -34,7 +34,7 @@ class Defaulted(NamedTuple):
             return self.review.object
         if self.across is None:
             return apply(self.review.object, self.edits)
-        return self.across.changed(self.judged.object, self.edits)
+        return self.across.changed(self.review.object, self.edits)
 
     def patch(self, chosen: list[Edit] | None = None) -> list[PatchOperation]:
         """The server's patch of the author's object; of some of the edits where the effect of one default is asked for."""
@@ -43,7 +43,7 @@ class Defaulted(NamedTuple):
             return []
         if self.across is None:
             return patch(self.review.object, chosen)
-        return self.across.patch(self.review.object, self.judged.object, chosen)
+        return self.across.patch(self.review.object, chosen)
 
     def idle(self) -> list[Finding]:
         """Defaults that could not be asked, for want of a fact or by a fault of ours; in the author's fields."""

@@ -66,6 +66,21 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     return Converted(out, tuple(damaged))
 
 
+def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
+    """What an object says in the desired version, to be read and never stored: spec and status as `convert` makes them.
+
+    The way back isn't run, since nobody asks for what it would keep: metadata stands as it is, with the object's own remainder.
+    """
+    metadata = obj.get("metadata") or {}
+    rightward = desired == RIGHT
+    remembered, _ = read(kind, metadata.get("annotations") or {}, rightward)
+    if any(entry[0][0] in PARTS for entry in remembered.kept):  # what may be restored depends on what would be saved
+        return convert(kind, obj, desired).object
+    parts = _said(kind, obj, remembered, rightward, str(metadata.get("name") or ""))
+    rest = {name: value for name, value in obj.items() if name not in PARTS}
+    return {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": metadata}
+
+
 def _run(
     kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, saving: bool = True, proofs: Proofs | None = None
 ) -> tuple[Fields, Remainder]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from api.paths import MISSING, Key, lookup, render
 from conversion.difference import differences
-from conversion.engine import convert
+from conversion.engine import convert, viewed
 from conversion.kinds import KINDS
 from conversion.remainder import keys
 from conversion.translate import translated
@@ -35,11 +35,11 @@ class Across:
         self.read = read
 
     def judged(self, obj: Fields) -> Fields:
-        """The object in the version that is read.
+        """What the object says in the version that is read, for rules alone.
 
         Raises: ConversionError where that version can't say it; its path is the author's.
         """
-        return convert(self.kind, obj, self.read).object
+        return viewed(self.kind, obj, self.read)
 
     def findings(self, findings: list[Finding], judged: Fields, written: Fields) -> list[Finding]:
         """Findings about `judged` as findings about what the author wrote: paths and words."""
@@ -66,15 +66,20 @@ class Across:
                 return ("metadata", "annotations", Key(key))
         return None
 
-    def changed(self, judged: Fields, edits: list[Edit]) -> Fields:
+    def changed(self, written: Fields, edits: list[Edit]) -> Fields:
         """The author's object with edits of the judged one applied."""
-        return convert(self.kind, apply(judged, edits), self.author).object
+        return convert(self.kind, apply(self._whole(written), edits), self.author).object
 
-    def patch(self, written: Fields, judged: Fields, edits: list[Edit]) -> list[PatchOperation]:
+    def _whole(self, written: Fields) -> Fields:
+        """The object in the version that is read, with all that brings it back to the author's."""
+        return convert(self.kind, written, self.read).object
+
+    def patch(self, written: Fields, edits: list[Edit]) -> list[PatchOperation]:
         """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other.
 
         What conversion keeps in annotations is patched only where the effect would not come about without it.
         """
+        judged = self._whole(written)
         before, wanted = convert(self.kind, judged, self.author).object, apply(judged, edits)
         after = convert(self.kind, wanted, self.author).object
         lean = self._with_annotations_of(before, after)

@@ -153,7 +153,7 @@ def _across(route: Route, call: Call, review: Review, *, mutating: bool) -> Answ
     judged = Review(kind, review.operation, obj, stored, user=review.user, facts=review.facts, profile=review.profile)
     if mutating:
         found = edits(judged)
-        return _patched(call, found, across.patch(review.object, obj, found) if found else [])
+        return _patched(call, found, across.patch(review.object, found) if found else [])
     return _told(route, call, review, across.findings(evaluate(judged), obj, review.object))
 
 

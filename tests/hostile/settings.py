@@ -1,7 +1,8 @@
 """How many hostile reviews a run tries and from which seed; the environment may say otherwise, and every run says what it was.
 
-HOSTILE_REVIEWS is the number of reviews (20,000; `make hostile` tries 200,000). HOSTILE_SEED is the seed; where it isn't set that of the
-laws of conversion (LAWS_SEED), which CI takes from the content of the tree, and else a fresh one.
+HOSTILE_REVIEWS is the number of reviews (20,000; `make hostile` tries 200,000), HOSTILE_SERVED how many go through a server over TLS, too
+(every twentieth; `make hostile` sends as many again). HOSTILE_SEED is the seed; where it isn't set that of the laws of conversion
+(LAWS_SEED), which CI takes from the content of the tree, and else a fresh one.
 """
 
 from __future__ import annotations
@@ -12,5 +13,5 @@ from typing import Final
 
 SEED: Final = int(os.environ.get("HOSTILE_SEED") or os.environ.get("LAWS_SEED") or secrets.randbits(32))
 REVIEWS: Final = int(os.environ.get("HOSTILE_REVIEWS") or 20_000)
-SERVED: Final = max(REVIEWS // 20, 500)  # of them again through a server, over TLS
+SERVED: Final = int(os.environ.get("HOSTILE_SERVED") or max(REVIEWS // 20, 500))
 GUIDED: Final = max(REVIEWS // 20, 1_000)  # inputs for each decoder

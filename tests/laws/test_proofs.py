@@ -1,5 +1,7 @@
 """What the way there proves of the way back holds: a conversion that relies on it gives the same bytes as a thorough one, which doesn't.
 
+And a view, which has no way back at all, says what a conversion says.
+
 Tried on dice's objects (a tenth of LAWS_OBJECTS, see conftest.py), on edits of their conversions, on what comes home of those, and on
 values of wrong types; on all recorded conversions of the Go operator; and on a component with everything that a proof looks at, varied.
 """
@@ -15,7 +17,7 @@ from typing import Any
 import orjson
 import pytest
 
-from conversion.engine import convert
+from conversion.engine import convert, viewed
 from conversion.kind import LEFT, RIGHT
 from conversion.kinds import KINDS
 from conversion.lens.proofs import Proofs
@@ -45,8 +47,23 @@ def check(obj: Object) -> Object | None:
     before = copy.deepcopy(obj)
     trusting, converted = answer(obj, thorough=False)
     assert trusting == answer(obj, thorough=True)[0], obj
+    assert view(obj) == (trusting if converted is None else said(converted)), obj
     assert obj == before
     return converted
+
+
+def view(obj: Object) -> bytes:
+    """What rules get to see of an object, but for its annotations; the complaint where it is refused."""
+    try:
+        return said(viewed(KINDS[obj["kind"]], obj, other(version_of(obj))))
+    except Exception as error:  # noqa: BLE001 - a refusal must be the same one, too
+        return repr(error).encode()
+
+
+def said(converted: Object) -> bytes:
+    """All of an object but what its metadata keep."""
+    heads = {name: value for name, value in (converted.get("metadata") or {}).items() if name != "annotations"}
+    return orjson.dumps({**converted, "metadata": heads}, option=orjson.OPT_SORT_KEYS)
 
 
 def journey(obj: Object) -> Object | None:

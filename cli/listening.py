@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from cli import flags
 from cli.exits import UsageError
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from api.operator.settings import Endpoint, Logs
     from webhooks.level import LevelSource
     from webhooks.sockets import Address
+
+
+AGAIN_SECONDS: Final = 0.2  # between two tries of a port that is taken
 
 
 class Listening(Protocol):
@@ -79,14 +83,24 @@ def address(flag: str, text: str | None, configured: Endpoint) -> Address:
         raise UsageError(f"{flag}: {error}") from None
 
 
-def bound(flag: str, where: Address, copies: int = 1) -> tuple[Address, list[socket.socket]]:
-    """Sockets at an address, and the address with the port that was picked. Raises: UsageError."""
-    from webhooks.sockets import AddressError, bind
+def bound(flag: str, where: Address, copies: int = 1, patience: float = 0.0) -> tuple[Address, list[socket.socket]]:
+    """Sockets at an address, and the address with the port that was picked; a port that is taken is waited for, `patience` seconds long.
 
-    try:
-        return bind(where, copies)
-    except AddressError as error:
-        raise UsageError(f"{flag}: {error}") from None
+    Raises: UsageError.
+    """
+    from webhooks.sockets import AddressError, TakenError, bind
+
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return bind(where, copies)
+        except AddressError as error:
+            if not isinstance(error, TakenError) or time.monotonic() >= end:
+                raise UsageError(f"{flag}: {error}") from None
+            if patience:
+                say(f"{flag}: {error}; trying again for {patience:g} s, in case workers of a server that crashed are still draining")
+                patience = 0.0  # said once
+        time.sleep(AGAIN_SECONDS)
 
 
 def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> socket.socket:

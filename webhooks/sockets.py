@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from typing import NamedTuple
 
@@ -10,6 +11,10 @@ ANY = "0.0.0.0"  # noqa: S104 - how an address on all interfaces is printed; bin
 
 class AddressError(ValueError):
     """An address that can't be listened on; the text is a sentence."""
+
+
+class TakenError(AddressError):
+    """Somebody else listens there, and may stop to."""
 
 
 class Address(NamedTuple):
@@ -44,7 +49,7 @@ def bind(address: Address, copies: int = 1) -> tuple[Address, list[socket.socket
 
     With several copies the kernel spreads connections over them (SO_REUSEPORT).
 
-    Raises: AddressError when the host is unknown or the port is taken.
+    Raises: AddressError when the host is unknown, TakenError when the port is taken.
     """
     try:
         family, target = _resolve(address)
@@ -55,7 +60,8 @@ def bind(address: Address, copies: int = 1) -> tuple[Address, list[socket.socket
         sockets = [_socket(family, target, reuse_port=copies > 1) for _ in range(copies)]
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "the host is not a name"
-        raise AddressError(f"can't listen on {address}: {reason[:1].lower()}{reason[1:]}") from None
+        kind = TakenError if isinstance(error, OSError) and error.errno == errno.EADDRINUSE else AddressError
+        raise kind(f"can't listen on {address}: {reason[:1].lower()}{reason[1:]}") from None
     return Address(address.host, port), sockets
 
 

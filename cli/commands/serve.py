@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from api.operator.settings import ServerSettings
 
 HELP: Final = "run the webhook server"
+GRACE_SECONDS: Final = 1.0  # beyond the drain lag, in which workers of a server that crashed hold its port
 # what one machine is taken for when it shows itself (--self-signed) and nobody says otherwise: everything switched on, cluster-wide.
 # A server with somebody's certificates never guesses: what it isn't told is unknown to it
 DEFAULT_FACTS: Final[dict[str, Any]] = {
@@ -56,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError for a configuration that can't be served, with the flag or key.
     """
+    from webhooks import first
+
+    first.step_aside()
     from webhooks import process, workers
 
     settings = served.settings_for(args, os.environ)
@@ -63,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     beside = listening.listeners(args, settings)
     told = _told(args, settings)
     directory, authority = _certificates(args, settings, listen.host)
-    listen, sockets = listening.bound("--listen", listen, settings.workers)
+    listen, sockets = listening.bound("--listen", listen, settings.workers, settings.drain_lag and settings.drain_lag + GRACE_SECONDS)
     plain = process.Plain(*beside, directory if settings.metrics_secure else None)
     say(f"ca {authority}" if authority else f"certificates {directory}")
 

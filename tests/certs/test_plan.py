@@ -70,6 +70,9 @@ SECOND = timedelta(seconds=1)
         (StoreNext("key-lost"), {**ROLLING, "by": "", "presents": "b", "keys": "", "phase": Phase.DRAIN}),
         (WriteServing("current", bundle("a"), "missing"), {"by": "", "presents": "a"}),
         (WriteServing("current", bundle("a"), "issuer-differs"), {"by": "f", "presents": "a", "shows": ("a",)}),
+        # whoever is served by another issuer's leaf learns of ours before it signs, whatever became of the phase
+        (WriteBundle, {"by": "f", "presents": "f", "shows": ("f",)}),
+        (WriteBundle, {"by": "f", "presents": "", "shows": ("f",), "phase": None}),
         # the old key still signs while the new one is not trusted yet
         (WriteServing("current", bundle("ab"), "missing"), {"slots": "a>b", "by": "", "presents": "a", "shows": ("a",)}),
         # the older survivor of an emergency stays while its leaf is served, and goes with the next rename otherwise

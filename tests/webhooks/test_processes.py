@@ -172,6 +172,21 @@ def test_workers_whose_supervisor_is_killed_serve_on_until_endpoints_have_learne
 
 
 @proc_only
+def test_a_server_that_follows_a_crashed_one_waits_for_its_port(tmp_path: Path) -> None:
+    with Command(tmp_path, "--workers", "2", "--drain-lag", str(LAG)) as command:
+        command.ready()
+        port = command.line("ready ").rpartition(":")[2]
+        command.send(signal.SIGKILL)
+        command.process.wait(DEADLINE)
+        with Command(tmp_path, "--workers", "2", "--drain-lag", str(LAG), "--listen", f"127.0.0.1:{port}") as successor:
+            successor.ready()
+            assert successor.told("address already in use; trying again for 5 s")
+            connection = successor.connect()
+            assert ask(connection, GRAPHS, BODY)["allowed"] is True
+            connection.close()
+
+
+@proc_only
 def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
     """A supervisor that is killed leaves no process behind that nobody would stop."""
     with Command(tmp_path, "--workers", "2") as command:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from api.kinds import BETA
@@ -63,8 +64,9 @@ def in_words(text: str, rule: Rule, kind: str, version: str) -> str:
     """One sentence of a rule in the words of a version."""
     if version != BETA or kind not in _COMPONENTS:
         return text
+    said = _said_of_graph if _of_graph(rule) else _said
     pieces = _QUOTED.split(text)
-    return "".join(_seen(piece, rule) if index % 2 else _said(piece, rule) for index, piece in enumerate(pieces))
+    return "".join(_seen(piece, rule) if index % 2 else said(piece) for index, piece in enumerate(pieces))
 
 
 def elsewhere(text: str, shown: str, version: str) -> str:
@@ -72,9 +74,15 @@ def elsewhere(text: str, shown: str, version: str) -> str:
     return f"{shown} of {version} {text}"
 
 
-def _said(piece: str, rule: Rule) -> str:
-    piece = _PHRASE.sub(lambda match: _PHRASES[match[0]], piece)
-    return _SERVICE.sub(_component, piece) if _of_graph(rule) else piece
+# remembered: what isn't quoted are the words of rules, of which there are a few hundred
+@lru_cache(maxsize=1024)
+def _said(piece: str) -> str:
+    return _PHRASE.sub(lambda match: _PHRASES[match[0]], piece)
+
+
+@lru_cache(maxsize=1024)
+def _said_of_graph(piece: str) -> str:
+    return _SERVICE.sub(_component, _said(piece))
 
 
 def _component(match: re.Match[str]) -> str:

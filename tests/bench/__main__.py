@@ -17,7 +17,7 @@ import yaml
 from certs.files import store_self_signed
 from tests.bench.checking import checks
 from tests.bench.lasting import memory, starts
-from tests.bench.load import Measured, bare, ours
+from tests.bench.load import Measured, apart, bare, ours
 from tests.bench.settings import QUICK, WHOLE, Settings
 from tests.bench.speed import Pair, bulk, linear, peak, single
 from tests.bench.table import Table
@@ -33,11 +33,13 @@ def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) ->
     authority = certificates / "ca.crt"
     with Measured(ours(certificates, facts), authority) as our, Measured(bare(certificates), authority) as yardstick:
         pair = Pair(our, yardstick)
-        single(table, pair, settings)
-        bulk(table, pair, settings)
+        with apart(our, yardstick):
+            single(table, pair, settings)
+            bulk(table, pair, settings)
         memory(table, our, settings)
         waiting(table, our, yardstick, settings, folder)
-        linear(table, pair, settings)
+        with apart(our, yardstick):
+            linear(table, pair, settings)
     with Measured(ours(certificates, facts), authority) as our:
         peak(table, our)
     starts(table, certificates, facts, settings)

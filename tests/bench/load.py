@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+
+@contextmanager
+def apart(*servers: Measured) -> Iterator[None]:
+    """Keeps clients to one CPU and servers to the others, as if they were on machines of their own.
+
+    Where they share one, what the client has just written is still in its cache: a request costs the server a third less, and the bare
+    one feels it most. Which of both it is changes by the minute, and with it the ratio.
+    """
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        yield
+        return
+    client = {min(cpus)}
+    os.sched_setaffinity(0, client)
+    for server in servers:
+        server.keep_to(cpus - client)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cpus)
+        for server in servers:
+            server.keep_to(cpus)
 
 
 class Measured:
@@ -81,6 +106,11 @@ class Measured:
     def cpu(self) -> float:
         """Seconds of CPU that the threads of the process have used, by the scheduler's own account of nanoseconds."""
         return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")) / 1e9
+
+    def keep_to(self, cpus: set[int]) -> None:
+        """Lets its threads run on these CPUs alone."""
+        for task in Path(f"/proc/{self._process.pid}/task").iterdir():
+            os.sched_setaffinity(int(task.name), cpus)
 
     def resident(self) -> float:
         """Megabytes resident, the pages shared with nobody and those shared alike."""

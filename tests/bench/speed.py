@@ -18,7 +18,7 @@ GRAPH: Final = "DynamoGraphDeployment"
 BULK: Final = 100
 GOALS: Final = {Purpose.VALIDATE: 1.6, Purpose.MUTATE: 1.9, Purpose.CONVERT: 2.4}
 BULK_GOAL: Final = 1.9  # for an object of a review
-SPECIAL: Final = (GRAPH, "v1alpha1")  # what the goals are about: a graph of about 1.8 KB with three services
+SPECIAL: Final = (GRAPH, "v1alpha1")  # what the goals are about: a graph of about 1.8 KB with three services; for conversion, back, too
 
 
 class Pair:
@@ -60,7 +60,7 @@ def single(table: Table, pair: Pair, settings: Settings) -> None:
 
 def _one(table: Table, pair: Pair, settings: Settings, purpose: Purpose, obj: Any, path: str, body: bytes) -> None:
     kind, version = obj["kind"], obj["apiVersion"].partition("/")[2]
-    special = (kind, version) == SPECIAL
+    special = (kind, version) == SPECIAL or (kind, purpose) == (GRAPH, Purpose.CONVERT)
     mine, theirs, ratio = pair.costs(path, body, settings.block if special else settings.small_block, settings.rounds)
     what = f"{purpose.value} {kind} {version} ({len(body):,} bytes)"
     table.row("Single objects", what, microseconds(mine), microseconds(theirs), ratio, limit=GOALS[purpose] if special else 0.0)
@@ -78,7 +78,7 @@ def bulk(table: Table, pair: Pair, settings: Settings) -> None:
         body = conversion(BULK, obj, desired)
         pair.our.send("/convert", body, 2)
         mine = statistics.median(cost(pair.our, "/convert", body, times) for _ in range(settings.rounds)) / BULK
-        limit = BULK_GOAL if (kind, version) == SPECIAL else 0.0
+        limit = BULK_GOAL if kind == GRAPH else 0.0
         what = f"convert {kind} {version}, one of {BULK} ({len(body):,} bytes)"
         table.row("Bulk conversion, an object", what, microseconds(mine), microseconds(theirs), mine / theirs, limit=limit)
 

@@ -14,8 +14,9 @@ HEAD: Final = """<!-- written by `make bench` (tests/bench) -->
 # Measurements
 
 CPU time of the server process per request, over one TLS keep-alive connection, against a bare aiohttp server that decodes the body with
-orjson and answers a fixed review. Both run in one measurement, in interleaved blocks, so that the ratio means something where the
-microseconds, which belong to the machine of the day, do not. The goal of a row is for its ratio where it has one, else for its value.
+orjson and answers a fixed review. Both run in one measurement, in interleaved blocks, with the client on a CPU of its own, so that the
+ratio means something where the microseconds, which belong to the machine of the day, do not. The goal of a row is for its ratio where it
+has one, else for its value.
 
 ![ratios, percentiles, cost by size, memory](bench.png)
 """

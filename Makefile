@@ -24,8 +24,8 @@ demo: $(READY) ## as serve, but stops after the answer
 test: lint types contracts stale ## everything: lint, types, contracts, generated files, and all tests
 	$(PYTEST)
 
-unit: $(READY) ## the tests without a cluster and without the recorded answers
-	$(PYTEST) -m 'not cluster and not golden'
+unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
+	$(PYTEST) -m 'not cluster and not golden' $(TESTS)
 
 golden: $(READY) ## the recorded answers of the Go operator, which lie beside the checkout
 	$(PYTEST) -m golden

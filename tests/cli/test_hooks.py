@@ -122,7 +122,8 @@ class Runner:
         script, outputs = self.home / "script", self.home / "outputs"
         script.write_text(step["run"])
         outputs.write_text("")
-        around = {**os.environ, "RUNNER_TEMP": str(self.home), "GITHUB_OUTPUT": str(outputs), **environment, **given}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the interpreter whose libraries are lent below
+        around = {**os.environ, "PATH": path, "RUNNER_TEMP": str(self.home), "GITHUB_OUTPUT": str(outputs), **environment, **given}
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         ran = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False)
         return ran.returncode, ran.stdout + ran.stderr, dict(line.split("=", 1) for line in outputs.read_text().splitlines())

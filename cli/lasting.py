@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import signal
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from cli.guard import Guard
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from kube.client import Client
     from kube.lease import Election
+    from kube.traffic import Traffic
     from webhooks.level import LevelSource
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
@@ -70,6 +72,7 @@ class State:
         """`name` is that of the readiness check."""
         self._name, self._guard = name, guard
         self.part: Part | None = None
+        self.traffic: Traffic = Counter()
         self.reason = f"the {name} has not started yet"
 
     async def checks(self) -> dict[str, list[str]]:
@@ -84,7 +87,7 @@ class State:
         """All metrics; before there is a connection those of the process alone."""
         refused = self._guard.refused if self._guard is not None else 0
         own = await self.part.metrics() if self.part else b""
-        return own + vitals(self.part.election if self.part else None, refused)
+        return own + vitals(self.part.election if self.part else None, refused, self.traffic)
 
 
 async def last(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
@@ -143,7 +146,7 @@ async def _connected(component: str, kubeconfig: str, state: State) -> Client:
 
     while True:
         try:
-            return await connect(component, kubeconfig)
+            return await connect(component, kubeconfig, traffic=state.traffic)
         except ConfigError as error:
             if str(error) != state.reason:
                 say(f"no API server yet: {error}")

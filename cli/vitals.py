@@ -1,4 +1,4 @@
-"""What every lasting process tells of itself beside its work: its memory and CPU, its Lease, and who wanted to read without right."""
+"""What every lasting process tells of itself beside its work: its memory and CPU, its Lease, requests, refused readers."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhooks.declared import COUNTER, DECLARED, GAUGE, OWN, Declared
+from webhooks.declared import CLIENT, COUNTER, DECLARED, GAUGE, OWN, Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kube.lease import Election
+    from kube.traffic import Traffic
 
 LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 when this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
+REQUESTS: Final = DECLARED[CLIENT]
 # those of the process itself are made by the client library, on Linux alone
 VITALS: Final = (
     LEADING,
     REFUSED,
+    REQUESTS,
     Declared("process_cpu_seconds", COUNTER, "Time spent on CPUs, in seconds"),
     Declared("process_resident_memory_bytes", GAUGE, "Memory that is held"),
     Declared("process_virtual_memory_bytes", GAUGE, "Memory that is mapped"),
@@ -30,10 +33,10 @@ VITALS: Final = (
 )
 
 
-def vitals(election: Election | None, refused: int) -> bytes:
+def vitals(election: Election | None, refused: int, traffic: Traffic) -> bytes:
     """These metrics in the Prometheus text format; without an `election` nobody runs for a Lease."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Export(election, refused))
+    registry.register(_Export(election, refused, traffic))
     ProcessCollector(registry=registry)
     return generate_latest(registry)
 
@@ -41,8 +44,8 @@ def vitals(election: Election | None, refused: int) -> bytes:
 class _Export(Collector):
     """One scrape."""
 
-    def __init__(self, election: Election | None, refused: int) -> None:
-        self._election, self._refused = election, refused
+    def __init__(self, election: Election | None, refused: int, traffic: Traffic) -> None:
+        self._election, self._refused, self._traffic = election, refused, traffic
 
     def collect(self) -> Iterator[Metric]:
         if self._election is not None:
@@ -50,3 +53,7 @@ class _Export(Collector):
             gauge.add_metric([self._election.name], float(self._election.leading))
             yield gauge
         yield CounterMetricFamily(REFUSED.name, REFUSED.text, value=self._refused)
+        requests = CounterMetricFamily(REQUESTS.name, REQUESTS.text, labels=REQUESTS.labels)
+        for sent, count in self._traffic.items():
+            requests.add_metric(sent, count)
+        yield requests

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from kube.protocol import Event, Node
     from kube.resources import Resource
+    from kube.traffic import Traffic
 
 _JSON_PATCH: Final = "application/json-patch+json"
 _MERGE_PATCH: Final = "application/merge-patch+json"
@@ -168,13 +169,20 @@ class Client:
 
 
 async def connect(
-    manager: str, kubeconfig: str = "", context: str = "", *, patience: float = 30.0, environ: Mapping[str, str] = os.environ
+    manager: str,
+    kubeconfig: str = "",
+    context: str = "",
+    *,
+    patience: float = 30.0,
+    environ: Mapping[str, str] = os.environ,
+    traffic: Traffic | None = None,
 ) -> Client:
     """A client for `manager` from a kubeconfig or the pod's own files, as `kube.config.load` finds them; nothing is sent yet.
 
-    `patience` is seconds for one request. Raises ConfigError, whose message says what is missing.
+    `patience` is seconds for one request, and `traffic` counts them. Raises ConfigError, whose message says what is missing.
     """
-    return Client(Connection(await load(kubeconfig, context, environ=environ), agent=manager, patience=patience), manager)
+    configuration = await load(kubeconfig, context, environ=environ)
+    return Client(Connection(configuration, agent=manager, patience=patience, traffic=traffic), manager)
 
 
 def _path(resource: Resource, obj: Node, subresource: str) -> str:

@@ -15,6 +15,7 @@ from kubernetes.aio.client import ApiClient
 from kube.answers import Lines, decoded, event, refusal
 from kube.config import ConfigError
 from kube.errors import UnavailableError
+from kube.traffic import NO_ANSWER, Sent, host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from kubernetes.aio.client import Configuration
 
     from kube.protocol import Event, Node
+    from kube.traffic import Traffic
 
 _JSON: Final = "application/json"
 _CONNECT: Final = 10.0  # seconds for a connection with its handshake
@@ -33,9 +35,18 @@ class Connection:
     """An API server's address, with credentials and a pool of connections."""
 
     def __init__(
-        self, configuration: Configuration, *, agent: str, patience: float = 30.0, clock: Callable[[], float] = time.monotonic
+        self,
+        configuration: Configuration,
+        *,
+        agent: str,
+        patience: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+        traffic: Traffic | None = None,
     ) -> None:
-        """`patience` is seconds for one request, its answer included. Raises ConfigError when the CA or a client key can't be read."""
+        """`patience` is seconds for one request, its answer included; `traffic` is where requests are counted, if anywhere.
+
+        Raises ConfigError when the CA or a client key can't be read.
+        """
         session: Any = configuration  # its type leaves out what has no default
         session.client_session_kwargs = {"middlewares": (_once,)}
         try:
@@ -45,6 +56,7 @@ class Connection:
         self._agent = agent
         self._patience = patience
         self._clock = clock
+        self._traffic = traffic
         self._said: tuple[datetime, float] | None = None  # the server's time, and when on our clock it said so
 
     async def ask(
@@ -117,7 +129,13 @@ class Connection:
         await self._sign(headers, method, path)
         given = {name: value for name, value in (query or {}).items() if value not in ("", None, False)}
         url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")
-        answer = await self._api.call_api(method, url, headers, body, _request_timeout=limit)
+        code = NO_ANSWER
+        try:
+            answer = await self._api.call_api(method, url, headers, body, _request_timeout=limit)
+            code = str(answer.status)
+        finally:
+            if self._traffic is not None:
+                self._traffic[Sent(code, method, host_of(url))] += 1
         self._hear(answer.headers.get("Date", ""))
         return answer
 

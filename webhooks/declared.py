@@ -1,7 +1,7 @@
 """Every metric of the server, as one table: name, type, labels, buckets and help. Printing: metrics.py; the page: docs/metrics.md.
 
 No label takes a value from a request: paths, kinds, operations, versions, outcomes, rules and bounds come from our own tables, and what is
-none of ours is `other` or empty. In particular a namespace is never a label.
+none of ours is `other` or empty. In particular a namespace is never a label. `host` is the API server as configured.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ HISTOGRAM: Final = "histogram"
 OPERATOR: Final = "dynamo_operator_webhook_"
 FRAMEWORK: Final = "controller_runtime_"
 WATCHER: Final = "certwatcher_read_certificate"  # of the same framework
+CLIENT: Final = "rest_client_requests"  # of the Kubernetes client that it is built on
 OWN: Final = "dynamo_webhooks_"
 
 
@@ -67,6 +68,7 @@ _FRAMEWORK: Final = (
     Declared(f"{FRAMEWORK}conversion_webhook_panics", COUNTER, "Objects whose conversion ended in a fault of ours"),
     Declared(WATCHER, COUNTER, "Certificate pairs taken into use, under the framework's name"),
     Declared(f"{WATCHER}_errors", COUNTER, "Certificate pairs refused, under the framework's name"),
+    Declared(CLIENT, COUNTER, "Requests to the API server, by HTTP status or `<error>` where none came", ("code", "method", "host")),
 )
 _OWN: Final = (
     Declared("requests", COUNTER, "Requests answered, by outcome and the review's code", ("path", "operation", "outcome", "code")),

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhooks.declared import COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
+from webhooks.declared import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
 from webhooks.limits import Bound
 from webhooks.meters import SPREADS, Meter
 from webhooks.routes import ROUTES, Purpose
@@ -18,6 +18,8 @@ from webhooks.tally import FAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from webhooks.meters import TrafficKey
 
 _Label = TypeVar("_Label", bound=tuple[str, ...])
 # what the Go operator counts: its validating handlers, once they have decoded the object
@@ -28,16 +30,20 @@ _REFERENCE_OPERATIONS: Final = frozenset({"CREATE", "UPDATE", "DELETE"})
 class _Export(Collector):
     """One scrape: reads a meter, and gauges that the caller took."""
 
-    def __init__(self, meter: Meter, gauges: Mapping[str, tuple[str, float]], certificate: Mapping[str, str]) -> None:
+    def __init__(
+        self, meter: Meter, gauges: Mapping[str, tuple[str, float]], certificate: Mapping[str, str], traffic: Mapping[TrafficKey, int]
+    ) -> None:
         self._meter = meter
         self._gauges = gauges
         self._certificate = certificate
+        self._traffic = traffic
 
     def collect(self) -> Iterator[Metric]:
         yield from _reference(self._meter)
         yield from _framework(self._meter)
         yield from _ours(self._meter)
         yield from _conversions(self._meter)
+        yield _counter(CLIENT, self._traffic)
         for name, (_, value) in self._gauges.items():
             yield GaugeMetricFamily(OWN + name, DECLARED[OWN + name].text, value=value)
         if self._certificate:
@@ -45,13 +51,18 @@ class _Export(Collector):
             yield _gauge(name, {tuple(self._certificate.get(label, "") for label in DECLARED[name].labels): 1})
 
 
-def export(meter: Meter, gauges: Mapping[str, tuple[str, float]], certificate: Mapping[str, str] = MappingProxyType({})) -> bytes:
+def export(
+    meter: Meter,
+    gauges: Mapping[str, tuple[str, float]],
+    certificate: Mapping[str, str] = MappingProxyType({}),
+    traffic: Mapping[TrafficKey, int] = MappingProxyType({}),
+) -> bytes:
     """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to their help and value.
 
-    `certificate` is what `Served.facts` says of the pair that is served; empty when there is none.
+    `certificate` is what `Served.facts` says of the pair that is served; empty when there is none. `traffic`: requests to the API server.
     """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Export(meter, gauges, certificate))
+    registry.register(_Export(meter, gauges, certificate, traffic))
     return generate_latest(registry)
 
 

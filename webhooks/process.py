@@ -99,7 +99,8 @@ class Alone:
     async def metrics(self) -> bytes:
         """The server's metrics."""
         gauges = {**self._server.gauges(), **ready_gauge(await self.checks()), **(self._feed.gauges() if self._feed is not None else {})}
-        return metrics.export(self._server.snapshot(), gauges, self._server.pair.report()["certificate"])
+        traffic = self._feed.traffic() if self._feed is not None else {}
+        return metrics.export(self._server.snapshot(), gauges, self._server.pair.report()["certificate"], traffic)
 
 
 def run(main: Coroutine[None, None, None]) -> None:

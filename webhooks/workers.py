@@ -145,7 +145,9 @@ class Supervisor:
                 # times and switches are the same in all workers but for moments; connections are theirs alone
                 gauges[name] = (text, value + (known if name in gauges else 0) if name == "open_connections" else max(known, value))
         certificate = next((worker.certificate for worker in self._workers.values() if worker.certificate), {})
-        return metrics.export(total, {**gauges, **(self._feed.gauges() if self._feed is not None else {})}, certificate)
+        if self._feed is None:
+            return metrics.export(total, gauges, certificate)
+        return metrics.export(total, {**gauges, **self._feed.gauges()}, certificate, self._feed.traffic())
 
     def _deliver(self) -> None:
         """Tells all workers which pair to serve, when it is another one; later ones are told when they start."""

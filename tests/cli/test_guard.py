@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import Counter
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -18,6 +19,7 @@ from cli.guard import AGAIN, LIFE, Guard, OwnPair
 from cli.vitals import VITALS, vitals
 from kube.lease import Election
 from kube.resources import TOKEN_REVIEWS
+from kube.traffic import NO_ANSWER, Sent
 from tests.kube.memory import MemoryCluster
 from webhooks.probes import METRICS, Probes
 from webhooks.sockets import Address, bind
@@ -136,18 +138,22 @@ async def test_the_pair_names_this_machine_and_no_service() -> None:
 
 async def test_vitals_are_what_they_are_declared_to_be() -> None:
     election = Election(MemoryCluster("x"), "lock", "ns", "me")
-    families = {family.name: family for family in text_string_to_metric_families(vitals(election, 2).decode())}
+    traffic = Counter({Sent(NO_ANSWER, "GET", "api:6443"): 4})
+    families = {family.name: family for family in text_string_to_metric_families(vitals(election, 2, traffic).decode())}
     assert families.keys() == {each.name for each in VITALS}
     for each in VITALS:
         assert families[each.name].type == each.type
         assert [sample.name for sample in families[each.name].samples] == list(each.samples)
+        assert {label for sample in families[each.name].samples for label in sample.labels} == set(each.labels)
+    [asked] = families["rest_client_requests"].samples
+    assert (asked.labels, asked.value) == ({"code": "<error>", "method": "GET", "host": "api:6443"}, 4)
     [leading] = families["leader_election_master_status"].samples
     assert (leading.labels, leading.value) == ({"name": "lock"}, 0)
     assert [sample.value for sample in families["dynamo_webhooks_metrics_access_denied"].samples] == [2]
     assert await election.attempt()
-    assert 'leader_election_master_status{name="lock"} 1.0' in vitals(election, 0).decode()
+    assert 'leader_election_master_status{name="lock"} 1.0' in vitals(election, 0, Counter()).decode()
 
 
 @pytest.mark.parametrize("refused", [0, 1])
 def test_who_runs_for_no_lease_leads_none(refused: int) -> None:
-    assert b"leader_election" not in vitals(None, refused)
+    assert b"leader_election" not in vitals(None, refused, Counter())

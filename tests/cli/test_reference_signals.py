@@ -51,6 +51,7 @@ FRAMEWORK: Final = (
     Row("certwatcher_read_certificate_total", COUNTER, ()),
     Row("certwatcher_read_certificate_errors_total", COUNTER, ()),
     Row("workqueue_depth", GAUGE, ("name", "controller")),
+    Row("rest_client_requests_total", COUNTER, ("code", "method", "host")),
     Row("leader_election_master_status", GAUGE, ("name",)),
     Row("process_cpu_seconds_total", COUNTER, ()),
     Row("process_resident_memory_bytes", GAUGE, ()),

@@ -73,6 +73,15 @@ class Operator:
         found = re.search(rf"^dynamo_webhooks_{name} (\S+)$", text, re.MULTILINE)
         return float(found[1]) if found else None
 
+    def answered(self, plane: ControlPlane) -> float:
+        """Reads that the API server has answered well, as the last report had them."""
+        [count] = re.findall(
+            rf'^rest_client_requests_total{{code="200",host="127.0.0.1:{plane.port}",method="GET"}} (\S+)$',
+            self.scrape(TOKENS[ADMIN][0])[1],
+            re.MULTILINE,
+        ) or ["0"]
+        return float(count)
+
     def scrape(self, token: str) -> tuple[int, str]:
         """Status and text; not 503, which says that nobody can be asked just now, as when the watching process has been killed."""
         return wait_until(
@@ -243,8 +252,9 @@ def test_grove_and_its_topologies_are_noticed_when_they_come_and_go(alpha: Contr
 
 
 def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: ControlPlane, wide: Operator, namespace: str) -> None:
-    before = wide.sample("cluster_watch_restarts")
+    before, answered = wide.sample("cluster_watch_restarts"), wide.answered(alpha)
     assert before is not None
+    assert answered > 0
     pid = wide.admission.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     [watcher] = [int(child) for child in children if b"webhooks.cluster" in Path(f"/proc/{child}/cmdline").read_bytes()]
@@ -254,6 +264,7 @@ def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: Contr
         lambda: wide.sample("cluster_watch_restarts") == before + 1, "its end being noticed", wide.admission.process, patience=PATIENCE
     )
     assert refused(alpha, namespace)
+    eventually(wide, lambda: wide.answered(alpha) > answered, "what both processes asked being summed up")
 
 
 def test_metrics_are_for_those_whom_the_api_server_lets(wide: Operator) -> None:

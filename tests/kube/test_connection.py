@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,15 @@ from kubernetes.aio.client import Configuration
 
 from kube.client import Client
 from kube.connection import Connection
-from kube.errors import GoneError, UnavailableError
+from kube.errors import ConflictError, GoneError, UnavailableError
 from kube.resources import CONFIG_MAPS, SECRETS
+from kube.traffic import NO_ANSWER, Sent, host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from kube.protocol import Node
+    from kube.traffic import Traffic
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
 
@@ -40,14 +43,17 @@ class Server:
 
 @asynccontextmanager
 async def connected(
-    answer: Callable[[web.Request], Awaitable[web.StreamResponse]], clock: Callable[[], float] = lambda: 0.0, patience: float = 30.0
+    answer: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    clock: Callable[[], float] = lambda: 0.0,
+    patience: float = 30.0,
+    traffic: Traffic | None = None,
 ) -> AsyncIterator[tuple[Client, Server]]:
     server = Server(answer)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", server.handle)
     async with TestServer(app) as listening:
         configuration = Configuration(host=f"http://127.0.0.1:{listening.port}", api_key={"BearerToken": "bearer t"})
-        client = Client(Connection(configuration, agent="me", patience=patience, clock=clock), "me")
+        client = Client(Connection(configuration, agent="me", patience=patience, clock=clock, traffic=traffic), "me")
         try:
             yield client, server
         finally:
@@ -134,6 +140,63 @@ async def test_nobody_listening_is_unavailable() -> None:
         await client.get(CONFIG_MAPS, "a", "n")
     assert refused.value.code == 0
     await client.close()
+
+
+async def test_requests_are_counted_by_what_came_back_and_host_as_configured() -> None:
+    async def by_method(request: web.Request) -> web.StreamResponse:
+        if request.method == "PUT":
+            return await _drop(request)
+        if request.query.get("watch"):
+            return web.Response(text='{"type": "BOOKMARK", "object": {}}\n')
+        return web.json_response(CONFIG, status=409 if request.method == "POST" else 200)
+
+    traffic: Traffic = Counter()
+    async with connected(by_method, traffic=traffic) as (client, server):
+        for _ in range(2):
+            await client.get(CONFIG_MAPS, "a-name", "n")
+        async with aclosing(client.watch(CONFIG_MAPS, "n", version="1")) as events:
+            assert [event.type async for event in events] == ["BOOKMARK"]
+        with pytest.raises(ConflictError):
+            await client.create(CONFIG_MAPS, CONFIG)
+        with pytest.raises(UnavailableError):
+            await client.replace(CONFIG_MAPS, CONFIG)
+        [host] = {headers["Host"] for _, _, headers, _ in server.asked}
+    assert traffic == {Sent("200", "GET", host): 3, Sent("409", "POST", host): 1, Sent(NO_ANSWER, "PUT", host): 1}
+
+
+async def test_who_gives_up_waiting_and_who_finds_nobody_had_no_answer() -> None:
+    arrived, traffic = asyncio.Event(), Counter[Sent]()
+
+    async def never(_: web.Request) -> web.StreamResponse:
+        arrived.set()
+        await asyncio.sleep(3600)
+        return web.Response()
+
+    async with connected(never, traffic=traffic) as (client, _):
+        asking = asyncio.ensure_future(client.get(CONFIG_MAPS, "a", "n"))
+        await arrived.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    assert [(sent.code, sent.method, count) for sent, count in traffic.items()] == [(NO_ANSWER, "GET", 1)]
+    deaf = Client(Connection(Configuration(host="https://127.0.0.1:1"), agent="me", traffic=traffic), "me")
+    with pytest.raises(UnavailableError):
+        await deaf.get(CONFIG_MAPS, "a", "n")
+    await deaf.close()
+    assert traffic[Sent(NO_ANSWER, "GET", "127.0.0.1:1")] == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://10.0.0.1:443", "10.0.0.1:443"),
+        ("https://[fd00::1]:6443/behind/a/proxy", "[fd00::1]:6443"),
+        ("https://who:hunter2@api.example:6443", "api.example:6443"),
+        ("https://api.example", "api.example"),
+    ],
+)
+def test_the_host_is_the_configured_one_and_no_secret(url: str, host: str) -> None:
+    assert host_of(f"{url}/api/v1/namespaces/n/configmaps/a?limit=1") == host
 
 
 async def test_what_the_server_quotes_of_a_secret_is_not_repeated() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 
+from kube.traffic import NO_ANSWER
 from webhooks.cluster import feed as feeding
 from webhooks.cluster.feed import FIRST_SECONDS, Feed
 
@@ -34,8 +35,8 @@ open(os.path.join(orders["turns"], "word"), "w").write(word)
 """
 
 
-def report(facts: dict[str, Any], refused: str = "") -> str:
-    return json.dumps({"facts": facts, "stale": STALE, "refused": refused})
+def report(facts: dict[str, Any], refused: str = "", traffic: list[list[object]] | None = None) -> str:
+    return json.dumps({"facts": facts, "stale": STALE, "refused": refused, "traffic": traffic or []})
 
 
 class Fed:
@@ -107,12 +108,24 @@ async def test_a_process_that_dies_is_started_again_and_its_last_words_stay(tmp_
     assert "the last known facts stay" in caplog.text
 
 
-@pytest.mark.parametrize("nonsense", ["not json", "{}", "[]", '{"facts": {}, "stale": {}}'])
+@pytest.mark.parametrize("nonsense", ["not json", "{}", "[]", '{"facts": {}, "stale": {}}', report({}, traffic=[["200"]])])
 async def test_a_process_that_talks_nonsense_is_started_again(tmp_path: Path, nonsense: str) -> None:
     fed = Fed(tmp_path, [[nonsense], [report({"grove": True})]])
     async with fed.running():
         await fed.until(lambda: fed.taken == [{"grove": True}])
     assert fed.gauge("cluster_watch_restarts") == 1
+
+
+async def test_requests_are_summed_up_over_all_processes_that_there_were(tmp_path: Path) -> None:
+    first = [report({"grove": True}, traffic=[["200", "GET", "h:1", 2]]), report({"grove": False}, traffic=[["200", "GET", "h:1", 5]])]
+    second = [report({"grove": True}, traffic=[["200", "GET", "h:1", 1], [NO_ANSWER, "POST", "h:1", 3]])]
+    fed = Fed(tmp_path, [[*first, "die"], second])
+    assert fed.feed.traffic() == {}
+    expected = {("200", "GET", "h:1"): 6, (NO_ANSWER, "POST", "h:1"): 3}
+    async with fed.running():
+        await fed.until(lambda: len(fed.taken) == 3)
+        assert fed.feed.traffic() == expected
+    assert fed.feed.traffic() == expected
 
 
 async def test_facts_of_the_wrong_shape_are_not_taken(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,8 +14,10 @@ from typing import Any, Final
 
 import pytest
 
+from tests.cli.lasting import unreachable
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.test_processes import eventually
 
 CONFIGURATION: Final[dict[str, Any]] = {
     "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
@@ -151,3 +153,14 @@ def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path, w
         command.process.terminate()
         assert command.wait() == 0
         assert not Path(f"/proc/{watchers[0]}").exists()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_the_watching_process_asks_in_vain_is_counted(tmp_path: Path, workers: str) -> None:
+    cluster = unreachable(tmp_path)
+    host = json.loads(cluster.read_text())["clusters"][0]["cluster"]["server"].removeprefix("https://")
+    config = stored(tmp_path, server={"metrics": {"secure": False}})
+    with Command(tmp_path, "--config", config, "--workers", workers, cluster=("--kubeconfig", str(cluster))) as command:
+        command.ready()
+        eventually(lambda: command.metric(f'rest_client_requests_total{{code="<error>",host="{host}",method="GET"}}') > 0)
+        assert command.metric('rest_client_requests_total{code="200"') == 0

@@ -174,7 +174,7 @@ async def test_what_cant_be_told_is_neither_yes_nor_no(judge: Judge | None, capl
 ANSWERING = """
 import json, sys
 sys.stdin.readline()
-print(json.dumps({"facts": {}, "stale": {}, "refused": ""}), flush=True)
+print(json.dumps({"facts": {}, "stale": {}, "refused": "", "traffic": []}), flush=True)
 for line in sys.stdin:
     word, _, rest = line.partition(" ")
     if word == "access":

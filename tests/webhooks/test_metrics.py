@@ -6,6 +6,7 @@ import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kube.traffic import NO_ANSWER, Sent
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.test_admission import SETTINGS
 from webhooks.admission import answer
@@ -115,6 +116,15 @@ def test_no_client_makes_series() -> None:
     meter = metered(*((GRAPHS, review(graph(), f"{PRIVATE}-{number}", name=f"{PRIVATE}-{number}")) for number in range(50)))
     assert len(meter.requests) == 1
     assert PRIVATE not in export(meter, {}).decode()
+
+
+def test_requests_to_the_api_server_are_printed() -> None:
+    text = export(Meter(), {}, traffic={Sent("200", "GET", "api:6443"): 2, Sent(NO_ANSWER, "PATCH", "api:6443"): 1}).decode()
+    [found] = [family for family in text_string_to_metric_families(text) if family.name == "rest_client_requests"]
+    assert [(sample.name, sample.labels, sample.value) for sample in found.samples] == [
+        ("rest_client_requests_total", {"code": "200", "method": "GET", "host": "api:6443"}, 2),
+        ("rest_client_requests_total", {"code": "<error>", "method": "PATCH", "host": "api:6443"}, 1),
+    ]
 
 
 def test_gauges_are_printed() -> None:

@@ -79,7 +79,8 @@ async def everything(tmp_path: Path) -> list[Metric]:
     async with served(tmp_path) as running:
         gauges = {**running.server.gauges(), **ready_gauge({}), **Feed({}, lambda _facts: None).gauges(), "workers": ("", 2.0)}
         certificate = running.server.report()["certificate"]
-    return list(text_string_to_metric_families(export(full(), gauges, certificate).decode()))
+    traffic = {("200", "GET", "api:6443"): 2}
+    return list(text_string_to_metric_families(export(full(), gauges, certificate, traffic).decode()))
 
 
 async def test_all_that_is_declared_is_printed_and_nothing_else(tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ async def test_all_that_is_declared_is_printed_and_nothing_else(tmp_path: Path) 
 def test_names_are_ours_and_no_metric_is_declared_twice() -> None:
     names = [each.name for each in (*DECLARED.values(), *provisioner_metrics())]
     assert {name for name in names if names.count(name) > 1} == {"dynamo_webhooks_leaf_not_after_seconds"}, "of pods of different kinds"
-    assert all(name.startswith(("dynamo_operator_webhook_", "controller_runtime_", "certwatcher_", OWN)) for name in names)
+    assert all(name.startswith(("dynamo_operator_webhook_", "controller_runtime_", "certwatcher_", "rest_client_", OWN)) for name in names)
     assert not any("namespace" in each.labels for each in DECLARED.values())
 
 

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kube.protocol import Cluster
+    from kube.traffic import Traffic
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
@@ -63,28 +65,33 @@ class Holder:
         await self._lease.release()
 
 
-async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> Cluster:
+async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], traffic: Traffic) -> Cluster:
     """Finds a way to an API server, however long it takes; says each reason once, and meanwhile reports what it was told."""
     from kube.client import connect
 
     said = ""
     while True:
         try:
-            return await connect(MANAGER, orders["kubeconfig"])
+            return await connect(MANAGER, orders["kubeconfig"], traffic=traffic)
         except ConfigError as error:
             if str(error) != said:
                 said = str(error)
                 _LOG.error("the cluster can't be watched: %s", said)
-            report({"facts": orders["told"], "stale": {}, "refused": ""})
+            report({"facts": orders["told"], "stale": {}, "refused": "", "traffic": []})
             report({"delivery": {"pair": None, "why": said, "usable": None, "heard": False}})
             await asyncio.sleep(AGAIN_SECONDS)
 
 
 async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], desk: Desk, stopped: asyncio.Event) -> None:
-    cluster = desk.cluster = await _cluster(orders, report)
+    traffic: Traffic = Counter()
+    cluster = desk.cluster = await _cluster(orders, report, traffic)
     scope = ScopeSettings(**orders["scope"])
     holder = Holder(cluster, scope) if scope.restricted else None
-    watcher = Watcher(cluster, scope, orders["told"], report, lambda: holder.reason if holder is not None else "")
+
+    def counted(found: dict[str, Any]) -> None:
+        report({**found, "traffic": [[*sent, count] for sent, count in traffic.items()]})
+
+    watcher = Watcher(cluster, scope, orders["told"], counted, lambda: holder.reason if holder is not None else "")
     try:
         async with asyncio.TaskGroup() as tasks:
             if holder is not None:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from policies.facts import Facts
+    from webhooks.meters import TrafficKey
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
@@ -66,6 +68,8 @@ class Feed:
         self._stale: dict[str, float | None] = {}
         self._facts: Facts | None = None
         self._restarts = 0
+        self._traffic: Counter[TrafficKey] = Counter()  # of the process that runs now
+        self._earlier: Counter[TrafficKey] = Counter()  # of those that ended
         self._refused = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
@@ -92,6 +96,10 @@ class Feed:
         )
         found["cluster_watch_restarts"] = ("How often the process that watches the cluster had to be started again", float(self._restarts))
         return found
+
+    def traffic(self) -> Counter[TrafficKey]:
+        """Requests to the API server, as of the last report; those of processes that ended are among them."""
+        return self._earlier + self._traffic
 
     def degraded(self) -> list[str]:
         """What may be out of date, for people; the last known facts are used meanwhile."""
@@ -174,6 +182,7 @@ class Feed:
             _LOG.error("the process that watches the cluster can't be understood: %s", type(error).__name__)
             self._process.kill()
         finally:
+            self._earlier, self._traffic = self.traffic(), Counter()
             self._writer.close()
             self._channel = None
             for number in self._asked:
@@ -188,7 +197,7 @@ class Feed:
             return await reader.readline()
 
     def _hear(self, line: bytes) -> None:
-        """Takes one report: all facts, how stale each source is, and why we must not work, if so."""
+        """Takes one report: all facts, how stale each source is, why we must not work, if so, and what was asked of the API server."""
         report = orjson.loads(line)
         if "access" in report:
             self._answer(report["access"]["id"], report["access"]["allowed"])
@@ -197,6 +206,7 @@ class Feed:
             self._delivered(report["delivery"])
             return
         self._heard, self._stale, self._refused = self._clock(), report["stale"], report["refused"]
+        self._traffic = Counter({(code, method, host): count for code, method, host, count in report["traffic"]})
         try:
             facts = facts_from(report["facts"])
         except FactsError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import re
 import signal
 from os import kill
@@ -25,6 +26,14 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return configured(tmp_path, monkeypatch)
 
 
+def fetched(process: Process) -> str:
+    """Its metrics, once it tells them."""
+    found = wait_until(lambda: re.search(r"^metrics http://(\S+)", process.text(), re.MULTILINE), "its address", process)
+    with contextlib.closing(http.client.HTTPConnection(found[1], timeout=60)) as connection:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+
+
 @pytest.mark.parametrize("kubeconfig", ["unreachable", "missing"])
 def test_without_an_api_server_it_lives_says_what_it_waits_for_and_stops_in_order(config: Path, tmp_path: Path, kubeconfig: str) -> None:
     file = unreachable(tmp_path) if kubeconfig == "unreachable" else tmp_path / "none"
@@ -42,6 +51,10 @@ def test_without_an_api_server_it_lives_says_what_it_waits_for_and_stops_in_orde
         wait_until(lambda: asked("/healthz") == "ok\n", "its answer", process)
         words = "waiting: it has not been elected" if kubeconfig == "unreachable" else "a kubeconfig must be a file"
         wait_until(lambda: words in asked("/readyz?verbose"), "its saying so", process)
+        if kubeconfig == "unreachable":
+            host = json.loads(file.read_text())["clusters"][0]["cluster"]["server"].removeprefix("https://")
+            tried = f'rest_client_requests_total{{code="<error>",host="{host}",method="GET"}} '
+            wait_until(lambda: tried in fetched(process), "its metrics saying so", process)
         kill(process.pid, signal.SIGTERM)
         wait_until(lambda: process.ended() is not None, "its end")
         assert process.ended() == 0, process.text()

@@ -94,7 +94,7 @@ class Performer:
         if isinstance(step, CreateAuthority) and not step.previous:
             reason = ""  # the first authority rotates nothing
         if reason:
-            await self._teller.happened(found.serving, reason, _sentence(step))
+            await self._teller.happened(found, reason, _sentence(step))
 
 
 def _named(step: Step) -> str:

@@ -1,4 +1,4 @@
-"""Secrets and the trust ConfigMap at the API server: fresh reads, and whole writes that nobody else's write can be lost by."""
+"""Secrets, the trust ConfigMap and the servers' Deployment: fresh reads, and whole writes that nobody else's write can be lost by."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from certs.content import as_object
 from kube.errors import ConflictError
-from kube.resources import CONFIG_MAPS, SECRETS
+from kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS
 
 if TYPE_CHECKING:
     from certs.content import Write
@@ -33,6 +33,10 @@ class Store:
     async def trust(self) -> Node | None:
         """The trust ConfigMap."""
         return await self._cluster.get(CONFIG_MAPS, self._called.trust, self._called.namespace)
+
+    async def servers(self, service: str) -> Node | None:
+        """The Deployment behind a Service, by the name that the manifests and the chart give it."""
+        return await self._cluster.get(DEPLOYMENTS, f"{service}-server", self._called.namespace)
 
     async def write(self, write: Write) -> Node:
         """Creates the object, or replaces the very version that the decision was made from.

@@ -1,15 +1,17 @@
-"""Tells people: Events on the serving Secret when something happened or stands wrong, and the annotation with the conditions."""
+"""Tells people: Events on the serving Secret and the servers' Deployment when something happened or is wrong, and an annotation."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from certs import names
 from certs.conditions import conditions
 from certs.report import Report, reports
 from certs.state import Mode
-from kube.errors import ApiError
+from kube.errors import ApiError, ForbiddenError
+from kube.resources import DEPLOYMENTS, SECRETS
 
 if TYPE_CHECKING:
     from certs.gather import Gathered
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from certs.store import Store
     from kube.events import Recorder
     from kube.protocol import Node
+    from kube.resources import Resource
 
 LOG: Final = logging.getLogger("certs.tell")
 
@@ -28,19 +31,18 @@ class Teller:
         """Has said nothing yet."""
         self._about, self._store, self._recorder = about, store, recorder
         self._said: frozenset[Report] = frozenset()
+        self._refused = False  # the servers' Deployment, to be read
 
-    async def happened(self, serving: Node | None, reason: str, message: str) -> None:
+    async def happened(self, found: Gathered, reason: str, message: str) -> None:
         """Something was done."""
-        await self._recorder.record(self._regarding(serving), "Normal", reason, message)
+        await self._record(found, "Normal", reason, message)
 
     async def stands(self, found: Gathered) -> None:
         """What stands wrong now, if it didn't before."""
         now = frozenset(reports(found.state, found.now))
         for report in sorted(now - self._said):
             LOG.warning("%s: %s", report.reason, report.text)
-            await self._recorder.record(
-                self._regarding(found.serving), "Warning" if report.warning else "Normal", report.reason, report.text
-            )
+            await self._record(found, "Warning" if report.warning else "Normal", report.reason, report.text)
         self._said = now
 
     async def annotate(self, found: Gathered) -> None:
@@ -61,9 +63,34 @@ class Teller:
             return found.state.authority is not None
         return self._about.mode is Mode.PROVIDED and found.state.trust is not None
 
-    def _regarding(self, serving: Node | None) -> Node:
-        """What Events are about, without the content of the Secret."""
-        metadata = (serving or {}).get("metadata") or {}
+    async def _record(self, found: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """One Event on each of both that people describe."""
+        await asyncio.gather(
+            self._recorder.record(self._secret(found.serving), kind, reason, message), self._record_on_servers(kind, reason, message)
+        )
+
+    async def _record_on_servers(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """It is read first: `kubectl describe` finds Events by the uid. Without the permission there is none, which harms nothing else."""
+        try:
+            servers = await self._store.servers(self._about.profile.service)
+        except ForbiddenError as error:
+            if not self._refused:
+                self._refused = True
+                LOG.warning("the Deployment of the servers gets no Events, and this is said once: %s", error.message)
+            return
+        except ApiError as error:
+            LOG.warning("an Event was not written (%s: %s): %s", reason, message, error.message)
+            return
+        if servers:
+            await self._recorder.record(_regarding(DEPLOYMENTS, servers["metadata"]), kind, reason, message)
+
+    def _secret(self, serving: Node | None) -> Node:
+        """The serving Secret, which may be missing: that is one of the things to tell."""
         called = {"name": self._about.called.serving, "namespace": self._about.called.namespace}
-        known = {key: metadata[key] for key in ("uid", "resourceVersion") if metadata.get(key)}
-        return {"apiVersion": "v1", "kind": "Secret", "metadata": {**called, **known}}
+        return _regarding(SECRETS, {**((serving or {}).get("metadata") or {}), **called})
+
+
+def _regarding(resource: Resource, metadata: Node) -> Node:
+    """What an Event is about, and nothing of its content."""
+    known = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if metadata.get(key)}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": known}

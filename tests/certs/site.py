@@ -213,10 +213,11 @@ class Site:
         found = self.stored(CONFIG_MAPS, CALLED.trust)
         return set(found["data"]["usable"].split()) if found else set()
 
-    def events(self) -> list[str]:
-        """Reasons of all Events, in the order of their creation."""
+    def events(self, kind: str = "Secret") -> list[str]:
+        """Reasons of all Events on the serving Secret, or on the servers' Deployment, in the order of their creation."""
         found = [record.obj for key, record in self.storage.records.items() if key[1] == "events"]
-        return [obj["reason"] for obj in sorted(found, key=lambda obj: int(obj["metadata"]["resourceVersion"]))]
+        about = [obj for obj in found if obj["involvedObject"]["kind"] == kind]
+        return [obj["reason"] for obj in sorted(about, key=lambda obj: int(obj["metadata"]["resourceVersion"]))]
 
     def with_(self, **changes: Any) -> Site:
         """Another installation than the usual; before anything is started."""

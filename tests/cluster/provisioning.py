@@ -250,6 +250,12 @@ class Installed:
         found = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").body["items"]
         return {each["reason"] for each in found if each["involvedObject"]["name"] == SERVING}
 
+    def described(self) -> str:
+        """What people see of the servers' Deployment."""
+        done = self.plane.kubectl("describe", "deployment", f"{SERVICE}-server", "-n", NAMESPACE)
+        assert done.code == 0, done.stderr
+        return done.stdout
+
 
 def look(host: str, port: int) -> Certificate | None:
     """What a server presents; None when it doesn't listen."""
@@ -276,7 +282,8 @@ def installed(assets: Path, home: Path) -> Iterator[Installed]:
         assert done.code == 0, done.stderr
         objects = kustomized(MANIFESTS / "overlays" / "self-signed")
         plane.apply(*of_kind(objects, "Namespace"))
-        plane.apply(*of_kind(objects, *ACCOUNTS, *HOOKS, "Service"))
+        # there are no controllers: the Deployment is there to be told of, and makes no pod
+        plane.apply(*of_kind(objects, *ACCOUNTS, *HOOKS, "Service", "Deployment"))
         [config] = [each for each in of_kind(objects, "ConfigMap") if "config.yaml" in each["data"]]
         written = yaml.safe_load(config["data"]["config.yaml"])
         written["serving"] |= {"workers": 1, "drainLag": "0s"}

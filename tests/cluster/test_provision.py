@@ -262,6 +262,7 @@ def test_spoiled_bundles_are_whole_within_seconds(site: Installed, load: Load) -
     print("seconds of failing requests:", outages)
     assert max(outages.values()) < OUTAGE + SLOW, outages
     assert "TrustDriftRepaired" in site.events()
+    wait_until(lambda: "TrustDriftRepaired" in site.described(), "the Deployment showing it too", *site.provisioners.values())
 
 
 def test_a_conversion_that_was_switched_off_is_switched_on_again(site: Installed, load: Load) -> None:

@@ -1,0 +1,84 @@
+"""Events on the Deployment of the servers: the same as on the serving Secret, and never a condition of anything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from certs import names
+from certs.state import Phase
+from kube.errors import UnavailableError
+from kube.resources import DEPLOYMENTS, SECRETS
+from tests.certs.site import CALLED, NAMESPACE, SERVICE, Site
+
+if TYPE_CHECKING:
+    import pytest
+
+    from kube.protocol import Node
+    from kube.resources import Resource
+
+ROTATION = ("CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted")
+SERVERS: Node = {
+    "apiVersion": DEPLOYMENTS.api_version,
+    "kind": DEPLOYMENTS.kind,
+    "metadata": {"name": f"{SERVICE}-server", "namespace": NAMESPACE},
+    "spec": {"replicas": 2, "template": {"metadata": {"labels": {"a": "b"}}}},
+}
+
+
+async def _rotated(site: Site) -> None:
+    """Installs, and renews the authority once."""
+    await site.install("10.0.0.1")
+    site.start()
+    await site.until(Phase.STABLE)
+    await site.admin.merge_patch(SECRETS, CALLED.authority, {"metadata": {"annotations": {names.REQUESTED: "now"}}}, NAMESPACE)
+    await site.until(Phase.DRAIN)
+    await site.until(Phase.STABLE)
+    await site.stop()
+
+
+async def test_the_deployment_is_told_what_the_secret_is_told_under_its_own_uid() -> None:
+    site = Site()
+    uid = (await site.admin.create(DEPLOYMENTS, SERVERS))["metadata"]["uid"]
+    await _rotated(site)
+    # counted Events move, and the Secret had no uid when its first was written
+    assert set(site.events("Deployment")) == set(site.events()) == {*ROTATION}
+    records = [record.obj for key, record in site.storage.records.items() if key[1] == "events"]
+    about = [obj["involvedObject"] for obj in records if obj["involvedObject"]["kind"] == "Deployment"]
+    told = {(each["apiVersion"], each["namespace"], each["name"], each["uid"]) for each in about}
+    assert told == {("apps/v1", NAMESPACE, f"{SERVICE}-server", uid)}
+
+
+async def test_without_a_deployment_the_secret_alone_is_told() -> None:
+    site = Site()
+    await _rotated(site)
+    assert site.events("Deployment") == []
+    assert "CARotationCompleted" in site.events()
+
+
+async def test_without_the_permission_everything_else_goes_on_and_that_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    site = Site()
+    await site.admin.create(DEPLOYMENTS, SERVERS)
+    site.cluster.denied.add(("get", "deployments"))
+    with caplog.at_level("WARNING", "certs.tell"):
+        await _rotated(site)
+    assert site.events("Deployment") == []
+    assert "CARotationCompleted" in site.events()
+    assert len([record for record in caplog.records if "the Deployment of the servers gets no Events" in record.getMessage()]) == 1
+
+
+async def test_a_deployment_that_cannot_be_read_now_costs_that_event_alone() -> None:
+    site = Site()
+    await site.admin.create(DEPLOYMENTS, SERVERS)
+
+    def away(verb: str, resource: Resource | None, *_: str) -> UnavailableError | None:
+        return UnavailableError(500, "InternalError", "busy") if verb == "get" and resource == DEPLOYMENTS else None
+
+    again = site.cluster.fail(away)
+    await _rotated(site)
+    assert site.events("Deployment") == []
+    again()
+    await site.admin.delete(SECRETS, CALLED.serving, NAMESPACE)
+    site.start(site.provisioner("two"))
+    await site.until(Phase.STABLE)
+    await site.advance(60)
+    assert site.events("Deployment") == ["LeafIssued"]

@@ -136,7 +136,11 @@ class Command:
 
     def children(self) -> list[int]:
         """The worker processes."""
-        pid = self.process.pid
+        return self.below(self.process.pid)
+
+    @staticmethod
+    def below(pid: int) -> list[int]:
+        """The children of a process."""
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def _read(self, end: float) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.webhooks.processes import ROOT, Command, ask
+from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_processes import eventually, proc_only, state
 
@@ -26,6 +26,18 @@ first.fork_below()
 from cli.main import main
 sys.exit(main())
 """
+# A child outside of our process group, as what an exec leaves behind when it ends; a process that hangs stands for a worker that does.
+STRANGER: Final = f"""
+import subprocess, sys
+nowhere = subprocess.DEVNULL
+stranger = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+print("stranger", stranger.pid, file=sys.stderr, flush=True)
+{FIRST}"""
+HASTY: Final = FIRST.replace("fork_below()", "fork_below(patience=0.5)")
+IGNORING: Final = f"""
+import signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+{FIRST}"""
 pytestmark = proc_only
 
 
@@ -33,7 +45,7 @@ def test_workers_answer_after_a_crash_and_the_container_ends_after_them(tmp_path
     with Command(tmp_path, "--workers", "2", "--drain-lag", LAG, program=("-c", FIRST)) as command:
         command.ready()
         [serving] = command.children()
-        workers = [int(word) for word in Path(f"/proc/{serving}/task/{serving}/children").read_text().split()]
+        workers = command.below(serving)
         assert len(workers) == 2
         os.kill(serving, signal.SIGKILL)
         eventually(lambda: serving not in command.children())
@@ -43,6 +55,44 @@ def test_workers_answer_after_a_crash_and_the_container_ends_after_them(tmp_path
         fresh.close()
         assert command.wait() == 128 + signal.SIGKILL
         assert {state(pid) for pid in workers} == {""}  # buried, too
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, 128 + signal.SIGKILL)])
+def test_nobody_waits_for_what_an_exec_left_behind(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """It would keep a drained server, and one that must be started again, from ending."""
+    with Command(tmp_path, "--workers", "2", program=("-c", STRANGER)) as command:
+        command.ready()
+        stranger = int(command.line("stranger "))
+        try:
+            [serving] = set(command.children()) - {stranger}
+            os.kill(serving, number)
+            assert command.wait() == code
+            assert state(stranger) not in ("", "Z")
+        finally:
+            os.kill(stranger, signal.SIGKILL)
+
+
+def test_a_worker_that_hangs_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    """Whoever would have ended it has crashed."""
+    with Command(tmp_path, "--workers", "2", program=("-c", HASTY)) as command:
+        command.ready()
+        [serving] = command.children()
+        hanging, _ = command.below(serving)
+        os.kill(hanging, signal.SIGSTOP)
+        try:
+            eventually(lambda: state(hanging) == "T")
+            os.kill(serving, signal.SIGKILL)
+            assert command.process.wait(DEADLINE) == 128 + signal.SIGKILL
+            assert state(hanging) == "T"
+        finally:
+            os.kill(hanging, signal.SIGKILL)
+
+
+def test_whoever_started_us_may_have_ignored_the_end_of_children(tmp_path: Path) -> None:
+    with Command(tmp_path, "--workers", "2", program=("-c", IGNORING)) as command:
+        command.ready()
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -10,6 +10,7 @@ import pytest
 import trustme
 import yaml
 
+from cli.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, key, of_kind, refused, settings
@@ -156,6 +157,8 @@ def test_contradictions_are_told_all_at_once() -> None:
         ("controllerManager.replicas=0", "/controllerManager/replicas"),
         ("namespaceRestriction.lease.duration=soon", "/namespaceRestriction/lease/duration"),
         ("discoveryBackend=files", "/discoveryBackend"),
+        ("config.server.metrics.port=telnet", "/config/server/metrics/port"),
+        ("config.server.healthProbe.port=65536", "/config/server/healthProbe/port"),
     ],
 )
 def test_the_schema_refuses_what_cannot_be(value: str, field: str) -> None:
@@ -228,6 +231,43 @@ def test_values_become_keys_of_the_configuration_and_config_has_the_last_word() 
     assert found["leaderElection"] == {"enabled": True, "id": "lock", "namespace": "kube-system"}
     assert found["server"]["webhook"]["port"] == 10250
     assert found["serving"] == {"workers": 4, "drainLag": "15s"}
+
+
+@pytest.mark.parametrize(
+    ("values", "ports"),
+    [
+        ((), (9443, 8081, 8080)),
+        (("webhook.port=10250",), (10250, 8081, 8080)),
+        (("config.server.healthProbe.port=18081", "config.server.metrics.port=18080"), (9443, 18081, 18080)),
+        (("webhook.port=10250", "config.server.webhook.port=10443", "config.server.metrics.port=0"), (10443, 8081, 8080)),
+        (("webhook.port=10250", "config.server.webhook.port=0"), (10250, 8081, 8080)),
+    ],
+)
+def test_ports_of_pods_services_and_policies_are_where_the_configuration_listens(
+    values: tuple[str, ...], ports: tuple[int, int, int], tmp_path: Path
+) -> None:
+    objects = charted(NAMESPACE, "metricsService.enabled=true", *values)
+    [config] = [each for each in of_kind(objects, "ConfigMap") if "config.yaml" in each["data"]]
+    file = tmp_path / "config.yaml"
+    file.write_text(config["data"]["config.yaml"])
+    listening = load_configuration(str(file), {"POD_NAMESPACE": NAMESPACE}).configuration.server
+    assert (listening.webhook.port, listening.health_probe.port, listening.metrics.port) == ports
+    named = dict(zip(("webhook", "probes", "metrics"), ports, strict=True))
+    for deployment in of_kind(objects, "Deployment"):
+        template = deployment["spec"]["template"]
+        [container] = template["spec"]["containers"]
+        server = container["name"] == "server"
+        wanted = named if server else {name: port for name, port in named.items() if name != "webhook"}
+        assert {each["name"]: each["containerPort"] for each in container["ports"]} == wanted
+        assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {"probes"}
+        meshes = {value for name, value in template["metadata"]["annotations"].items() if "nbound" in name}
+        assert meshes == ({str(ports[0])} if server else set())
+    for policy in of_kind(objects, "NetworkPolicy"):
+        opened = {each["port"] for rule in policy["spec"]["ingress"] for each in rule["ports"]}
+        assert opened == (set(named) if policy["metadata"]["name"].endswith("-server") else {"probes", "metrics"})
+    services = {each["metadata"]["name"]: each["spec"]["ports"] for each in of_kind(objects, "Service")}
+    assert [(each["port"], each["targetPort"]) for each in services[RELEASE]] == [(443, "webhook")]
+    assert [(each["port"], each["targetPort"]) for each in services[f"{RELEASE}-metrics"]] == [(ports[2], "metrics")], "it is headless"
 
 
 def test_without_a_reconciler_nothing_of_it_is_there() -> None:

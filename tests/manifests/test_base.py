@@ -148,6 +148,10 @@ def test_ports_and_places_are_the_configurations() -> None:
         "probes": settings["healthProbe"]["port"],
         "metrics": settings["metrics"]["port"],
     }
+    for name in ("provisioner", "reconciler"):
+        assert {port["name"]: port["containerPort"] for port in _container(name)[1]["ports"]} == {
+            each: ports[each] for each in ("probes", "metrics")
+        }
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert mounts["serving"] == settings["webhook"]["certDir"]
     assert f"--config={mounts['config']}/config.yaml" in container["args"]
@@ -155,6 +159,10 @@ def test_ports_and_places_are_the_configurations() -> None:
     assert secret["secretName"] == settings["webhook"]["secretName"]
     [excluded] = {value for key, value in _documents("server")[0]["spec"]["template"]["metadata"]["annotations"].items() if "nbound" in key}
     assert excluded == str(settings["webhook"]["port"])
+    opened = [each["port"] for policy in _documents("network") for rule in policy["spec"]["ingress"] for each in rule["ports"]]
+    assert {*opened, *(port["targetPort"] for port in _documents("service")[0]["spec"]["ports"])} == ports.keys()
+    [metrics, _] = yaml.safe_load_all((OVERLAYS / "service-monitor" / "monitor.yaml").read_text())
+    assert [(each["port"], each["targetPort"]) for each in metrics["spec"]["ports"]] == [(ports["metrics"], "metrics")]
 
 
 def test_serving_pods_see_no_key_of_the_authority_and_wait_for_their_own() -> None:

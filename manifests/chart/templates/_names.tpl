@@ -29,6 +29,14 @@ managed
 {{- end -}}
 {{- end -}}
 
+{{/* Where processes listen, config having the last word and 0 meaning the default: (list $ webhook|healthProbe|metrics). */}}
+{{- define "dw.port" -}}
+{{- $root := index . 0 -}}
+{{- $listener := index . 1 -}}
+{{- $default := get (dict "webhook" $root.Values.webhook.port "healthProbe" 8081 "metrics" 8080) $listener -}}
+{{- dig "server" $listener "port" $default $root.Values.config | default $default | int -}}
+{{- end -}}
+
 {{/* The labels that select pods: (list $ component). */}}
 {{- define "dw.selector" -}}
 {{- $root := index . 0 -}}

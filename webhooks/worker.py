@@ -32,7 +32,7 @@ LEVEL: Final = b"level "  # and then the log level
 PAIR: Final = b"pair "  # and then a courier's line
 
 
-def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: list[int], pair: bytes) -> NoReturn:
+def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes) -> NoReturn:
     """Turns a fresh fork into a worker, and never returns into what the parent was doing. `pair` is a courier's line, or empty."""
     code = 70
     try:
@@ -40,8 +40,7 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: lis
         # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-        for descriptor in set(foreign):
-            os.close(descriptor)
+        _let_go({0, 1, 2, sock.fileno(), channel.fileno()})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         asyncio.set_event_loop(None)
         process.run(_work(plan, sock, channel, pair))
@@ -50,6 +49,16 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, foreign: lis
         _LOG.exception("a worker failed")
     finally:
         os._exit(code)
+
+
+def _let_go(kept: set[int]) -> None:
+    """Lets go of what the supervisor has open: what others serve, and connections to it, which would not end when it ends them.
+
+    Their numbers stay taken, since objects of the supervisor that die here may close them.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in {int(name) for name in os.listdir("/dev/fd")} - kept - {nothing}:  # noqa: PTH208 - pathlib has no use here
+        os.dup2(nothing, descriptor, inheritable=False)
 
 
 async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes) -> None:

@@ -200,15 +200,11 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         for channel in (ours, theirs):
             channel.setblocking(False)
-        foreign = [ours.fileno(), self._plain.probes.fileno(), self._plain.metrics.fileno()]
-        foreign += [sock.fileno() for index, sock in enumerate(self._sockets) if index != place]
-        foreign += self._feed.descriptor() if self._feed is not None else []
-        foreign += [worker.writer.get_extra_info("socket").fileno() for worker in self._workers.values()]
         # a signal in between would be caught by the child's copy of this loop, and wake this loop instead
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         pid = os.fork()
         if pid == 0:
-            become(self._plan, self._sockets[place], theirs, foreign, self._pair)
+            become(self._plan, self._sockets[place], theirs, self._pair)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)

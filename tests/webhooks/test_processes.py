@@ -129,6 +129,23 @@ def test_a_crashed_worker_is_replaced_and_its_counts_stay(tmp_path: Path) -> Non
 
 
 @proc_only
+def test_a_replaced_worker_holds_no_connection_of_its_supervisor(tmp_path: Path) -> None:
+    """Or whoever reads metrics would never hear that it was closed, and ask on it again."""
+    with Command(tmp_path, "--workers", "2") as command:
+        command.ready()
+        port = int(command.line("probes ").rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE) as probing:
+            probing.sendall(b"GET /healthz HTTP/1.1\r\nHost: server\r\n\r\n")
+            assert probing.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+            before = command.children()
+            os.kill(before[0], signal.SIGKILL)
+            eventually(lambda: len(now := command.children()) == 2 and before[0] not in now)
+            probing.sendall(b"GET /healthz HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n")
+            while probing.recv(65536):
+                pass
+
+
+@proc_only
 def test_connections_that_a_crashed_worker_had_not_accepted_are_served_by_its_replacement(tmp_path: Path) -> None:
     """The supervisor holds the sockets, and with them those who wait there."""
     with Command(tmp_path, "--workers", "2") as command:

@@ -129,10 +129,6 @@ class Feed:
         finally:
             del self._asked[number]
 
-    def descriptor(self) -> list[int]:
-        """The file descriptor of the channel, for a fork to close."""
-        return [self._channel.fileno()] if self._channel is not None else []
-
     async def run(self) -> None:
         """Keeps the process running until `stop`."""
         pause = AGAIN_SECONDS

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from certs import meters as provisioner
 from cli.vitals import VITALS
+from reconciler.loop import framework
 from reconciler.loop import meters as reconciler
+from reconciler.loop.series import BUCKETS
 from webhooks.cluster.feed import STALE_SECONDS
+from webhooks.cluster.watcher import REPORT_SECONDS
 from webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
 from webhooks.gate import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from webhooks.limits import Limits
@@ -93,6 +96,21 @@ Of the provisioner, on the serving Secret, when something was done or stands wro
 Of the reconciler, on the object that they are about, on transitions alone and with a count where they repeat: {objects}, and
 for each other cause of the condition `Ready` its reason.
 """
+_RECONCILER: Final = """
+`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_*` and `workqueue_*` bear the Go operator's
+names. Its label `namespace` is there with `server.metrics.namespaceLabel: true`, on `dynamo_operator_*`; Prometheus calls it
+`exported_namespace` where it adds one of its own. There is one queue for all kinds, and those who work take any: its metrics are told
+apart by kind, and `controller_runtime_max_concurrent_reconciles` is the same number for each and for all of them together.
+"""
+_TAIL: Final = """
+`rest_client_requests_total` names the API server as configured, and counts a watch once and a list once a page. At a server they are those
+of the process that watches the cluster, which reports at least every {report:g} s; its earlier lives are among them.
+
+## Left out
+
+Of what the Go operator's endpoint shows, `go_*` is nowhere: it describes the runtime of Go, and none runs here. `process_*` is not there of
+a server, which is several processes: the kubelet's own metrics tell of their memory and CPU together.
+"""
 
 
 def metrics_page() -> str:
@@ -110,15 +128,9 @@ def metrics_page() -> str:
     lines += ["", "## Of the provisioner", "", *_table(provisioner_metrics())]
     lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint; there are as many as there are servers."]
     lines += ["", "## Of the reconciler", "", *_table(reconciler_metrics())]
-    lines += [
-        "",
-        "`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_reconcile_*` and `workqueue_depth` bear",
-    ]
-    lines += ["the Go operator's names. Its label `namespace` is there with `server.metrics.namespaceLabel: true`, on `dynamo_operator_*`;"]
-    lines += ["Prometheus calls it `exported_namespace` where it adds one of its own."]
-    lines += ["", "## Of provisioner and reconciler alike", "", *_table(iter(VITALS))]
-    lines += ["", "A server is several processes; the kubelet's own metrics tell of their memory and CPU together."]
-    return "\n".join(lines) + "\n"
+    lines += [_RECONCILER]
+    lines += ["## Of provisioner and reconciler alike", "", *_table(iter(VITALS))]
+    return "\n".join(lines) + "\n" + _TAIL.format(report=REPORT_SECONDS)
 
 
 def provisioner_metrics() -> Iterator[Declared]:
@@ -130,14 +142,14 @@ def provisioner_metrics() -> Iterator[Declared]:
 
 def reconciler_metrics() -> Iterator[Declared]:
     """What the reconciler declares, in the server's terms."""
-    for name, labels, text in (reconciler.DURATION, reconciler.TIMES):
-        yield Declared(name, HISTOGRAM, text, labels, reconciler.BUCKETS)
+    name, labels, text = reconciler.DURATION
+    yield Declared(name, HISTOGRAM, text, labels, BUCKETS)
     for kind, table in ((COUNTER, reconciler.COUNTERS), (GAUGE, reconciler.GAUGES)):
         for name, (labels, text) in table.items():
             yield Declared(name, kind, text, labels)
-    for kind, single in ((COUNTER, reconciler.PASSES), (COUNTER, reconciler.FAILURES), (GAUGE, reconciler.DEPTH)):
-        name, labels, text = single
-        yield Declared(name, kind, text, labels)
+    for kind, singles in ((COUNTER, framework.COUNTERS), (GAUGE, framework.GAUGES), (HISTOGRAM, framework.HISTOGRAMS)):
+        for name, labels, text in singles:
+            yield Declared(name, kind, text, labels, BUCKETS if kind == HISTOGRAM else ())
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from kube.backoff import Backoff
+from reconciler.loop.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,6 +39,7 @@ class Queue:
         self._later: dict[Key, tuple[float, asyncio.Task[None]]] = {}
         self._failures: dict[Key, Backoff] = {}
         self._news = asyncio.Event()
+        self.turns = Turns(clock)  # what it tells of itself
 
     def __len__(self) -> int:
         """How many wait to be worked on now."""
@@ -62,6 +64,7 @@ class Queue:
         if after > 0:
             self._add_later(key, after)
             return
+        self.turns.came(key)
         if key in self._running:
             self._again.add(key)
         else:
@@ -75,6 +78,7 @@ class Queue:
             await self._news.wait()
         key, _ = self._ready.popitem(last=False)
         self._running.add(key)
+        self.turns.began(key)
         self._forget_later(key)
         return key
 
@@ -83,12 +87,14 @@ class Queue:
         self._failures.pop(key, None)
         self._end(key)
         if after > 0:
+            self.turns.put_off(key)
             self.add(key, after)
 
     def failed(self, key: Key) -> float:
         """It went wrong and may go well another time; gives the seconds until then."""
         pause = self._failures.setdefault(key, Backoff(FIRST, MOST, self._chance)).next()
         self._end(key)
+        self.turns.put_off(key)
         self.add(key, pause)
         return pause
 
@@ -106,9 +112,11 @@ class Queue:
         self._running.clear()
         self._again.clear()
         self._failures.clear()
+        self.turns.clear()
 
     def _end(self, key: Key) -> None:
         self._running.discard(key)
+        self.turns.ended(key)
         if key in self._again:
             self._again.discard(key)
             self.add(key)

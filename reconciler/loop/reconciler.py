@@ -106,7 +106,8 @@ class Reconciler:
         """For the metrics endpoint."""
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
-        standing = Standing(leading, dict.fromkeys(_PASSES, 0) | self.queue.waiting(), len(self.territory.excluded), unreadable)
+        queued = dict.fromkeys(_PASSES, 0) | self.queue.waiting()
+        standing = Standing(leading, queued, self.queue.turns, WORKERS, len(self.territory.excluded), unreadable)
         return self.meters.text(objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}, standing)
 
     def may_write(self, namespace: str) -> bool:
@@ -184,6 +185,7 @@ class Reconciler:
             except Exception:
                 LOG.exception("a pass over %s failed in a way nobody foresaw", key)
                 self.meters.errors[self.meters.label(key.kind, "internal", key.namespace)] += 1
+                self.meters.panics[key.kind] += 1
                 self.queue.failed(key)
                 result = "error"
             self.meters.passed(self.meters.label(key.kind, result, key.namespace), self._clocks.monotonic() - began)
@@ -203,6 +205,7 @@ class Reconciler:
         if outcome.passing:
             return self._again(key, outcome)
         self._count(key, outcome)
+        self.meters.terminal[key.kind] += 1
         self.queue.done(key, outcome.after)
         return "error"
 

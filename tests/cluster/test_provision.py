@@ -179,6 +179,7 @@ def test_probes_and_metrics_are_served(site: Installed) -> None:
     text = ask("metrics", "/metrics")
     assert 'dynamo_webhooks_rotation_phase{phase="STABLE"} 1.0' in text
     assert "dynamo_webhooks_leaf_not_after_seconds" in text
+    assert re.search(r'^rest_client_requests_total\{code="200",host="127.0.0.1:\d+",method="GET"\} [1-9]', text, re.MULTILINE)
 
 
 def _both_trusted(site: Installed, old: Certificate) -> None:

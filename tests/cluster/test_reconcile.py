@@ -212,6 +212,9 @@ def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orde
     assert _fetched(f"{addresses['probes']}/healthz") == "ok\n"
     text = _fetched(f"{addresses['metrics']}/metrics")
     assert "dynamo_webhooks_reconciler_leading 1.0" in text
+    for method, code in (("GET", "200"), ("POST", "201"), ("PATCH", "20[01]")):
+        found = rf'^rest_client_requests_total\{{code="{code}",host="127.0.0.1:{site.plane.port}",method="{method}"\}} [1-9]'
+        assert re.search(found, text, re.MULTILINE)
     assert re.search(
         r'^dynamo_operator_resources_total\{resource_type="DynamoGraphDeployment",status="successful"\} [1-9]', text, re.MULTILINE
     )

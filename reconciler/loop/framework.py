@@ -1,0 +1,89 @@
+"""The metrics that the Go operator's framework adds of itself: passes once more, by controller, and the queue. Its labels are kept.
+
+A controller and its queue are called after the kind, in lower case. There is one queue here, and whoever works takes any kind from it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from reconciler.loop.series import Declared, filled, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from prometheus_client.core import Metric
+
+    from reconciler.loop.meters import Meters
+    from reconciler.loop.turns import Turns
+
+_RUNTIME: Final = "controller_runtime_"
+_CONTROLLER: Final = ("controller",)
+_QUEUE: Final = ("name", "controller")
+PASSES: Final[Declared] = (
+    f"{_RUNTIME}reconcile",
+    (*_CONTROLLER, "result"),
+    "The same passes; `requeue_after` looks again although nothing changed",
+)
+FAILURES: Final[Declared] = (f"{_RUNTIME}reconcile_errors", _CONTROLLER, "Those of them that ended in an error")
+TERMINAL: Final[Declared] = (f"{_RUNTIME}terminal_reconcile_errors", _CONTROLLER, "Passes that ended in an error that only a change mends")
+PANICS: Final[Declared] = (f"{_RUNTIME}reconcile_panics", _CONTROLLER, "Passes that ended in a fault of ours")
+TIMES: Final[Declared] = (f"{_RUNTIME}reconcile_time_seconds", _CONTROLLER, "Time of one pass")
+ACTIVE: Final[Declared] = (f"{_RUNTIME}active_workers", _CONTROLLER, "Passes that are being made now")
+MOST: Final[Declared] = (f"{_RUNTIME}max_concurrent_reconciles", _CONTROLLER, "How many may be made at one time, over all kinds together")
+DEPTH: Final[Declared] = ("workqueue_depth", _QUEUE, "Objects that wait to be passed over")
+ADDED: Final[Declared] = ("workqueue_adds", _QUEUE, "How often an object came to wait, which one that waits already does not")
+REPEATED: Final[Declared] = ("workqueue_retries", _QUEUE, "Objects put off until later, after an error or to look again")
+WAITED: Final[Declared] = ("workqueue_queue_duration_seconds", _QUEUE, "Time for which an object waited")
+WORKED: Final[Declared] = ("workqueue_work_duration_seconds", _QUEUE, "Time of the pass that came then")
+UNFINISHED: Final[Declared] = ("workqueue_unfinished_work_seconds", _QUEUE, "Seconds in all of the passes that are being made now")
+LONGEST: Final[Declared] = ("workqueue_longest_running_processor_seconds", _QUEUE, "Seconds of the longest of them")
+COUNTERS: Final = (PASSES, FAILURES, TERMINAL, PANICS, ADDED, REPEATED)
+GAUGES: Final = (ACTIVE, MOST, DEPTH, UNFINISHED, LONGEST)
+HISTOGRAMS: Final = (TIMES, WAITED, WORKED)
+RESULTS: Final = {"requeue": "requeue_after"}  # our word -> the framework's, where they differ
+
+
+def passes(meters: Meters, kinds: Iterable[str]) -> Iterator[Metric]:
+    """What `controller_runtime_` tells of passes that were made; namespaces are no label of it."""
+    results: Counter[tuple[str, ...]] = Counter()
+    failed: Counter[tuple[str, ...]] = Counter()
+    times: dict[tuple[str], list[float]] = {}
+    for label, series in meters.passes.items():
+        controller, total = label.kind.lower(), int(sum(series[1:]))
+        results[controller, RESULTS.get(label.result, label.result)] += total
+        if label.result == "error":
+            failed[controller,] += total
+        known = times.setdefault((controller,), [0.0] * len(series))
+        known[:] = [a + b for a, b in zip(known, series, strict=True)]
+    # what should never happen is zero from the beginning, or the first one would be no increase
+    terminal, panics = ({(kind.lower(),): counts[kind] for kind in kinds} for counts in (meters.terminal, meters.panics))
+    for (name, labels, text), totals in ((PASSES, results), (FAILURES, failed), (TERMINAL, terminal), (PANICS, panics)):
+        yield filled(CounterMetricFamily(name, text, labels=labels), labels, totals.items())
+    yield spread(TIMES, times)
+
+
+def queue(queued: Mapping[str, int], turns: Turns, workers: int) -> Iterator[Metric]:
+    """What there is to do; `queued` names every kind."""
+    running = turns.running()
+    seconds = {kind: running.get(kind, []) for kind in queued}
+    gauges: tuple[tuple[Declared, dict[str, float]], ...] = (
+        (ACTIVE, {kind: len(each) for kind, each in seconds.items()}),
+        (MOST, dict.fromkeys(queued, workers)),
+        (DEPTH, {**queued}),
+        (UNFINISHED, {kind: sum(each) for kind, each in seconds.items()}),
+        (LONGEST, {kind: max(each, default=0.0) for kind, each in seconds.items()}),
+    )
+    for (name, labels, text), values in gauges:
+        yield filled(GaugeMetricFamily(name, text, labels=labels), labels, [(_both(kind), value) for kind, value in values.items()])
+    for (name, labels, text), counts in ((ADDED, turns.added), (REPEATED, turns.repeated)):
+        yield filled(CounterMetricFamily(name, text, labels=labels), labels, [(_both(kind), counts[kind,]) for kind in queued])
+    for declared, series in ((WAITED, turns.waited), (WORKED, turns.worked)):
+        yield spread(declared, {_both(kind): each for (kind,), each in series.items()})
+
+
+def _both(kind: str) -> tuple[str, str]:
+    return kind.lower(), kind.lower()

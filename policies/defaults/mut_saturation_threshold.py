@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 from policies.at import At
 from policies.edit import Edit
-from policies.rule import DCD_V1BETA1, Difference, default
+from policies.rule import DCD_V1BETA1, SERVICES, Difference, default
+
+_DETECTOR = "eppConfig.config.saturationDetector"
 
 
 @default(
     "DYND05",
-    where={DCD_V1BETA1: "spec.eppConfig.config.saturationDetector"},
+    where={**SERVICES, DCD_V1BETA1: "spec"},
+    when="eppConfig",
     only_in_1_2=Difference((), "the Go operator writes a zero staleness threshold that nobody asked for; current patches nothing"),
 )
 def mut_saturation_threshold(at: At) -> Iterator[Edit]:
@@ -20,13 +23,24 @@ def mut_saturation_threshold(at: At) -> Iterator[Edit]:
 
     Before
         ```yaml
-        spec: {type: epp, eppConfig: {config: {saturationDetector: {queueDepthThreshold: 5}}}}
+        # kind: DynamoComponentDeployment/v1beta1
+        spec: {name: picker, type: epp, eppConfig: {config: {saturationDetector: {queueDepthThreshold: 5}}}}
+        ```
+        ```yaml
+        spec: {services: {picker: {replicas: 1, componentType: epp, eppConfig: {config: {saturationDetector: {}}}}}}
         ```
 
     After
         ```yaml
-        spec: {type: epp, eppConfig: {config: {saturationDetector: {queueDepthThreshold: 5, metricsStalenessThreshold: 0s}}}}
+        # kind: DynamoComponentDeployment/v1beta1
+        spec: {name: picker, type: epp, eppConfig: {config: {saturationDetector: {queueDepthThreshold: 5, metricsStalenessThreshold: 0s}}}}
+        ```
+        ```yaml
+        spec:
+          services:
+            picker: {replicas: 1, componentType: epp, eppConfig: {config: {saturationDetector: {metricsStalenessThreshold: 0s}}}}
         ```
     """
-    if at.value.get("metricsStalenessThreshold") is None:
-        yield at.set("metricsStalenessThreshold", "0s")
+    detector = at.get(_DETECTOR)
+    if detector is not None and detector.get("metricsStalenessThreshold") is None:
+        yield at.set(f"{_DETECTOR}.metricsStalenessThreshold", "0s")

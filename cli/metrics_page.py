@@ -91,7 +91,8 @@ kubelet's minute and {poll:g} s more it is in effect, in all of them. Other keys
 
 The server writes none: who was refused has been told.
 
-Of the provisioner, on the serving Secret, when something was done or stands wrong, once until it changes: {certificates}.
+Of the provisioner, on the serving Secret and the servers' Deployment, when something was done or stands wrong, once until it changes:
+{certificates}.
 
 Of the reconciler, on the object that they are about, on transitions alone and with a count where they repeat: {objects}, and
 for each other cause of the condition `Ready` its reason.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -13,7 +14,7 @@ import yaml
 from cli.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, key, of_kind, refused, settings
+from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, key, kustomized, of_kind, refused, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,62 @@ def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_obj
     wait_until(lambda: answered(201), "no configuration being left that blocks a write", cluster.server)
     definitions = cluster.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
     assert len([each for each in definitions if each["spec"]["group"] == "nvidia.com"]) == 7
+
+
+def _refusal(plane: ControlPlane, release: str, namespace: str, *values: str) -> str:
+    """What helm says to an installation that is only tried; empty when it would be made."""
+    done = helm("install", release, str(CHART), "-n", namespace, "--dry-run=server", *settings(values), kubeconfig=plane.kubeconfig)
+    assert not done.returncode or "execution error" in done.stderr, done.stderr
+    return done.stderr if done.returncode else ""
+
+
+SECOND: Final = "allowSecondInstallation: must be true beside another installation for the whole cluster, and "
+CONVERTED: Final = "config.certificates.takeOverConversion: must be true to take conversion from another Service, and "
+
+
+def test_a_second_installation_for_the_whole_cluster_is_refused(cluster: ControlPlane) -> None:
+    _helm(cluster, "install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace")
+    other = _refusal(cluster, "other", "team")
+    assert f"{SECOND}{RELEASE} in namespace {NAMESPACE} is one (ClusterRole {RELEASE}-provisioner)" in other
+    assert f"{CONVERTED}{NAMESPACE}/{RELEASE} converts dynamocomponentdeployments, " in other
+    assert "dynamo-webhooks crds --namespace team --service other-dynamo-webhooks | kubectl apply" in other
+    assert SECOND in _refusal(cluster, RELEASE, "team", "config.certificates.takeOverConversion=true"), "its names collide"
+    assert not _refusal(cluster, "other", "team", "allowSecondInstallation=true")
+    assert not _refusal(cluster, "other", "team", "namespaceRestriction.enabled=true")
+    _helm(cluster, "upgrade", RELEASE, str(CHART), "-n", NAMESPACE, "--dry-run=server", "--set", "fullnameOverride=renamed")
+    _helm(cluster, "uninstall", RELEASE, "-n", NAMESPACE)
+
+
+def test_a_restricted_installation_keeps_nobody_from_serving_the_rest_of_the_cluster(cluster: ControlPlane) -> None:
+    _helm(cluster, "install", "team", str(CHART), "-n", "team", "--create-namespace", "--set", "namespaceRestriction.enabled=true")
+    assert not _refusal(cluster, RELEASE, NAMESPACE)
+    _helm(cluster, "uninstall", "team", "-n", "team")
+
+
+def test_an_installation_that_kustomize_made_is_seen_too(cluster: ControlPlane) -> None:
+    [role] = [
+        each
+        for each in of_kind(kustomized(MANIFESTS / "overlays" / "self-signed"), "ClusterRole")
+        if each["metadata"]["name"] == f"{RELEASE}-provisioner"
+    ]
+    cluster.apply(role)
+    assert SECOND in _refusal(cluster, "other", "team", "config.certificates.takeOverConversion=true")
+    cluster.request("DELETE", f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{RELEASE}-provisioner")
+
+
+def test_after_the_go_operator_definitions_come_first_or_conversion_is_taken_over(cluster: ControlPlane) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamographdeployments.nvidia.com"
+    theirs = {"name": "platform-webhook-service", "namespace": "platform"}
+    stanza = {"spec": {"conversion": {"webhook": {"clientConfig": {"service": theirs}}}}}
+    assert cluster.request("PATCH", path, stanza, kind="application/merge-patch+json").status == 200
+    told = _refusal(cluster, RELEASE, NAMESPACE)
+    assert f"{CONVERTED}platform/platform-webhook-service converts dynamographdeployments; " in told
+    assert SECOND not in told
+    assert not _refusal(cluster, RELEASE, NAMESPACE, "config.certificates.takeOverConversion=true")
+    [command] = re.findall(r"kubectl (apply .+ manifests/crds)/$", told, re.MULTILINE)
+    done = cluster.kubectl(*command.replace("manifests/crds", str(MANIFESTS / "crds")).split())
+    assert done.code == 0, done.stderr
+    assert not _refusal(cluster, RELEASE, NAMESPACE)
 
 
 def test_no_definition_is_in_the_chart() -> None:

@@ -1,0 +1,68 @@
+{{/* Refuses what would have two owners. It looks at the cluster, which is empty for helm template; the same release upgraded is nobody else. */}}
+{{- define "dw.owners" -}}
+{{- if not (or .Values.namespaceRestriction.enabled .Values.allowSecondInstallation) -}}
+{{- $wrong := concat (include "dw.otherInstallations" . | fromJsonArray) (include "dw.otherConverters" . | fromJsonArray) -}}
+{{- if $wrong -}}
+{{- fail (printf "\n%s" (join "\n" $wrong)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether an object is this release's, whatever it is called now: (list $ object). */}}
+{{- define "dw.released" -}}
+{{- $root := index . 0 -}}
+{{- $notes := dig "metadata" "annotations" dict (index . 1) -}}
+{{- if and (eq (get $notes "meta.helm.sh/release-name") $root.Release.Name) (eq (get $notes "meta.helm.sh/release-namespace") $root.Release.Namespace) -}}
+yes
+{{- end -}}
+{{- end -}}
+
+{{/* Installations for the whole cluster: their provisioners may write CRDs. An installation that kustomize made has no release, but these names. */}}
+{{- define "dw.otherInstallations" -}}
+{{- $wrong := list -}}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- if and (eq (get $labels "app.kubernetes.io/part-of") "dynamo-operator") (eq (get $labels "app.kubernetes.io/component") "provisioner") (contains "customresourcedefinitions" (toJson .rules)) -}}
+{{- $namespace := get $labels "nvidia.com/dynamo-operator-namespace" -}}
+{{- $same := and (eq .metadata.name (printf "%s-provisioner" (include "dw.base" $))) (eq $namespace $.Release.Namespace) -}}
+{{- if not (or $same (include "dw.released" (list $ .))) -}}
+{{- $wrong = append $wrong (printf "allowSecondInstallation: must be true beside another installation for the whole cluster, and %s in namespace %s is one (ClusterRole %s); uninstall that one first, or serve one namespace alone with namespaceRestriction.enabled" (trimSuffix "-provisioner" .metadata.name) $namespace .metadata.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $wrong -}}
+{{- end -}}
+
+{{/* Services that CRDs name for their conversion and that aren't ours: the Go operator's, or what definitions for other names say. */}}
+{{- define "dw.otherConverters" -}}
+{{- $base := include "dw.base" . -}}
+{{- $found := dict -}}
+{{- if not (dig "certificates" "takeOverConversion" false .Values.config) -}}
+{{- range list "dynamocomponentdeployments" "dynamographdeploymentrequests" "dynamographdeployments" "dynamographdeploymentscalingadapters" -}}
+{{- $service := dig "spec" "conversion" "webhook" "clientConfig" "service" dict (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.nvidia.com" .)) -}}
+{{- if $service -}}
+{{- $here := eq $service.namespace $.Release.Namespace -}}
+{{- if not (and $here (or (eq $service.name $base) (include "dw.released" (list $ (lookup "v1" "Service" $service.namespace $service.name))))) -}}
+{{- $key := printf "%s/%s" $service.namespace $service.name -}}
+{{- $_ := set $found $key (append (get $found $key | default list) .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $wrong := list -}}
+{{- range $service, $plurals := $found -}}
+{{- $wrong = append $wrong (printf "config.certificates.takeOverConversion: must be true to take conversion from another Service, and %s converts %s; if nobody is to convert but this release, apply its definitions first: %s" $service (join ", " $plurals) (include "dw.definitions" (list $ "--server-side --force-conflicts"))) -}}
+{{- end -}}
+{{- toJson $wrong -}}
+{{- end -}}
+
+{{/* How the definitions of this release are applied: (list $ flags). */}}
+{{- define "dw.definitions" -}}
+{{- $root := index . 0 -}}
+{{- $base := include "dw.base" $root -}}
+{{- if and (eq $base "dynamo-webhooks") (eq $root.Release.Namespace "dynamo-system") -}}
+kubectl apply {{ index . 1 }} -f manifests/crds/
+{{- else -}}
+dynamo-webhooks crds --namespace {{ $root.Release.Namespace }} --service {{ $base }} | kubectl apply {{ index . 1 }} -f -
+{{- end -}}
+{{- end -}}

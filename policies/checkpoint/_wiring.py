@@ -45,10 +45,16 @@ def server(spec: Fields) -> Fields | None:
     return named(pod(spec).get("initContainers")).get(SERVER)
 
 
+def extra_names(spec: Fields) -> list[str]:
+    """The names of the extra clients, each once; a null among them is an empty name, as typed readers have it."""
+    names = (spec.get("gpuMemoryService") or {}).get("extraClientContainers") or ()
+    return list(dict.fromkeys(name or "" for name in names))
+
+
 def clients(spec: Fields) -> list[tuple[str, Fields]]:
     """Every container that must reach the server, itself included, each once; those that are not there are other rules' business."""
     regular = named(pod(spec).get("containers"))
-    wanted = dict.fromkeys((target_name(spec), *((spec.get("gpuMemoryService") or {}).get("extraClientContainers") or ())))
+    wanted = dict.fromkeys((target_name(spec), *extra_names(spec)))
     found = [(name, regular[name]) for name in wanted if name in regular]
     serving = server(spec)
     return [*found, (SERVER, serving)] if serving is not None else found

@@ -1,7 +1,7 @@
 """DYN429: an extra client that a checkpoint's job doesn't have."""
 
 from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR, named, pod
+from policies.checkpoint._wiring import BY_AUTHOR, extra_names, named, pod
 from policies.domain import enabled
 from policies.order import Stage
 from policies.rule import CHECKPOINT, Hits, rule
@@ -68,11 +68,10 @@ def ckpt_extra_client_container(at: At) -> Hits:
                     env: [{name: GMS_SOCKET_DIR, value: /gms-intrapod-control}]
         ```
     """
-    gms = at.value["gpuMemoryService"]
-    if not enabled(gms):
+    if not enabled(at.value["gpuMemoryService"]):
         return
     there = named(pod(at.value).get("containers"))
-    for name in dict.fromkeys(gms.get("extraClientContainers") or ()):
+    for name in extra_names(at.value):
         if name not in there:
             text = f'must be prepared in the pod template: extraClientContainers names "{name}", but no regular container is named so'
             yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")

@@ -6,44 +6,74 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from api.quantity import canonical, is_quantity
+from api.scalars import scalar_form
+from api.schema import Node, load_schema, resolve
 
 if TYPE_CHECKING:
     from policies.review import Fields
 
-# parts that the schema leaves free: nobody knows what an absent, null or empty value means in there, so all of it counts
-_FREE: Final = frozenset({("features", "planner"), ("overrides", "dgd")})
 _JOB: Final = ("overrides", "profilingJob")
 
-# inside the job: maps of the author's own keys, where an empty text is a value; quantities by the field or the map they stand in;
-# blocks that a typed writer always writes, empty or not
-_AUTHORS_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "volumeAttributes"})
-_QUANTITY_MAPS: Final = frozenset({"limits", "requests", "overhead"})
-_QUANTITIES: Final = frozenset({"sizeLimit", "divisor"})
-_ALWAYS_WRITTEN: Final = frozenset({"metadata", "resources", "spec", "template"})
+# Fields that a typed writer can't tell from absent ones when they hold false, 0 or nothing (Annex A and B of the conversion's
+# specification: neither pointers nor written always). All have that form wherever they occur below a request's spec, or nearly so:
+# `readOnly` is a pointer in two volume sources, and `resources` is one in the pod itself.
+_PLAIN: Final = frozenset(
+    {"enabled", "hostIPC", "hostNetwork", "hostPID", "readOnly", "stdin", "stdinOnce", "tty"}
+    | {"failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds"}
+    | {"chapAuthDiscovery", "chapAuthSession", "containerPort", "divisor", "hostPort", "maxSkew", "partition", "port", "sslEnabled"}
+    | {"metadata", "podAffinityTerm", "preference", "resources", "seconds", "spec", "template", "weight"}
+)
 
 
 def same_meaning(one: Fields, other: Fields) -> bool:
     """Whether two specs ask for the same: an empty block is an absent one, and the order of keys means nothing."""
-    return _typed(one, (), by_meaning=True) == _typed(other, (), by_meaning=True)
+    return _same(one, other, by_meaning=True)
 
 
 def same_text(one: Fields, other: Fields) -> bool:
     """Whether two specs are written alike by a typed writer: an empty block is kept, and free-form parts go out as they came in."""
-    return _typed(one, (), by_meaning=False) == _typed(other, (), by_meaning=False)
+    return _same(one, other, by_meaning=False)
 
 
-def _typed(block: Fields, path: tuple[str, ...], *, by_meaning: bool) -> Fields:
-    """The typed part, without null and empty texts; a whole float equals the int (50.0 == 50), as it is written alike."""
-    parts = {key: _part(value, (*path, key), by_meaning=by_meaning) for key, value in block.items() if value is not None and value != ""}
-    return {key: part for key, part in parts.items() if part != {}} if by_meaning else parts
+def _same(one: Fields, other: Fields, *, by_meaning: bool) -> bool:
+    node = load_schema("DynamoGraphDeploymentRequest", "v1beta1")["properties"]["spec"]
+    return bool(_block(one, node, (), by_meaning=by_meaning) == _block(other, node, (), by_meaning=by_meaning))
 
 
-def _part(value: Any, place: tuple[str, ...], *, by_meaning: bool) -> Any:
-    if place in _FREE:
+def _block(block: Fields, node: Node, path: tuple[str, ...], *, by_meaning: bool) -> Fields:
+    """An object's known fields without those that say nothing; a whole float equals the int (50.0 == 50), as it is written alike."""
+    fields: dict[str, Node] = node.get("properties") or {}
+    if not fields:  # metadata inside: its schema lists nothing, but typed readers know what is in there
+        return {name: item for name, item in block.items() if item not in (None, "", [], {})}
+    out: Fields = {}
+    for name, item in block.items():
+        if name not in fields or item is None:
+            continue
+        child = resolve(fields[name])
+        part = _part(item, child, (*path, name), by_meaning=by_meaning)
+        if not _says_nothing(name, part, child, empty_block=by_meaning and (*path, name)[:2] != _JOB):
+            out[name] = part
+    return out
+
+
+def _says_nothing(name: str, part: Any, node: Node, *, empty_block: bool) -> bool:
+    """Whether a field is as good as absent; `empty_block`: an object without fields is, too."""
+    if part == {}:
+        return empty_block or name in _PLAIN or "additionalProperties" in node
+    return part in ("", []) or (name in _PLAIN and part in (False, 0, "0"))
+
+
+def _part(value: Any, node: Node, path: tuple[str, ...], *, by_meaning: bool) -> Any:
+    if node.get("x-kubernetes-preserve-unknown-fields"):
         return _free(value, by_meaning=by_meaning)
-    if place == _JOB:
-        return _job(value)
-    return _typed(value, place, by_meaning=by_meaning) if isinstance(value, dict) else value
+    if isinstance(value, list):
+        items = resolve(node["items"])
+        return [_part(item, items, path, by_meaning=by_meaning) for item in value]
+    if not isinstance(value, dict):
+        return canonical(value) if scalar_form(node) == "quantity" and is_quantity(value) else value
+    if isinstance(extra := node.get("additionalProperties"), dict):
+        return {key: "" if item is None else _part(item, resolve(extra), path, by_meaning=by_meaning) for key, item in value.items()}
+    return _block(value, node, path, by_meaning=by_meaning)
 
 
 def _free(value: Any, *, by_meaning: bool) -> str:
@@ -57,17 +87,3 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _job(value: Any, key: str = "") -> Any:
-    """A job's spec as a typed writer puts it: nothing that is unset, quantities in their canonical form."""
-    if key in _AUTHORS_MAPS:
-        return value
-    if isinstance(value, list):
-        return [_job(item) for item in value]
-    if not isinstance(value, dict):
-        return canonical(value) if key in _QUANTITIES and is_quantity(value) else value
-    if key in _QUANTITY_MAPS:
-        return {name: canonical(amount) if is_quantity(amount) else amount for name, amount in value.items()}
-    kept = {name: _job(item, name) for name, item in value.items() if item is not None}
-    return {name: item for name, item in kept.items() if item not in ("", []) and not (item == {} and name in _ALWAYS_WRITTEN)}

@@ -23,6 +23,23 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"overrides": {"profilingJob": {"template": {"metadata": {}, "spec": {"hostname": "h"}}}}},
         {"overrides": {"profilingJob": {"template": {"spec": {"hostname": "h"}}}}},
     ),
+    "the mocker, off or silent": ({"features": {"mocker": {"enabled": False}}}, {"features": {"mocker": {}}}),
+    "empty maps of the job": (
+        {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {}, "overhead": {}}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {}}}}},
+    ),
+    "switches that are off anyway": (
+        {"overrides": {"profilingJob": {"template": {"spec": {"hostNetwork": False, "containers": [{"name": "a", "stdin": False}]}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"name": "a"}]}}}}},
+    ),
+    "numbers that are zero anyway": (
+        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"livenessProbe": {"periodSeconds": 0}}]}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {"containers": [{"livenessProbe": {}}]}}}}},
+    ),
+    "fields that nobody knows": (
+        {"hardware": {"colour": "green"}, "overrides": {"profilingJob": {"template": {"spec": {"colour": "green"}}}}},
+        {"hardware": {}, "overrides": {"profilingJob": {"template": {"spec": {}}}}},
+    ),
 }
 SAME_IN_MEANING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "an empty block": ({"model": "m", "hardware": {}}, {"model": "m"}),
@@ -43,6 +60,15 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a label without a value": (
         {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {"gpu": ""}}}}}},
         {"overrides": {"profilingJob": {"template": {"spec": {"nodeSelector": {}}}}}},
+    ),
+    "a user that is root is not an unset one": (
+        {"overrides": {"profilingJob": {"template": {"spec": {"securityContext": {"runAsUser": 0}}}}}},
+        {"overrides": {"profilingJob": {"template": {"spec": {"securityContext": {}}}}}},
+    ),
+    "a switch without a default": ({"hardware": {"rdma": False}}, {"hardware": {}}),
+    "labels of the job's template": (
+        {"overrides": {"profilingJob": {"template": {"metadata": {"labels": {"a": "1"}}}}}},
+        {"overrides": {"profilingJob": {"template": {"metadata": {"labels": {"a": "2"}}}}}},
     ),
     "an empty selector selects all": (
         {"overrides": {"profilingJob": {"selector": {}}}},

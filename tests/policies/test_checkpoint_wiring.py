@@ -1,0 +1,41 @@
+"""Extra clients of a checkpoint, where reviews made by hand say null: a null name is an empty one, as typed readers have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.evaluate import evaluate
+from policies.facts import Facts
+from policies.review import CREATE, PROFILES, Review
+
+CLIENT: dict[str, Any] = {
+    "resources": {"claims": [{"name": "intrapod-shared-gpu"}]},
+    "volumeMounts": [{"name": "gms-intrapod-control", "mountPath": "/gms-intrapod-control"}],
+    "env": [{"name": "GMS_SOCKET_DIR", "value": "/gms-intrapod-control"}],
+}
+
+
+def _found(containers: list[dict[str, Any] | None], profile: str) -> list[tuple[str, str]]:
+    pod = {
+        "resourceClaims": [{"name": "intrapod-shared-gpu"}],
+        "volumes": [{"name": "gms-intrapod-control"}],
+        "initContainers": [{"name": "gms-server", "restartPolicy": "Always", **CLIENT}],
+        "containers": containers,
+    }
+    spec = {"gpuMemoryService": {"enabled": True, "extraClientContainers": [None]}, "job": {"podTemplateSpec": {"spec": pod}}}
+    review = Review("DynamoCheckpoint/v1alpha1", CREATE, {"spec": spec}, facts=Facts(allowGmsSnapshot=True), profile=profile)
+    return [(finding.rule.name, finding.text) for finding in evaluate(review)]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_null_name_is_the_container_without_a_name(profile: str) -> None:
+    assert _found([{"name": "main", **CLIENT}, CLIENT], profile) == []
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_null_name_that_is_no_container_is_told_as_an_empty_one(profile: str) -> None:
+    ((rule, text),) = _found([{"name": "main", **CLIENT}], profile)
+    assert rule == "ckpt-extra-client-container"
+    assert 'names ""' in text

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.render.errors import RenderError
+from reconciler.render.framework import framework_of
 from reconciler.render.graph import experimental
 from reconciler.render.merge import filled, items, merged, texts
 from reconciler.render.names import (
@@ -173,7 +174,7 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
         parent=graph.name,
         namespace=graph.namespace,
         dynamo_namespace=member.dynamo_namespace,
-        framework=str(made.get("backendFramework") or ""),
+        framework=framework_of(made, str(graph.spec.get("backendFramework") or ""), (*member.path, "podTemplate")),
         worker_hash="",
         annotations=texts(((made.get("podTemplate") or {}).get("metadata") or {}).get("annotations")),
         hints={},  # it runs on one node

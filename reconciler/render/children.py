@@ -179,15 +179,16 @@ def _collected(make: Callable[..., list[Fields]], *of: Any) -> Rendered:
 
 
 def _joined(parts: Iterable[Rendered]) -> Rendered:
-    """All parts as one; an object that several parts make is made by the first."""
+    """All parts as one; an object that several parts make is made by the first, and what several parts stumble over is told once."""
     children: dict[tuple[str, str, str], Fields] = {}
-    problems: list[RenderError] = []
+    problems: dict[str, RenderError] = {}
     for part in parts:
         for one in part.children:
             metadata = one["metadata"]
             children.setdefault((one["kind"], metadata["namespace"], metadata["name"]), one)
-        problems += part.problems
-    return Rendered(list(children.values()), problems)
+        for problem in part.problems:
+            problems.setdefault(str(problem), problem)
+    return Rendered(list(children.values()), list(problems.values()))
 
 
 def _ordered(rendered: Rendered) -> Rendered:

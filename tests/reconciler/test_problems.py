@@ -78,6 +78,11 @@ def test_a_problem_names_its_field(name: str) -> None:
     assert [str(problem) for problem in rendered(obj).problems] == [text]
 
 
+def test_what_several_children_stumble_over_is_told_once() -> None:
+    obj = graph(vllm("w", experimental={"checkpoint": _CHECKPOINT}), backendFramework="sglang")
+    assert len(rendered(obj).problems) == 1
+
+
 def test_the_other_components_are_made() -> None:
     done = rendered(graph(component("bad", frontendSidecar="x"), component("good", "frontend")))
     assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-good"]

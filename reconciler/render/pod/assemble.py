@@ -63,8 +63,13 @@ def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
 
 def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list[Fields]]:
     """The main container, and its mounts before framework and shared memory, which a sidecar inherits."""
-    main = main_container(plan, main_of({"podTemplate": {"spec": user}}), settings)
     cache = cache_mount(plan)
+    written = main_of({"podTemplate": {"spec": user}})
+    if cache:
+        # v1alpha1 flags a mount as cache and may leave its path out; where it goes, the framework then says
+        kept = [one for one in items(written.get("volumeMounts")) if one.get("mountPath") or one.get("name") != cache["name"]]
+        written = {**written, "volumeMounts": kept}
+    main = main_container(plan, written, settings)
     mounts = items(main.get("volumeMounts"))
     if cache:
         # a mount of the same cache may be there already, from a v1alpha1 flag (A3)

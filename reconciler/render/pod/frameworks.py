@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reconciler.render.settings import Settings
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
+_CACHE_VARIABLE: Final = "VLLM_CACHE_ROOT"
 
 
 def cache_mount(plan: PodPlan) -> Fields | None:
@@ -43,8 +44,9 @@ def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
         _span_nodes(main, plan, plan.role, settings)
     cache = cache_mount(plan)
     if cache and plan.framework == VLLM and plan.role is None:
-        # behind the sorted variables, as recorded
-        main["env"] = [*items(main.get("env")), {"name": "VLLM_CACHE_ROOT", "value": cache["mountPath"]}]
+        # behind the sorted variables, as recorded; twice the same name can't be applied, and the last one counts
+        others = [one for one in items(main.get("env")) if one.get("name") != _CACHE_VARIABLE]
+        main["env"] = [*others, {"name": _CACHE_VARIABLE, "value": cache["mountPath"]}]
 
 
 def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> None:

@@ -27,7 +27,7 @@ def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, 
     What a v1alpha1 service says wins; else frontends of a graph get what the operator is configured with.
     """
     said = alpha.get("ingress")
-    if said:
+    if said is not None:  # an empty one is a word, too: none is wanted
         wanted = _said(said)
     elif kind == FRONTEND and graph:
         wanted = _configured(graph, settings)

@@ -14,6 +14,7 @@ from reconciler.render.names import (
     COMPONENT,
     COMPONENT_CLASS,
     COMPONENT_REMAINDER,
+    DECODE,
     DISCOVERY_BACKEND,
     DISCOVERY_MODE,
     ENABLE_METRICS,
@@ -23,6 +24,7 @@ from reconciler.render.names import (
     NAMESPACE,
     ORIGIN_VERSION,
     PLANNER,
+    PREFILL,
     RESTART_AT,
     TOPOLOGY_LABEL,
     VLLM_EXECUTOR,
@@ -113,9 +115,10 @@ def give_env(graph: Graph, template: Fields) -> None:
 
 def _remembering(out: Fields, member: Member) -> Fields:
     """The object with what only v1alpha1 can say kept in its annotation, written by conversion itself."""
-    said = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key)}
-    if member.fields.get("type") != WORKER:
-        said.pop("subComponentType", None)
+    # an empty ingress is a word, too: none is wanted
+    said = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key) is not None}
+    if member.type in (PREFILL, DECODE):
+        said.pop("subComponentType", None)  # these types say it themselves
     if not said:
         return out
     old = converted(out, OLD)

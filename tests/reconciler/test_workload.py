@@ -9,7 +9,7 @@ import pytest
 from reconciler.render.children import render
 from reconciler.render.names import as_label
 from reconciler.render.observed import Observed
-from reconciler.render.settings import Settings
+from reconciler.render.settings import Ingresses, Settings
 from tests.reconciler.rendering import children, component, env_of, graph, main_of, rendered, stored, vllm
 
 Fields = dict[str, Any]
@@ -79,6 +79,27 @@ def test_observed_generation_sizes_and_frameworks_are_kept() -> None:
     spec = made["Deployment"]["spec"]
     assert spec["replicas"] == 2
     assert spec["template"]["metadata"]["annotations"]["nvidia.com/restartAt"] == "r1"
+
+
+def _alpha(**service: Any) -> Fields:
+    metadata = {"name": "g", "namespace": "demo"}
+    services = {"fe": {"componentType": "frontend", **service}}
+    return {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": {"services": services}}
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_an_empty_ingress_of_a_service_asks_for_none(grove: bool) -> None:
+    """It is there, so it wins over what the operator is configured with."""
+    ingress = Ingresses(gateway="gw", class_name="nginx")
+    kinds = [{one["kind"] for one in rendered(obj, ingress=ingress, grove=grove).children} for obj in (_alpha(), _alpha(ingress={}))]
+    assert {"Ingress", "VirtualService"} <= kinds[0]
+    assert {"Ingress", "VirtualService"}.isdisjoint(kinds[1])
+
+
+def test_a_sub_type_is_a_label_whatever_the_type() -> None:
+    made = {one["kind"]: one for one in rendered(_alpha(subComponentType="router")).children}
+    assert made["Deployment"]["metadata"]["labels"][SUB_TYPE] == "router"
+    assert made["Deployment"]["spec"]["template"]["metadata"]["labels"][SUB_TYPE] == "router"
 
 
 def test_a_long_graph_name_makes_a_label_that_is_valid() -> None:

@@ -142,6 +142,10 @@ USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {
         ("provisioner", "secrets", SERVING, ("get", "update")),
         ("provisioner", "secrets", "", ("create",)),
     ),
+    "test_spoiled_bundles_are_whole_within_seconds": (
+        ("provisioner", "deployments", "dynamo-webhooks-server", ("get",)),
+        ("provisioner", "events", "", ("create",)),
+    ),
     "test_the_reconciler_passes_on_what_pods_need_to_find_each_other_and_no_more": (
         ("reconciler", "roles", "", ("create", "patch")),
         ("reconciler", "endpoints", "", READ),

@@ -109,7 +109,13 @@ def _headed(before: Fields, written: Fields) -> Fields:
 
 
 def _completed(before: Any, after: Any) -> Any:
-    """`after` with what only `before` has: an empty list that means nothing need not go because something beside it is set."""
+    """`after` with what only `before` has: an empty list that means nothing need not go because something beside it is set.
+
+    Nor does a null entry of a list go, which the other version can't say: that is for the schema to refuse, not for a patch to hide.
+    """
+    if type(before) is list and type(after) is list and None in before and len(after) == len(before) - before.count(None):
+        rest = iter(after)
+        return [None if entry is None else _completed(entry, next(rest)) for entry in before]
     if type(before) is not dict or type(after) is not dict:
         return after
     return {**before, **{key: _completed(before[key], value) if key in before else value for key, value in after.items()}}

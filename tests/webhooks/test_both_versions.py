@@ -155,6 +155,14 @@ def test_defaults_that_are_there_patch_nothing() -> None:
     assert patch(obj, GRAPH, "v1beta1") == []
 
 
+def test_a_null_component_is_left_for_the_schema_to_refuse() -> None:
+    obj = beta_graph({"name": "a"}, {"name": "b"})
+    obj["metadata"]["annotations"] = {"nvidia.com/dynamo-operator-origin-version": "1.1.0"}
+    obj["spec"]["components"].insert(1, None)
+    replicas = [{"op": "add", "path": f"/spec/components/{index}/replicas", "value": 1} for index in (0, 2)]
+    assert patch(obj, GRAPH, "v1beta1") == replicas
+
+
 def test_the_stored_object_is_read_by_the_defaults_of_profile_current() -> None:
     """It keeps the replicas that an adapter wrote; one that can't be decoded is refused, and 1.2 doesn't look at it."""
     new = beta_graph({"name": "a", "scalingAdapter": {}})

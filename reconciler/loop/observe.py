@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reconciler.loop.generations import generation_of, is_ready, member_of
-from reconciler.render.names import COMPONENT_TYPE, RESTART_AT, WORKER
+from reconciler.render.names import COMPONENT_TYPE, RESTART_AT, SUB_TYPE, WORKER
 from reconciler.render.observed import Observed
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observe
 
 
 def observed_component(component: Node, children: Sequence[Node]) -> Observed:
-    """The facts of one component's object: whether its Service or Deployment was made with the selectors of older releases."""
+    """The facts of one component's object: whether its Service or workload was made with the selectors of older releases."""
     kind = (component.get("spec") or {}).get("type")
     if kind not in ("prefill", "decode"):
         return Observed()
-    old = any(_told(one).get(COMPONENT_TYPE) == WORKER for one in children)
+    told = [_told(one) for one in children]
+    old = any(one.get(COMPONENT_TYPE) == WORKER and one.get(SUB_TYPE, "") in ("", kind) for one in told)
     return Observed(old_selectors=frozenset({component["metadata"]["name"]}) if old else frozenset())
 
 
@@ -51,6 +52,5 @@ def _told(child: Node) -> dict[str, str]:
     spec = child.get("spec") or {}
     if child["kind"] == "Service":
         return spec.get("selector") or {}
-    if child["kind"] == "Deployment":
-        return ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    return {}
+    templates = {"Deployment": spec.get("template"), "LeaderWorkerSet": (spec.get("leaderWorkerTemplate") or {}).get("workerTemplate")}
+    return ((templates.get(child["kind"]) or {}).get("metadata") or {}).get("labels") or {}

@@ -14,7 +14,7 @@ from policies.edit import Edit
 from policies.facts import UnknownFactError
 from policies.finding import Finding, Level
 from policies.raised import log
-from policies.review import CURRENT, UPDATE, Fields, Review
+from policies.review import CURRENT, UPDATE, V1_2, Fields, Review
 from policies.rule import DCD, Rule
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
@@ -51,7 +51,7 @@ def evaluate(review: Review) -> list[Finding]:
         return findings
     if review.profile == CURRENT:
         if review.kind == DCD and owning_graph(review) is not None:
-            findings = _of_a_graph(findings)
+            findings = _of_a_graph(review, findings)
         if review.operation == UPDATE and review.old is not None:
             findings = _ratchet(review, review.old, findings)
     findings.sort(key=_place)
@@ -129,12 +129,15 @@ def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
     return fault(rule, path, error)
 
 
-def _of_a_graph(findings: list[Finding]) -> list[Finding]:
-    """Drops what only profile current refuses in a component that the operator makes of a graph.
+def _of_a_graph(review: Review, findings: list[Finding]) -> list[Finding]:
+    """Drops what only profile current refuses in a component that the operator makes of a graph: rules of its own, and stricter ones.
 
     New graphs were held to those rules themselves. An older one, whose author nobody asks now, must go on getting its components.
+    What may not change once it runs is held as in any component: nothing that is missing is kept from being made by that.
     """
-    return [finding for finding in findings if finding.rule.profile != CURRENT or finding.level is Level.WARNING]
+    then = Review(review.kind, review.operation, review.object, review.old, user=review.user, facts=review.facts, profile=V1_2)
+    refused = {finding.rule.code for finding in _collect(then, _plan(V1_2, review.kind, review.operation, False))}
+    return [f for f in findings if f.rule.code in refused or f.level is Level.WARNING or not f.rule.ratchets]
 
 
 def _ratchet(review: Review, old: Fields, findings: list[Finding]) -> list[Finding]:

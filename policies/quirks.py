@@ -19,8 +19,9 @@ ENGINE: Final[Mapping[str, str]] = MappingProxyType(
         "all-findings": "Every rule is asked and every finding is answered, in an order that never changes; 1.2 stopped at the first.",
         "ratchet": "An update is not refused for what the stored object had already: same rule, same place, same value. "
         "Immutability, ownership and locks are excepted. Labels and finalizers of an object that breaks a newer rule stay editable.",
-        "components-of-graphs": "A component that the operator makes of a graph is not held to rules that 1.2 doesn't have: its graph was, "
-        "unless it is older than they are, and then it must go on getting its components.",
+        "components-of-graphs": "A component that the operator makes of a graph is not held to rules that 1.2 doesn't have, or doesn't "
+        "ask of a component: its graph was, unless it is older than they are, and then it must go on getting its components. "
+        "What may not change once it runs is held as everywhere.",
         "lease-defaults": "A namespace that another operator has leased gets no defaults from this one, as it gets no verdicts; "
         "otherwise graphs would be stamped with the wrong operator's version.",
         "typed-causes": "Denials are 422 Invalid with one typed cause for each field, so that kubectl and client libraries can show them.",

@@ -29,6 +29,7 @@ def _facts() -> Facts:
     return facts_from(base()["facts"])
 
 
+OWNER = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "1", "controller": True}
 BROKEN = {"componentType": "worker", "replicas": -1, "ingress": {"enabled": True}, "sharedMemory": {}}
 
 
@@ -69,15 +70,35 @@ def test_an_update_is_refused_for_a_new_violation_beside_an_old_one() -> None:
 
 
 def test_the_components_of_an_older_graph_are_not_held_to_newer_rules() -> None:
-    owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "1", "controller": True}
     spec = {"resources": {"limits": {"cpu": "two"}}, "replicas": -1}
     alone = merged(DCD, {"spec": spec})
-    owned = merged(DCD, {"metadata": {"ownerReferences": [owner]}, "spec": spec})
+    owned = merged(DCD, {"metadata": {"ownerReferences": [OWNER]}, "spec": spec})
     assert {name for name, _ in _names(Review(DCD, CREATE, alone, facts=_facts()))} == {
         "resources-quantity-invalid",
         "replicas-non-negative",
     }
     assert {name for name, _ in _names(Review(DCD, CREATE, owned, facts=_facts()))} == {"replicas-non-negative"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule"),
+    [
+        ({"multinode": {"nodeCount": 1_500}}, "node-count-limit"),
+        ({"componentType": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}, "epp-inferencepool-unavailable"),
+        ({"failover": {"enabled": True}}, "failover-intrapod-requires-gms"),
+    ],
+)
+def test_nor_are_they_held_to_what_1_2_does_not_ask_of_a_component(spec: dict[str, Any], rule: str) -> None:
+    facts = _facts()._replace(inferencePool=False)
+    alone, owned = merged(DCD, {"spec": spec}), merged(DCD, {"metadata": {"ownerReferences": [OWNER]}, "spec": spec})
+    assert [name for name, _ in _names(Review(DCD, CREATE, alone, facts=facts))] == [rule]
+    assert _names(Review(DCD, CREATE, owned, facts=facts)) == []
+
+
+def test_what_must_stay_stays_in_the_component_of_a_graph_too() -> None:
+    old = merged(DCD, {"metadata": {"ownerReferences": [OWNER]}, "spec": {"multinode": {"nodeCount": 2}}})
+    new = {**old, "spec": {**old["spec"], "multinode": None}}
+    assert [name for name, _ in _names(Review(DCD, UPDATE, new, old, facts=_facts()))] == ["dgd-node-layout-immutable"]
 
 
 def test_a_rule_of_the_whole_graph_that_services_wake_speaks_once() -> None:

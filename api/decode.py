@@ -212,7 +212,8 @@ def _wrong(path: Path, form: str, value: object) -> FieldError:
     want, family = SCALARS[form][2:] if form in SCALARS else ("a list", "list") if form == "list" else ("an object", "object")
     seen = json_type(value)
     reason = Reason.INVALID if seen == family else Reason.TYPE_INVALID
-    return at(path, reason, f"must be {want}, got {'another ' if reason is Reason.INVALID else ''}{seen}")
+    message = f"must be {want}, got {'another ' if reason is Reason.INVALID else ''}{seen}"
+    return at(path, reason, message) if path else FieldError(path, "", reason, message)  # who reads it knows which object was read
 
 
 def _foreign(name: str, value: object, want: str) -> FieldError:

@@ -58,8 +58,8 @@ def test_what_a_typed_reader_can_read_is_accepted(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "field", "reason"),
     [
-        (None, "<nil>", Reason.TYPE_INVALID),
-        ([], "<nil>", Reason.TYPE_INVALID),
+        (None, "", Reason.TYPE_INVALID),
+        ([], "", Reason.TYPE_INVALID),
         ({"spec": []}, "spec", Reason.TYPE_INVALID),
         ({"kind": 5}, "kind", Reason.TYPE_INVALID),
         ({"kind": "Pod"}, "kind", Reason.INVALID),

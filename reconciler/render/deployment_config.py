@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from api.quantity import is_quantity
 from reconciler.render.errors import RenderError
-from reconciler.render.framework import main_of
+from reconciler.render.framework import main_of, path_of_main
 from reconciler.render.merge import items
 from reconciler.render.names import FRONTEND, HTTP_PORT
 
@@ -29,7 +29,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
     entry = next((one for one in items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
     if entry is None:
         return
-    path = (*member.path, "podTemplate", "spec", "containers")
+    path = _path(member)
     config = _read(str(entry["value"]), path)
     if member.type == FRONTEND:
         called = _frontend(config, member.name)
@@ -43,6 +43,12 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
     if amounts:
         resources = main.get("resources") or {}
         main["resources"] = {**resources, **{part: {**(resources.get(part) or {}), **amounts} for part in ("limits", "requests")}}
+
+
+def _path(member: Member) -> Path:
+    """Where the variable was written: in the component's main container, else in the graph."""
+    own = [one.get("name") for one in items(main_of(member.fields).get("env"))]
+    return (*path_of_main(member.fields, member.path), "env", own.index(VARIABLE), "value") if VARIABLE in own else ("spec", "env")
 
 
 def _read(text: str, path: Path) -> dict[str, Any]:

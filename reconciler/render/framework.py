@@ -31,6 +31,13 @@ def main_of(component: Fields) -> Fields:
     return next((one for one in spec.get("containers") or () if one and one.get("name") == MAIN), {})
 
 
+def path_of_main(component: Fields, path: Path) -> Path:
+    """Where that container stands in a component with the given path; its list where there is none."""
+    containers = ((component.get("podTemplate") or {}).get("spec") or {}).get("containers") or ()
+    index = next((index for index, one in enumerate(containers) if one and one.get("name") == MAIN), None)
+    return (*path, "podTemplate", "spec", "containers", *(() if index is None else (index,)))
+
+
 def command_line(container: Fields) -> str:
     """Command and arguments as one text."""
     return " ".join(str(one) for one in (*(container.get("command") or ()), *(container.get("args") or ())))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from api.quantity import is_quantity, whole
 from policies.gpu import is_gpu
 from reconciler.render.errors import RenderError
-from reconciler.render.framework import main_of
+from reconciler.render.framework import main_of, path_of_main
 from reconciler.render.graph import experimental, object_name
 from reconciler.render.merge import items
 from reconciler.render.names import MAIN, claim_template
@@ -63,7 +63,7 @@ def gpu_count(component: Fields, path: Path) -> int:
             amount = amounts[min(amounts)]
             count = whole(amount) if is_quantity(amount) else None
             if count is None:
-                where = (*path, "podTemplate", "spec", "containers", "resources", part)
+                where = (*path_of_main(component, path), "resources", part)
                 raise RenderError(where, f"must ask for whole GPUs to share them, got {str(amount)[:40]!r}")
             return count
     return 0

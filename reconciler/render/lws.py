@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from api.quantity import is_quantity, parse
 from reconciler.render.deployment import pod_metadata
 from reconciler.render.errors import RenderError
-from reconciler.render.framework import main_of
+from reconciler.render.framework import main_of, path_of_main
 from reconciler.render.multinode.gpus import USUAL
 from reconciler.render.multinode.role import check_nodes, lws_roles
 from reconciler.render.names import MAIN, SELECTOR
@@ -61,7 +61,7 @@ def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
 def _check(workload: Workload) -> None:
     check_nodes(workload.nodes, ("spec",))
     main = main_of(workload.spec)
-    path = ("spec", "podTemplate", "spec", "containers")
+    path = path_of_main(workload.spec, ("spec",))
     if not main.get("command") and not main.get("args"):
         raise RenderError(path, "must have a container main with command or args, for nothing else can start on several nodes")
     gpus = ((main.get("resources") or {}).get("limits") or {}).get(USUAL)

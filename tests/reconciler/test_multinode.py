@@ -182,8 +182,8 @@ def test_without_an_orchestrator_the_component_is_a_problem_and_the_rest_is_made
 @pytest.mark.parametrize(
     ("worker", "said"),
     [
-        (_wide(gpus="0"), "podTemplate.spec.containers.resources.limits.nvidia.com/gpu: must be more than 0"),
-        (component("w", "worker", multinode={"nodeCount": 2}), "podTemplate.spec.containers: must have a container main with command"),
+        (_wide(gpus="0"), "podTemplate.spec.containers[0].resources.limits.nvidia.com/gpu: must be more than 0"),
+        (component("w", "worker", multinode={"nodeCount": 2}), "podTemplate.spec.containers[0]: must have a container main with command"),
         (_wide(nodes=MOST_NODES + 1), f"multinode.nodeCount: must be at most {MOST_NODES}"),
         (_wide(nodes=2**31 - 1), f"multinode.nodeCount: must be at most {MOST_NODES}"),
     ],

@@ -33,7 +33,7 @@ CASES: dict[str, tuple[Fields, str]] = {
     ),
     "mount": (
         graph(component("w", main={"volumeMounts": [{"name": "", "mountPath": "/x"}]})),
-        "spec.components[0].podTemplate.spec.containers.volumeMounts[0].name: must not be empty in a mount of the main container",
+        "spec.components[0].podTemplate.spec.containers[0].volumeMounts[0].name: must not be empty in a mount of the main container",
     ),
     "sidecar": (
         graph(component("w", frontendSidecar="fe")),
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Fields, str]] = {
     ),
     "GPUs": (
         graph(vllm("w", gpus="500m", experimental={"gpuMemoryService": {}})),
-        "spec.components[0].podTemplate.spec.containers.resources.limits: must ask for whole GPUs to share them, got '500m'",
+        "spec.components[0].podTemplate.spec.containers[0].resources.limits: must ask for whole GPUs to share them, got '500m'",
     ),
     "picker": (
         graph(component("w", "epp")),
@@ -61,12 +61,12 @@ CASES: dict[str, tuple[Fields, str]] = {
     ),
     "no JSON": (
         graph(_config("{")),
-        "spec.components[0].podTemplate.spec.containers: "
+        "spec.components[0].podTemplate.spec.containers[0].env[0].value: "
         "DYN_DEPLOYMENT_CONFIG of the main container must be a JSON object keyed by component",
     ),
     "no quantity": (
         graph(_config('{"w": {"ServiceArgs": {"resources": {"cpu": "lots"}}}}')),
-        "spec.components[0].podTemplate.spec.containers: "
+        "spec.components[0].podTemplate.spec.containers[0].env[0].value: "
         "DYN_DEPLOYMENT_CONFIG of the main container must hold quantities, got 'lots' for cpu",
     ),
 }
@@ -76,6 +76,29 @@ CASES: dict[str, tuple[Fields, str]] = {
 def test_a_problem_names_its_field(name: str) -> None:
     obj, text = CASES[name]
     assert [str(problem) for problem in rendered(obj).problems] == [text]
+
+
+def test_a_variable_of_the_graph_is_told_where_it_stands() -> None:
+    obj = graph(component("w"), env=[{"name": "DYN_DEPLOYMENT_CONFIG", "value": "{"}])
+    assert [problem.path for problem in rendered(obj).problems] == [("spec", "env")]
+
+
+def test_the_main_container_is_told_by_its_place() -> None:
+    """With it a field is found in the other version, too."""
+    sided = vllm("w", gpus="500m", experimental={"gpuMemoryService": {}})
+    sided["podTemplate"]["spec"]["containers"].insert(0, {"name": "side"})
+    [problem] = rendered(graph(sided)).problems
+    assert problem.path[2:] == (0, "podTemplate", "spec", "containers", 1, "resources", "limits")
+
+
+def test_layouts_between_and_within_pods_are_not_mixed() -> None:
+    """Admission refuses it; an update of an older graph may get through."""
+    obj = graph(vllm("w", experimental={"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "IntraPod"}}))
+    done = rendered(obj, grove=True)
+    assert [str(problem) for problem in done.problems] == [
+        "spec.components[0].experimental.failover.mode: must be InterPod where gpuMemoryService.mode is; use one mode for both"
+    ]
+    assert any(one["kind"] == "Service" for one in done.children)
 
 
 def test_what_several_children_stumble_over_is_told_once() -> None:

@@ -31,6 +31,7 @@ def cliques(one: GroveMember, settings: Settings) -> list[Fields]:
     """
     member = one.member
     if is_inter_pod(member.fields):
+        inter_pod.check_failover(member)
         return [made for rank in range(member.nodes) for made in _rank(one, rank, settings)]
     if member.nodes > 1:
         return _leader_and_workers(one, settings)

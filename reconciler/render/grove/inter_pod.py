@@ -8,7 +8,7 @@ from reconciler.render.errors import RenderError
 from reconciler.render.failover import LOCK
 from reconciler.render.framework import VLLM
 from reconciler.render.gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
-from reconciler.render.graph import is_inter_pod
+from reconciler.render.graph import experimental, is_inter_pod
 from reconciler.render.grove import names
 from reconciler.render.merge import items
 from reconciler.render.multinode.probes import drop_probes
@@ -46,6 +46,16 @@ def engines(member: Member) -> int:
         return 1
     shadows = failover.get("numShadows")
     return 1 + (shadows if isinstance(shadows, int) else 1)
+
+
+def check_failover(member: Member) -> None:
+    """Refuses engines that stand by within a pod, where GPUs are shared between pods: the two layouts have no pod in common.
+
+    Raises: RenderError with the path of the mode.
+    """
+    if experimental(member.fields, "failover") is not None and not is_inter_pod(member.fields, "failover"):
+        path = (*member.path, "experimental", "failover", "mode")
+        raise RenderError(path, "must be InterPod where gpuMemoryService.mode is; use one mode for both")
 
 
 def gpus(member: Member) -> int:

@@ -67,8 +67,10 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     written = main_of({"podTemplate": {"spec": user}})
     if cache:
         # v1alpha1 flags a mount as cache and may leave its path out; where it goes, the framework then says
-        kept = [one for one in items(written.get("volumeMounts")) if one.get("mountPath") or one.get("name") != cache["name"]]
-        written = {**written, "volumeMounts": kept}
+        mounts = [
+            cache if one.get("name") == cache["name"] and not one.get("mountPath") else one for one in items(written.get("volumeMounts"))
+        ]
+        written = {**written, "volumeMounts": mounts}
     main = main_container(plan, written, settings)
     mounts = items(main.get("volumeMounts"))
     if cache:

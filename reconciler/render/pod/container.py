@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from reconciler.render.errors import RenderError
+from reconciler.render.framework import path_of_main
 from reconciler.render.merge import items, merged, merged_env
 from reconciler.render.names import EPP, EPP_GRPC_PORT, FRONTEND, HTTP_PORT, MAIN, PICKER_CONFIG, PLANNER, POOL_GROUP, SYSTEM_PORT, WORKERS
 from reconciler.render.pod.env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
@@ -60,7 +61,7 @@ def main_container(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     for index, mount in enumerate(items(out.get("volumeMounts"))):
         for field in ("name", "mountPath"):
             if not mount.get(field):
-                path = (*plan.path, "podTemplate", "spec", "containers", "volumeMounts", index, field)
+                path = (*path_of_main(plan.component, plan.path), "volumeMounts", index, field)
                 raise RenderError(path, "must not be empty in a mount of the main container")
     return out
 

@@ -19,7 +19,7 @@ from tests.bench.checking import checks
 from tests.bench.lasting import memory, starts
 from tests.bench.load import Measured, apart, bare, ours
 from tests.bench.settings import QUICK, WHOLE, Settings
-from tests.bench.speed import Pair, bulk, linear, peak, single
+from tests.bench.speed import Pair, bulk, linear, peak, single, whole
 from tests.bench.table import Table
 from tests.bench.waiting import waiting
 from tests.policies.examples import base
@@ -42,6 +42,7 @@ def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) ->
             linear(table, pair, settings)
     with Measured(ours(certificates, facts), authority) as our:
         peak(table, our)
+        whole(table, our)
     starts(table, certificates, facts, settings)
     checks(table, settings, folder)
     if cluster:

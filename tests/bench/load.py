@@ -85,13 +85,14 @@ class Measured:
         data = self._connection.recv(262_144)
         while b"\r\n\r\n" not in data:
             data += self._connection.recv(262_144)
-        head, _, body = data.partition(b"\r\n\r\n")
+        head, _, rest = data.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200"):
             raise RuntimeError(f"unexpected answer: {head[:100]!r}")
         length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+        body = bytearray(rest)  # grows in place: a long answer comes in thousands of records
         while len(body) < length:
             body += self._connection.recv(262_144)
-        return body
+        return bytes(body)
 
     @property
     def port(self) -> int:

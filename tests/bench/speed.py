@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import statistics
+import time
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from tests.bench.requests import conversion, graph, objects, review, wide
 from tests.bench.table import microseconds
@@ -18,6 +21,8 @@ GRAPH: Final = "DynamoGraphDeployment"
 BULK: Final = 100
 GOALS: Final = {Purpose.VALIDATE: 1.6, Purpose.MUTATE: 1.9, Purpose.CONVERT: 2.4}
 BULK_GOAL: Final = 1.9  # for an object of a review
+LIST: Final = 2_000  # objects of a list that an API server has converted as a whole
+LIST_BYTES: Final = 20 * 2**20  # of it, at least
 SPECIAL: Final = (GRAPH, "v1alpha1")  # what the goals are about: a graph of about 1.8 KB with three services; for conversion, back, too
 
 
@@ -108,6 +113,19 @@ def _growth(table: Table, pair: Pair, settings: Settings, what: str, path: str, 
         table.row(
             "Growth", f"{what} of {size:,} ({len(body):,} bytes)", microseconds(costs[size]), ratio=ratio, goal="about 1" if ratio else ""
         )
+
+
+def whole(table: Table, our: Measured) -> None:
+    """How long a client waits for one long list, sending and taking included: an API server gives up after thirty seconds."""
+    obj = graph()
+    obj["metadata"]["annotations"]["padding"] = "x" * (LIST_BYTES // LIST)
+    body = conversion(LIST, obj)
+    begin = time.perf_counter()
+    answer = our.send("/convert", body, 1)
+    seconds = time.perf_counter() - begin
+    if len(orjson.loads(answer)["response"]["convertedObjects"]) != LIST:
+        raise RuntimeError("a list came back with another number of objects")
+    table.row("Lists", f"convert: one review of {LIST:,} objects of {len(body) // 2**20} MiB, seconds", f"{seconds:.2f} s", goal="10 s")
 
 
 def peak(table: Table, our: Measured) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 import pytest
 
+from tests.bench import speed
 from tests.bench import table as tables
 from tests.bench.plot import draw
 from tests.bench.requests import conversion, objects, review, wide
@@ -58,6 +59,33 @@ def test_what_is_measured_is_judged(route: object) -> None:
     assert isinstance(route, type(next(iter(ROUTES.values()))))
     found = answer(route, review(objects()[route.kind, route.version]), SETTINGS)
     assert found.verdict.outcome == "allowed", found.body
+
+
+class Answering:
+    """Answers at once, as the server would."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self.lost = lost
+        self.asked = b""
+
+    def send(self, path: str, body: bytes, _times: int) -> bytes:
+        self.asked = body
+        found = orjson.loads(answer(ROUTES[path], body, SETTINGS).body)
+        found["response"]["convertedObjects"] = found["response"]["convertedObjects"][self.lost :]
+        return orjson.dumps(found)
+
+
+def test_a_long_list_is_as_long_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "LIST", 20)
+    monkeypatch.setattr(speed, "LIST_BYTES", 2 * 2**20)
+    table, our = Table(), Answering()
+    speed.whole(table, cast("Any", our))
+    assert len(orjson.loads(our.asked)["request"]["objects"]) == 20
+    assert len(our.asked) >= 2 * 2**20
+    [row] = table.rows
+    assert (row.what, row.goal) == ("convert: one review of 20 objects of 2 MiB, seconds", "10 s")
+    with pytest.raises(RuntimeError, match="another number of objects"):
+        speed.whole(table, cast("Any", Answering(lost=1)))
 
 
 @pytest.mark.parametrize("size", [2, 40])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from webhooks.courier import Post
     from webhooks.process import Plan
 
+MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
 # without a configuration: one machine, nobody to be told of an end beforehand, nothing known of an operator
 UNCONFIGURED: Final = ServerSettings(
     identity=Identity("", "", "", "cluster.local", ""),
@@ -50,8 +51,8 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
 
     if args.workers is not None and args.workers < 1:
         raise UsageError(f"--workers: must be at least 1, got {args.workers}")
-    if args.drain_lag is not None and not args.drain_lag >= 0:
-        raise UsageError(f"--drain-lag: must not be negative, got {args.drain_lag:g}")
+    if args.drain_lag is not None and not 0 <= args.drain_lag <= MOST_LAG:
+        raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {args.drain_lag:g}")
     if args.operator_version is not None and not is_semver(args.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
     found = load_settings("server", args.config, environment) if args.config is not None else UNCONFIGURED

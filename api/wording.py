@@ -1,4 +1,4 @@
-"""Words about JSON that every room says the same way: the name of a value's type with its article, and texts cut to a length."""
+"""Words about JSON that every room says the same way: a value's type with its article, texts cut to a length, and kept on their line."""
 
 from __future__ import annotations
 
@@ -15,3 +15,10 @@ def article(value: object) -> str:
 def shortened(text: str, limit: int) -> str:
     """Cuts a text to a length, with an ellipsis as its last character: names come from authors and may be absurdly long."""
     return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def printable(text: str) -> str:
+    """The text with every character that doesn't print as its escape, such as `\\n` or `\\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)

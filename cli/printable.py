@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
+from api.wording import printable
 
-def printable(text: str) -> str:
-    """The text with every character that doesn't print as its escape, such as `\\n` or `\\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+__all__ = ("printable",)

@@ -1,4 +1,8 @@
-"""Projections of findings: the webhook's status with causes and warnings. How one finding reads is written here and nowhere else."""
+"""Projections of findings: the webhook's status with causes and warnings. How one finding reads is written here and nowhere else.
+
+What the author wrote stands on one line with its control characters escaped: an API server drops a warning that holds one, in silence,
+and kubectl prints denials to a terminal as they are.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from api.paths import Path, render
-from api.wording import shortened
+from api.wording import printable, shortened
 from policies.finding import Finding, Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
 MESSAGE_LENGTH: Final = 2_000  # of one finding: names come from the author and may be absurd
 _PATH_LENGTH: Final = 700  # of that for the path, so that an absurd name in it leaves room for the sentence and the rule's name
+_LONGEST_FIELD: Final = 1_000  # of a cause
 CAUSES: Final = 100  # of one answer: 10,000 bad services must not make a 2 MB answer
 WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB anyway
 
@@ -57,7 +62,7 @@ def status(kind: str, group: str, name: str, findings: list[Finding], translate:
     lines = [sentence(finding, translate) for finding in shown]
     if len(refusing) > CAUSES:
         lines.append(f"and {len(refusing) - CAUSES} more")
-    what = f'{kind}.{group} "{shortened(name, 253)}"'
+    what = f'{kind}.{group} "{printable(shortened(name, 253))}"'
     return {
         "status": "Failure",
         "code": 500 if faults else 422,
@@ -76,15 +81,16 @@ def _cause(finding: Finding, translate: Translation | None) -> dict[str, str]:
     return {
         "reason": finding.cause.value,
         "message": _text(finding, MESSAGE_LENGTH),
-        "field": shortened(_field(finding, translate), 1_000),
+        "field": shortened(_field(finding, translate), _LONGEST_FIELD),
     }
 
 
 def _field(finding: Finding, translate: Translation | None) -> str:
-    return (translate or {}).get(finding.path) or render(finding.path)
+    # cut before it is escaped, too: names may be absurdly long
+    return printable(shortened((translate or {}).get(finding.path) or render(finding.path), _LONGEST_FIELD))
 
 
 def _text(finding: Finding, limit: int) -> str:
     """The sentence without its path; the rule's name in brackets is never cut off."""
     name = f" [{finding.rule.name}]"
-    return shortened(finding.text, limit - len(name)) + name
+    return shortened(printable(shortened(finding.text, limit)), limit - len(name)) + name

@@ -56,6 +56,18 @@ def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
     assert long.endswith("\N{HORIZONTAL ELLIPSIS} [replicas-non-negative]")
 
 
+def test_what_an_author_wrote_stays_on_one_line() -> None:
+    """API servers drop warnings that hold a control character, and kubectl prints denials as they are."""
+    found = _finding(text='must be "pod" or "container", got "pod\n\x1b[31m"', name="a\tb\u202e")
+    line = r'spec.services[a\tb\u202e].replicas: must be "pod" or "container", got "pod\n\x1b[31m" [replicas-non-negative]'
+    assert sentence(found) == line
+    answer = status("DynamoGraphDeployment", "nvidia.com", "g\r", [found])
+    assert answer["message"] == rf'DynamoGraphDeployment.nvidia.com "g\r" is invalid: {line}'
+    cause = answer["details"]["causes"][0]
+    assert f"{cause['field']}: {cause['message']}" == line
+    assert warnings([found._replace(level=Level.WARNING, text="got \n")])[0].isprintable()
+
+
 def test_very_many_warnings_are_counted_instead_of_listed() -> None:
     texts = warnings([_finding(Level.WARNING)] * 10_000)
     assert (len(texts), texts[-1]) == (WARNINGS, "and 9901 more warnings")

@@ -52,7 +52,8 @@ def dgdr_override_kind(at: At) -> Hits:
     kind, version = _text(graph.get("kind")), _text(graph.get("apiVersion"))
     if kind != _KIND:
         yield at.invalid("overrides.dgd.kind", kind, f'must be {_KIND}, got "{kind}"')
-    if version.partition("/")[0] != _GROUP or "/" not in version:
+    group, _, rest = version.partition("/")
+    if group != _GROUP or not rest:
         yield at.invalid("overrides.dgd.apiVersion", version, f'must be a version of the group {_GROUP}, got "{version}"')
 
 

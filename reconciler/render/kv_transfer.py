@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import struct
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
 
 from reconciler.render.merge import items
 from reconciler.render.template import main_in
@@ -57,9 +59,10 @@ def _env(policy: Fields, domain: str) -> list[Fields]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _shortest(number: Any) -> str:
-    """A number in its shortest decimal form: `0.5`, `1`, never `1.0` or `5e-05`."""
-    text = repr(float(number)) if not isinstance(number, int) else str(number)
-    if "e" in text:
-        text = f"{float(number):.20f}".rstrip("0")
-    return text.removesuffix(".0").removesuffix(".") or "0"
+def _shortest(number: float) -> str:
+    """A weight in its shortest decimal form: `0.5`, `1`, never `1.0` or `5e-05`. It is kept as a 32-bit float, so nine digits tell all."""
+    exact = repr(float(number))
+    forms = (f"{number:.{digits}g}" for digits in range(1, 10))
+    # above 1 is none that admission lets in, and rounding up there may leave what the format holds
+    near = (one for one in forms if abs(number) <= 1 and struct.pack("f", float(one)) == struct.pack("f", number))
+    return format(Decimal(next(near, exact)), "f").removesuffix(".0")

@@ -1,12 +1,14 @@
-"""Which layout a failover block asks for, under either profile; plain inter-pod layouts are in policies/domain.py."""
+"""Which layout a failover block asks for, under either profile, and which it could; plain inter-pod ones are in policies/domain.py."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from policies.domain import INTRA_POD, enabled, interpod_failover
+from policies.domain import INTER_POD, INTRA_POD, enabled, interpod_failover
+from policies.rule import DGD
 
 if TYPE_CHECKING:
+    from policies.at import At
     from policies.review import Fields
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod failover, as the schema's default says"
@@ -27,3 +29,8 @@ def intrapod_1_2(component: Fields) -> bool:
 def interpod_without_gms(component: Fields) -> bool:
     """Whether there is inter-pod failover and no GPU memory service, whose rules already speak of GPUs and component types."""
     return interpod_failover(component) and not enabled(component.get("gpuMemoryService"))
+
+
+def one_mode(at: At) -> str:
+    """What to do where the two blocks name different modes; only in a graph can pods be of several layouts."""
+    return f"set both modes to {INTRA_POD}" + (f" or both to {INTER_POD}" if at.review.kind == DGD else "")

@@ -20,7 +20,7 @@ def dcd_interpod_unsupported(at: At) -> Hits:
         Such layouts are made of several cliques of one Grove set, and only a graph has one. A component on its own is never rendered.
 
     Fix
-        Use mode intraPod, or make the component a service of a graph on Grove.
+        Use mode intraPod, or make the component part of a graph on Grove.
 
     Bad
         ```yaml

@@ -16,7 +16,7 @@ def dgd_node_layout_immutable(at: At) -> Hits:
         into each other. The number of nodes of a multi-node component may change.
 
     Fix
-        Put the old layout back, or create the component under another name.
+        Put the old layout back, or create another graph with the new one; a component that stands alone can be created under another name.
 
     Bad
         ```yaml

@@ -15,7 +15,8 @@ def failover_interpod_immutable(at: At) -> Hits:
         Standby engines in pods of their own belong to the set of pods that is made once, when the component is created.
 
     Fix
-        Put the old `failover` block back, or create the component under another name.
+        Put the old `failover` block back, or create another graph with the new one; a component that stands alone can be created
+        under another name.
 
     Bad
         ```yaml

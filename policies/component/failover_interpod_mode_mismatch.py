@@ -1,6 +1,7 @@
 """DYN345: inter-pod failover beside a GPU memory service of another layout."""
 
 from policies.at import At
+from policies.component._failover import one_mode
 from policies.domain import INTER_POD, enabled, interpod_failover
 from policies.order import Stage
 from policies.rule import COMPONENT, Hits, rule
@@ -46,4 +47,4 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
         mode = gms.get("mode")
         seen = f'which is "{mode}"' if mode else "which is unset"
         text = f'must have the mode of gpuMemoryService, {seen}, got "{INTER_POD}"'
-        yield at.invalid("failover", None, text, fix=f"set both modes to {INTER_POD}")
+        yield at.invalid("failover", None, text, fix=one_mode(at))

@@ -1,7 +1,7 @@
 """DYN341: intra-pod failover beside a GPU memory service of another layout."""
 
 from policies.at import At
-from policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
+from policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2, one_mode
 from policies.domain import INTRA_POD, enabled
 from policies.order import Stage
 from policies.rule import COMPONENT, Hits, rule
@@ -15,7 +15,7 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
         Both switches describe one pod layout: standby engines in the same pod can share GPUs only with a memory service in that pod.
 
     Fix
-        Give both the same mode, or leave one of them out.
+        Give both the same mode.
 
     Bad
         ```yaml
@@ -57,4 +57,4 @@ def _other_mode(at: At) -> Hits:
     gms = at.value.get("gpuMemoryService")
     if enabled(gms) and gms.get("mode") not in (None, "", INTRA_POD):
         text = f'must have the mode of gpuMemoryService, "{gms["mode"]}", got "{INTRA_POD}"'
-        yield at.invalid("failover", None, text, fix=f"set both modes to {INTRA_POD} or both to {gms['mode']}")
+        yield at.invalid("failover", None, text, fix=one_mode(at))

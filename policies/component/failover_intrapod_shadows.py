@@ -15,7 +15,7 @@ def failover_intrapod_shadows(at: At) -> Hits:
         not written, because that is what an unset number looks like in objects made by programs.
 
     Fix
-        Set `numShadows` to 1 or leave it out; for more, use mode interPod.
+        Set `numShadows` to 1 or leave it out; for more, use mode interPod, which services of a graph on Grove can have.
 
     Bad
         ```yaml
@@ -55,5 +55,6 @@ def failover_intrapod_shadows_in_1_2(at: At) -> Hits:
 def _no_pair(at: At) -> Hits:
     shadows = at.value["failover"].get("numShadows")
     if shadows not in (None, 0, 1):
-        text = f"must be 1 in mode intraPod, where a pod holds a fixed pair of engines, got {shadows}; mode interPod allows more"
+        pair = f"must be 1 in mode intraPod, where a pod holds a fixed pair of engines, got {shadows}"
+        text = f"{pair}; in a graph on Grove mode interPod allows more"
         yield at.invalid("failover.numShadows", shadows, text)

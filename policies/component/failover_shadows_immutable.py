@@ -15,7 +15,8 @@ def failover_shadows_immutable(at: At) -> Hits:
         Standby engines in pods of their own belong to the set of pods that is made once. An absent number is 1.
 
     Fix
-        Put the old `numShadows` back, or create the component under another name.
+        Put the old `numShadows` back, or create another graph with the new one; a component that stands alone can be created
+        under another name.
 
     Bad
         ```yaml

@@ -16,7 +16,7 @@ def gms_interpod_immutable(at: At) -> Hits:
         Inside the pod (intraPod) the memory service may be switched on and off freely.
 
     Fix
-        Put the old layout back, or create the component under another name.
+        Put the old layout back, or create another graph with the new one; a component that stands alone can be created under another name.
 
     Bad
         ```yaml

@@ -14,8 +14,10 @@ import yaml
 
 from conversion.engine import convert
 from conversion.kinds import KINDS
+from policies.evaluate import evaluate
 from policies.facts import Facts, facts_from
-from policies.review import CURRENT, V1_2
+from policies.review import CURRENT, V1_2, Review
+from policies.rule import DCD, DGD
 from tests.golden.corpus import cases, corpus_file
 from tests.webhooks.requests import graph, review
 from tests.webhooks.test_admission import FACTS, SETTINGS, ask, refusal, response
@@ -68,6 +70,19 @@ def test_paths_and_words_are_the_authors() -> None:
     assert "interPod" not in text
     assert "experimental.gpuMemoryService.mode" in text
     assert "of the main container" in text
+
+
+def test_advice_is_what_the_authors_version_allows() -> None:
+    """The schema of v1beta1 knows one standby engine; only a graph can have pods of several layouts."""
+    gms = {"experimental": {"gpuMemoryService": {"mode": "IntraPod"}, "failover": {"mode": "IntraPod", "numShadows": 2}}}
+    assert [said for _, said in causes(beta_graph({**WORKER, **gms})) if "fixed pair" in said] == [
+        "must be 1 in mode IntraPod, where a pod holds a fixed pair of engines, got 2; "
+        "only v1alpha1 allows more, in a graph on Grove with mode interPod"
+    ]
+    spec = {"gpuMemoryService": {"enabled": True, "mode": "interPod"}, "failover": {"enabled": True, "mode": "intraPod"}}
+    for kind, obj in ((DGD, {"spec": {"services": {"w": spec}}}), (DCD, {"spec": spec})):
+        fixes = [finding.fix for finding in evaluate(Review(kind, "CREATE", obj, facts=FACTS)) if "mode-mismatch" in finding.rule.name]
+        assert fixes == ["set both modes to intraPod" + (" or both to interPod" if kind == DGD else "")]
 
 
 def test_a_warning_is_translated_too() -> None:

@@ -68,10 +68,13 @@ class Named(Struct):
     def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
         """As any struct; whatever is saved holds the name, and a nameless component is remembered."""
         left = super().backward(right, kept, save, context)
-        name = right.get("name") or ""
-        if save or (context.name and not name) or (not context.travelled and type(right.get("podTemplate")) is dict):
-            save["name"] = name
+        if save or (context.name and not right.get("name")) or (not context.travelled and type(right.get("podTemplate")) is dict):
+            self.sign(right, save)
         return left
+
+    def sign(self, right: Fields, save: Fields) -> None:
+        """Says the name: the Go operator takes a remainder without one for that of a nameless component."""
+        save["name"] = right.get("name") or ""
 
 
 _NAMED: Final = Name()

@@ -51,6 +51,8 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs)
     if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
         saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
+        if saved.kept and not rightward and type(obj.get("spec")) is dict:
+            kind.spec.sign(obj["spec"], saved.spec)
     older: dict[str, str] = {}
     if kind.legacy is not None:
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)

@@ -60,6 +60,9 @@ class Struct:
             proofs.add(left, right)
         return left
 
+    def sign(self, right: Fields, save: Fields) -> None:
+        """Adds to a remainder, which is there for another reason, what readers need in any; mostly nothing."""
+
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Translates a path below the right struct; the empty path is the struct itself."""
         if not path:

@@ -51,9 +51,9 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled:
         save["frontendSidecar"] = sidecar
     extra = left.get("extraPodSpec")
     if type(extra) is dict:
-        eager = not travelled or len(save) > before or _says_more(left)
         if not pod and not over:
             save["extraPodSpec"] = extra
+        eager = not travelled or len(save) > before or _says_more(left)
         _collect_overlay(left, pod, over, save, eager=eager, mains=mains)
     return told
 

@@ -22,7 +22,11 @@ def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
     """The template with what was kept; None when neither says anything."""
     remembered = items(fields(kept, "spec"), "containers")
     containers = items(fields(template, "spec"), "containers")
-    containers = _without_main(containers, remembered, left)
+    metadata = {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}
+    # without its main, and with nothing else in it, there would be no template, which says that nothing flat asked for one
+    alone = len(containers) == 1 and len(template["spec"]) == 1 and not metadata and not _zero(kept)
+    if not (alone and _asks(left)):
+        containers = _without_main(containers, remembered, left)
     # a container of that name in the overlay is live as it is
     generated = type(left.get("frontendSidecar")) is dict and named(items(fields(left, "extraPodSpec"), "containers"), SIDECAR) is None
     if generated:
@@ -34,7 +38,6 @@ def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
     if containers:
         spec["containers"] = containers
-    metadata = {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}
     if not (spec or metadata or _zero(kept)):
         return None
     return {**({"metadata": metadata} if metadata else {}), **({"spec": spec} if spec else {})}
@@ -56,13 +59,16 @@ def _without_main(containers: list[Fields], remembered: list[Fields], left: Fiel
     return containers if said else [each for each in containers if each is not main]
 
 
+def _asks(left: Fields) -> bool:
+    """Whether a flat field that says nothing of main is there, and would be all that calls for a template."""
+    return left.get("envFromSecret") is not None or type(left.get("extraPodMetadata")) is dict
+
+
 def _means_main(left: Fields) -> bool:
     """Whether a flat field speaks of the main container although that stays bare."""
-    flat, metadata, extra = left.get("resources"), left.get("extraPodMetadata"), fields(left, "extraPodSpec")
+    flat, extra = left.get("resources"), fields(left, "extraPodSpec")
     return (
         (type(flat) is dict and not resources.reproducible(flat))
-        or left.get("envFromSecret") is not None
-        or (type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")))
         or not all(flagged(entry) for entry in items(left, "volumeMounts"))
         or bool(content(fields(extra, "mainContainer")))
         or MAIN in names(items(extra, "containers"))

@@ -92,6 +92,13 @@ def test_a_component_without_a_name_stays_without() -> None:
     assert named["spec"] == {"type": "worker", "name": "dep"}
 
 
+def test_whatever_is_kept_of_a_component_holds_its_name() -> None:
+    """A remainder without one would be that of a nameless component to the Go operator."""
+    there = away(made(COMPONENT, RIGHT, {"name": "dep", "eppConfig": None}, name="dep"))
+    assert there["spec"] == {"serviceName": "dep"}
+    assert saved(there) == {"name": "dep"}
+
+
 @pytest.mark.parametrize("kind", [GRAPH, COMPONENT])
 def test_templates_of_both_origins_leave_no_annotation_at_home(kind: str) -> None:
     left: Fields = {"envs": [{"name": "A"}], "serviceName": "s"} if kind == COMPONENT else {"services": {"w": {"envs": [{"name": "A"}]}}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conversion.kind import LEFT, RIGHT
-from tests.conversion.objects import GRAPH, away, edited_left, edited_right, left_of, made, right_of, template
+from tests.conversion.objects import GRAPH, away, edited_left, edited_right, left_of, made, right_of, saved, template
 
 Fields = dict[str, Any]
 
@@ -143,6 +143,33 @@ def test_a_deleted_template_does_not_return() -> None:
     services: list[Fields] = [{"extraPodMetadata": {}}, {"envFromSecret": ""}, {"resources": {}}]
     for service in services:
         assert edited_right(service, podTemplate=None) == {}
+
+
+@pytest.mark.parametrize("flat", [{"extraPodMetadata": {}}, {"envFromSecret": ""}])
+def test_a_flat_field_that_says_nothing_makes_no_main_beside_other_containers(flat: Fields) -> None:
+    """As for the Go operator: its author had no main; and yet the field is there again at home."""
+    sidecars = made(GRAPH, RIGHT, {"components": [{"name": "w", "podTemplate": template({"name": "side", "image": "s"})}]})
+    there = away(sidecars)
+    there["spec"]["services"]["w"].update(flat)
+    here = away(there)
+    assert here["spec"] == sidecars["spec"]
+    assert away(here) == there
+
+
+@pytest.mark.parametrize("flat", [{"extraPodMetadata": {}}, {"envFromSecret": ""}])
+def test_a_flat_field_that_says_nothing_makes_a_template_where_there_would_be_none(flat: Fields) -> None:
+    cached = made(GRAPH, RIGHT, {"components": [{"name": "w", "podTemplate": template({"name": "side", "image": "s"})}]})
+    there = away(cached)
+    there["spec"]["services"]["w"] = {**flat, "volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]}
+    assert away(away(there))["spec"] == there["spec"]
+
+
+def test_origins_are_kept_beside_an_overlay_that_says_nothing() -> None:
+    """Also of an object that came from v1beta1: the empty overlay alone is kept, and the flat half with it."""
+    service = {"envs": [{"name": "A"}], "extraPodSpec": {"mainContainer": {}}}
+    graph = made(GRAPH, LEFT, {"services": {"w": service}})
+    graph["metadata"]["annotations"] = {"nvidia.com/dgd-spec": "{}"}
+    assert saved(away(graph)) == {"services": {"w": service}}
 
 
 def test_an_edited_group_loses_its_split_and_no_other() -> None:

@@ -35,7 +35,9 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
         called = _frontend(config, member.name)
         if called:
             config[called]["port"] = HTTP_PORT
-            entry["value"] = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            # the entry may be the graph's own, which the other components get as it is
+            main["env"] = [{**one, "value": text} if one is entry else one for one in items(main.get("env"))]
     arguments = _block(config.get(member.name), "ServiceArgs")
     if isinstance(arguments.get("workers"), int) and spec.get("replicas") is None:
         spec["replicas"] = arguments["workers"]

@@ -48,6 +48,11 @@ class Connection(RequestHandler):
         self._late: asyncio.TimerHandle | None = None
         self._unreadable = False  # what has come last isn't HTTP: where a next request would begin, nobody knows
 
+    @property
+    def answered(self) -> bool:
+        """Whether nothing of a request is on its way, where none is being worked on."""
+        return self.spoken and self.unread is None
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the clock."""
         super().connection_made(transport)

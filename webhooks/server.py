@@ -27,7 +27,9 @@ from webhooks.routes import ROUTES, Purpose, Route
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Generator, Iterator
+    from collections.abc import Awaitable, Generator, Iterable, Iterator
+
+    from aiohttp.web import RequestHandler
 
     from certs.context import ReloadingContext
 
@@ -115,18 +117,24 @@ class Webhooks:
         for listener in self._listeners:
             listener.close()
         deadline = self._loop.time() + self._limits.drain_seconds
-        idle = [connection for connection in self._http.connections if connection not in self._busy]
-        for connection in idle:
-            connection.close()
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        for connection in idle:
-            connection.force_close()
-        while self._http.connections and self._loop.time() < deadline:  # noqa: ASYNC110 - aiohttp tells nobody of its last connection
-            await asyncio.sleep(0.02)
+        await self._part(self._http.connections)
+        while self._http.connections and self._loop.time() < deadline:
+            await asyncio.sleep(0.02)  # aiohttp tells nobody of its last connection
+            # an answer that had begun before doesn't say that its connection ends
+            await self._part([each for each in self._http.connections if cast("Connection", each).answered])
         for _ in self._http.connections:
             self.meter.met(Bound.DRAIN_SECONDS)
         await self._http.shutdown(0.1)
+
+    async def _part(self, connections: Iterable[RequestHandler]) -> None:
+        """Closes those on which nothing is being worked on; a request that has arrived is answered."""
+        idle = [connection for connection in connections if connection not in self._busy]
+        for connection in idle:
+            connection.close()
+        for _ in range(_TURNS if idle else 0):
+            await asyncio.sleep(0)
+        for connection in idle:
+            connection.force_close()
 
     async def _follow(self) -> None:
         while True:

@@ -9,11 +9,13 @@ import orjson
 import pytest
 
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
-from tests.webhooks.serving import QUICK, Client, post, served, until
+from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, of_kind
 from tests.webhooks.test_convert import review as conversion
+from tests.webhooks.test_convert_bulk import OBJECTS, numbered
 from webhooks import convert
 from webhooks.bodies import WITH_ANSWER
+from webhooks.limits import Bound, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +113,55 @@ async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytes
         assert len(found.json["response"]["convertedObjects"]) == 1_000
         assert found.headers["connection"] == "close"
         await draining
+
+
+@pytest.mark.parametrize("lag", [0.0, 15.0])
+async def test_a_drain_waits_for_a_conversion_of_twenty_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lag: float) -> None:
+    """T17, with the bounds of a real server, told to stop in the midst; the seconds pass on the loop's clock alone."""
+    loop, steps = asyncio.get_running_loop(), convert.steps
+    clock, passed = loop.time, [0.0]
+    drains: list[asyncio.Task[None]] = []
+
+    async with served(tmp_path, Limits()) as server:
+
+        def slowly(body: bytes) -> Any:
+            for second in range(20):
+                passed[0] += 1
+                if second == 10:
+                    drains.append(loop.create_task(server.server.drain(lag)))
+                yield
+            assert "draining" in server.server.reasons()
+            return (yield from steps(body))
+
+        client, idle = await server.connect(), await server.connect()
+        monkeypatch.setattr(convert, "steps", slowly)
+        monkeypatch.setattr(loop, "time", lambda: clock() + passed[0])
+        objects = [{**graph(), "metadata": {"name": f"g-{number}"}} for number in range(500)]
+        found = await client.post("/convert", conversion(objects))
+        assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [f"g-{number}" for number in range(500)]
+        assert found.headers["connection"] == "close"
+        assert await client.closed()
+        passed[0] += lag
+        await drains[0]
+        assert await idle.closed()
+
+
+async def test_a_drain_ends_with_the_last_of_an_answer_that_had_begun_before(tmp_path: Path) -> None:
+    """Its head doesn't say that the connection ends with it, and clients keep such connections for minutes."""
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        client.send(post("/convert", conversion([numbered(graph(), number) for number in range(OBJECTS)])))
+        head = await client.reader.readuntil(b"\r\n\r\n")
+        assert b"Connection: close" not in head
+        draining = asyncio.create_task(server.server.drain())
+        await until(lambda: "draining" in server.server.reasons())
+        [length] = [int(line.split()[1]) for line in head.splitlines() if line.startswith(b"Content-Length:")]
+        async with asyncio.timeout(DEADLINE):
+            body = await client.reader.readexactly(length)
+        assert len(orjson.loads(body)["response"]["convertedObjects"]) == OBJECTS
+        assert await client.closed()
+        await draining
+        assert Bound.DRAIN_SECONDS not in server.server.meter.bounds
 
 
 async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import re
 import signal
@@ -20,6 +22,8 @@ from certs.files import store_self_signed
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
+from tests.webhooks.test_convert import review as conversion
+from tests.webhooks.test_convert_bulk import OBJECTS, numbered
 
 BODY = review(graph())
 WORKERS = pytest.mark.parametrize("workers", [1, 2])
@@ -78,6 +82,36 @@ def test_a_request_in_flight_is_answered_after_sigterm(tmp_path: Path, workers: 
         assert b"Connection: close" in answer
         connection.close()
         assert command.wait() == 0
+
+
+@WORKERS
+@pytest.mark.parametrize("taking", [False, True], ids=["asking", "taking"])
+def test_a_long_list_is_answered_completely_after_sigterm(tmp_path: Path, workers: int, taking: bool) -> None:
+    """T17: the signal comes before the last byte of a review of 20 MiB, or when the first of its answer has been taken."""
+    objects = [numbered(graph(), number) for number in range(OBJECTS)]
+    whole = post("/convert", conversion(objects))
+    with Command(tmp_path, "--workers", str(workers)) as command:
+        command.ready()
+        connection = command.connect()
+        connection.connect()
+        assert connection.sock is not None
+        answer = http.client.HTTPResponse(connection.sock)
+        connection.sock.sendall(whole[:-1])
+        eventually(lambda: command.metric('controller_runtime_webhook_requests_in_flight{webhook="/convert"}') == 1)
+        if taking:
+            connection.sock.sendall(whole[-1:])
+            answer.begin()  # much more than the system holds of a connection is still to come
+            command.send(signal.SIGTERM)
+        else:
+            command.send(signal.SIGTERM)
+            eventually(lambda: "draining" in command.get("probes", "/readyz")[1])
+            connection.sock.sendall(whole[-1:])
+            answer.begin()
+        there = json.loads(answer.read())["response"]["convertedObjects"]
+        assert [obj["metadata"]["name"] for obj in there] == [obj["metadata"]["name"] for obj in objects]
+        assert connection.sock.recv(1) == b""  # nobody waits for this connection any longer
+        assert command.wait() == 0
+        connection.close()
 
 
 @WORKERS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from api.paths import MISSING
 from api.schema import Node, resolve
-from api.walk.lists import map_key
+from api.walk.lists import identity, map_key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -86,9 +86,9 @@ class Correlation:
 
 
 def _equal(new: list[Any], old: list[Any]) -> bool:
-    """Compares lists whose items don't correlate; lists too deep to compare count as changed."""
+    """Compares lists whose items don't correlate, true and 1 told apart; lists too deep to compare count as changed."""
     try:
-        return new == old
+        return new == old and identity(new) == identity(old)
     except RecursionError:
         return False
 

@@ -226,6 +226,19 @@ def test_items_are_compared_by_key_or_not_at_all() -> None:
     assert causes(refused(GRAPH, new, old)) == [("spec.pvcs[1]", "Invalid")]
 
 
+def test_a_list_in_which_a_switch_became_a_number_has_changed() -> None:
+    """Though Python takes false for 0."""
+
+    def mounts(flag: object) -> dict[str, Any]:
+        return service(volumeMounts=[{"name": "a", "useAsCompilationCache": flag}])
+
+    assert causes(refused(GRAPH, mounts(0), mounts(False))) == [
+        ("spec.services.w.volumeMounts[0].useAsCompilationCache", "TypeInvalid"),
+        ("<nil>", "Invalid"),
+    ]
+    assert refused(GRAPH, mounts(0), mounts(0)) == ()
+
+
 def test_a_rule_that_cannot_be_evaluated_is_not_forgiven() -> None:
     spec = service(sharedMemory={"size": 5})
     assert causes(refused(GRAPH, spec, spec)) == [("spec.services[w].sharedMemory", "Invalid")]

@@ -33,13 +33,16 @@ def dgd_annotation_origin_version(at: At) -> Hits:
             nvidia.com/dynamo-operator-origin-version: v1.2.0-rc.1
         ```
     """
-    value = at.value[ORIGIN_VERSION]
-    if not is_semver(value):
-        yield at.invalid((Key(ORIGIN_VERSION),), value, f'must be a semantic version such as 1.2.0, got "{value}"')
+    yield from _no_version(at, at.value[ORIGIN_VERSION])
 
 
 @dgd_annotation_origin_version.in_1_2("Q-04", because="an annotation that is null says nothing, so there is nothing to refuse", when=())
 def dgd_annotation_origin_version_in_1_2(at: At) -> Hits:
     """A null reads as an empty text there."""
-    if ORIGIN_VERSION in at.value and not is_semver(at.value[ORIGIN_VERSION] or ""):
-        yield at.invalid((Key(ORIGIN_VERSION),), None, "must be a semantic version such as 1.2.0")
+    if ORIGIN_VERSION in at.value:
+        yield from _no_version(at, at.value[ORIGIN_VERSION] or "")
+
+
+def _no_version(at: At, value: str) -> Hits:
+    if not is_semver(value):
+        yield at.invalid((Key(ORIGIN_VERSION),), value, f'must be a semantic version such as 1.2.0, got "{value}"')

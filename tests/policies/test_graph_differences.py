@@ -105,6 +105,13 @@ def test_a_null_annotation_is_absent_and_an_empty_one_is_wrong(key: str, rule: s
     assert names(CURRENT, graph({}, annotations={key: ""})) == names(V1_2, graph({}, annotations={key: ""})) == [rule]
 
 
+@pytest.mark.parametrize("profile", [CURRENT, V1_2])
+@pytest.mark.parametrize("key", [ORIGIN, EXECUTOR, DISCOVERY])
+def test_a_wrong_annotation_is_shown_under_both_profiles(key: str, profile: str) -> None:
+    review = Review("DynamoGraphDeployment/v1alpha1", CREATE, graph({}, annotations={key: "1.2.3.4"}), facts=FACTS, profile=profile)
+    assert [finding.text.rpartition(", ")[2] for finding in evaluate(review)] == ['got "1.2.3.4"']
+
+
 def test_failover_without_a_mode_is_intrapod_failover() -> None:
     rule = "failover-intrapod-discovery-mode"
     worker = {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "gpuMemoryService": {"enabled": True}}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from api.quantity import is_zero
+from conversion.endpoint_picker import EndpointPicker
 from conversion.experimental import Experimental
 from conversion.lens.protocol import Context, Fields, Lens, Row
 from conversion.lens.simple import LeftOnly, View, same
@@ -114,7 +115,8 @@ def lenses() -> list[Lens]:
     """The lenses of a component, its name apart."""
     return [
         Roles(),
-        *same("globalDynamoNamespace", "replicas", "multinode", "modelRef", "topologyConstraint", "eppConfig"),
+        *same("globalDynamoNamespace", "replicas", "multinode", "modelRef", "topologyConstraint"),
+        EndpointPicker(),
         LeftOnly("dynamoNamespace", "autoscaling", "ingress"),
         LeftOnly("annotations", "labels", worth=bool),
         View(("sharedMemory",), ("sharedMemorySize",), _size_of, _memory_of, "the size; zero is disabled"),

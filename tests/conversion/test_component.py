@@ -60,6 +60,24 @@ def test_an_empty_experimental_block_comes_home() -> None:
     assert away(away(graph)) == graph
 
 
+@pytest.mark.parametrize("version", [LEFT, RIGHT])
+@pytest.mark.parametrize("detector", [{}, {"queueDepthThreshold": 5}, {"metricsStalenessThreshold": None}])
+def test_a_saturation_detector_always_has_a_staleness_threshold(detector: Fields, version: str) -> None:
+    """As for the Go operator; what its author left out is gone again at home, and an edit of the other version wins."""
+    picker = {"config": {"plugins": [{"type": "t"}], "saturationDetector": detector}}
+    spec: Fields = {"services": {"w": {"eppConfig": picker}}} if version == LEFT else {"components": [{"name": "w", "eppConfig": picker}]}
+    graph = made(GRAPH, version, spec)
+    there = away(graph)
+    parts = there["spec"]["components"][0] if version == LEFT else there["spec"]["services"]["w"]
+    found = parts["eppConfig"]["config"]["saturationDetector"]
+    assert found == {**detector, "metricsStalenessThreshold": "0s"}
+    assert away(there) == graph
+    found["metricsStalenessThreshold"] = "2s"
+    home = away(there)["spec"]
+    part = home["services"]["w"] if version == LEFT else home["components"][0]
+    assert part["eppConfig"]["config"]["saturationDetector"] == found
+
+
 def test_an_edited_role_leaves_no_stale_phase() -> None:
     assert edited_right({"componentType": "main", "subComponentType": "decode"}, type="worker") == {"componentType": "worker"}
     assert edited_right({"componentType": "worker", "subComponentType": "custom"}, type=None) == {}

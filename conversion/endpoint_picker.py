@@ -1,0 +1,64 @@
+"""The lens of the endpoint picker's configuration: copied, with the one value written out that the Go operator always writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from conversion.lens.protocol import Context, Fields, Row
+from conversion.reading import fields
+
+if TYPE_CHECKING:
+    from api.paths import Path
+
+_MEMBER: Final = "eppConfig"
+_STALENESS: Final = "metricsStalenessThreshold"
+_NONE: Final = "0s"  # what absent means to the picker
+
+
+class EndpointPicker:
+    """The same on both sides; a saturation detector without a staleness threshold gets the zero that it means.
+
+    Typed readers can't tell the two apart, and the engine remembers that the author left it out.
+    """
+
+    left: tuple[str, ...] = (_MEMBER,)
+    right: tuple[str, ...] = (_MEMBER,)
+
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+        """Copies."""
+        return _copied(left, right)
+
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+        """Copies."""
+        return _copied(right, left)
+
+    def to_left(self, path: Path, right: Fields) -> Path | None:
+        """The same."""
+        return path
+
+    def to_right(self, path: Path, left: Fields) -> Path | None:
+        """The same."""
+        return path
+
+    def rows(self) -> Iterator[Row]:
+        """One row."""
+        yield Row(_MEMBER, _MEMBER, "copied; a saturation detector always has a staleness threshold")
+
+
+def _copied(source: Fields, target: Fields) -> bool:
+    """Whether nothing was added."""
+    value = source.get(_MEMBER)
+    if value is not None:
+        target[_MEMBER] = _told(value)
+    return target.get(_MEMBER) is value
+
+
+def _told(picker: Any) -> Any:
+    if type(picker) is not dict:
+        return picker
+    config = fields(picker, "config")
+    detector = config.get("saturationDetector")
+    if type(detector) is not dict or detector.get(_STALENESS) is not None:
+        return picker
+    return {**picker, "config": {**config, "saturationDetector": {**detector, _STALENESS: _NONE}}}

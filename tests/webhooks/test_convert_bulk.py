@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from tests.webhooks.requests import graph
-from tests.webhooks.test_convert import ALPHA, converted, of_kind, review
+from tests.webhooks.test_convert import ALPHA, BETA, converted, of_kind, review
 
 OBJECTS = 2_000
 LEAST = 20 * 2**20  # bytes
@@ -18,6 +20,14 @@ FRAGMENTS: tuple[dict[str, Any], ...] = (
     {"spec": {}},
     {"spec": {"services": {"w": {"replicas": 2}}}},
     {"spec": {"backendFramework": "vllm", "ofTomorrow": {"kept": [1, None, "x"]}}},
+)
+
+# one field of each kind in both versions: what another manager may own of an object
+ONE_FIELD: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+    (GRAPH, {"services": {"w": {"replicas": 2}}}, {"components": [{"name": "w", "replicas": 2}]}),
+    ("DynamoComponentDeployment", {"replicas": 2}, {"replicas": 2}),
+    ("DynamoGraphDeploymentRequest", {"profilingConfig": {"profilerImage": "i"}}, {"image": "i"}),
+    ("DynamoGraphDeploymentScalingAdapter", {"replicas": 2}, {"replicas": 2}),
 )
 
 
@@ -49,3 +59,27 @@ def test_two_thousand_fragments_get_nothing_that_they_did_not_have() -> None:
         assert "status" not in after
         assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert converted(there, ALPHA) == objects
+
+
+@pytest.mark.parametrize(("kind", "alpha", "beta"), ONE_FIELD, ids=[kind for kind, *_ in ONE_FIELD])
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_fragments_of_every_kind_and_version_get_nothing(kind: str, alpha: dict[str, Any], beta: dict[str, Any], version: str) -> None:
+    """Metadata alone, an empty part, one field, a field that nobody knows; a component deployment of v1beta1 says its name in its spec."""
+    here, there, desired = (alpha, beta, BETA) if version == "v1alpha1" else (beta, alpha, ALPHA)
+    named = kind == "DynamoComponentDeployment" and desired == BETA
+    fragments: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+        ({}, {}),
+        ({"spec": {}}, {"spec": {}}),
+        ({"status": {}}, {"status": {}}),
+        ({"spec": here}, {"spec": there}),
+        ({"spec": {"ofTomorrow": {"kept": [1, None]}}}, {"spec": {}}),
+        ({"ofTomorrow": [1]}, {"ofTomorrow": [1]}),
+    )
+    objects = [numbered(of_kind(kind, version, **copy.deepcopy(before)), number) for number, (before, _) in enumerate(fragments)]
+    found = converted(objects, desired)
+    for obj, (_, wanted) in zip(found, fragments, strict=True):
+        name = {"name": obj["metadata"]["name"]} if named else {}
+        assert {part: obj[part] for part in obj.keys() - {"apiVersion", "kind", "metadata"}} == {
+            part: {**name, **value} if part == "spec" else value for part, value in wanted.items()
+        }
+    assert converted(found, f"nvidia.com/{version}") == objects

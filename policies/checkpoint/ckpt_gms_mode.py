@@ -1,6 +1,7 @@
 """DYN421: a checkpoint with a GPU memory service outside its pod."""
 
 from policies.at import At
+from policies.checkpoint._wiring import BY_AUTHOR
 from policies.domain import INTER_POD, INTRA_POD, enabled
 from policies.order import Stage
 from policies.rule import CHECKPOINT, Hits, rule
@@ -66,4 +67,4 @@ def ckpt_gms_mode(at: At) -> Hits:
     mode = gms.get("mode")
     if enabled(gms) and mode not in (None, "", INTRA_POD):
         reason = "interPod is not implemented for checkpoints" if mode == INTER_POD else "there is no such mode"
-        yield at.invalid("gpuMemoryService", mode, f'must have the mode {INTRA_POD}, got "{mode}": {reason}')
+        yield at.invalid("gpuMemoryService", mode, f'must have the mode {INTRA_POD}, got "{mode}": {reason}; {BY_AUTHOR}')

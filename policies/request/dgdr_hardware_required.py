@@ -6,6 +6,7 @@ from policies.review import CREATE
 from policies.rule import DGDR, Hits, rule
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
+_WHY = "it is off, and an operator restricted to a namespace can't see nodes"
 
 
 @rule("DYN503", where={DGDR: ""}, needs=("operatorScope", "gpuDiscovery"), stage=Stage.REQUEST)
@@ -43,7 +44,7 @@ def dgdr_hardware_required(at: At) -> Hits:
     """
     missing = _missing(at)
     if missing and _undiscovered(at):
-        text = f"must give {', '.join(missing)}: GPU discovery is off, and an operator restricted to a namespace can't see nodes"
+        text = f"must give {', '.join(missing)}, or GPU discovery must be switched on: {_WHY}"
         yield at.required("spec.hardware", text)
 
 
@@ -57,7 +58,7 @@ def dgdr_hardware_required(at: At) -> Hits:
 def dgdr_hardware_required_in_1_2(at: At) -> Hits:
     """Any single field is enough, whatever its value."""
     if len(_missing(at)) == len(_FIELDS) and _undiscovered(at):
-        text = f"must give one of {', '.join(_FIELDS)}, or GPU discovery must be switched on: it is off, and the operator can't see nodes"
+        text = f"must give one of {', '.join(_FIELDS)}, or GPU discovery must be switched on: {_WHY}"
         yield at.required("spec.hardware", text)
 
 

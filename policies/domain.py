@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from policies.at import At
     from policies.review import Fields, Review
 
@@ -45,6 +47,11 @@ def whole_number(text: str) -> int | None:
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
     return number if number in _INT64 else None
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Lists names in order, each in double quotes: only what stands in them is left alone when sentences are put into other words."""
+    return ", ".join(f'"{name}"' for name in sorted(names))
 
 
 def enabled(block: Any) -> TypeGuard[Fields]:

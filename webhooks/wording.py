@@ -21,7 +21,7 @@ _PHRASES: Final = {
     " unless disabled is true": "",
     ", set `disabled: true` for no volume at all": ", set it to 0 for no volume at all",
     # v1beta1's schema knows one standby engine only
-    "; in a graph on Grove mode interPod allows more": "; only v1alpha1 allows more, in a graph on Grove with mode interPod",
+    "; in a graph on Grove mode interPod allows more": "; only v1alpha1 allows more, in pods of their own",
     "; for more, use mode interPod, which services of a graph on Grove can have": "",
     "must be 1 or more in mode interPod": "must be 1 in mode InterPod",
     "`numShadows` to 1 or more": "`numShadows` to 1",

@@ -1,6 +1,7 @@
 """DYN708: services that come or go in an existing graph."""
 
 from policies.at import At
+from policies.domain import quoted
 from policies.order import Stage
 from policies.review import UPDATE
 from policies.rule import GRAPH_OBJECT, Hits, rule
@@ -37,5 +38,5 @@ def dgd_service_set_immutable(at: At) -> Hits:
     now, before = (at.get("spec.services") or {}).keys(), (at.was("spec.services") or {}).keys()
     if not now or now == before:  # no services at all: the rule dgd-services-required speaks
         return
-    changes = [f"{word} {', '.join(sorted(names))}" for word, names in (("added", now - before), ("removed", before - now)) if names]
+    changes = [f"{word} {quoted(names)}" for word, names in (("added", now - before), ("removed", before - now)) if names]
     yield at.immutable("spec.services", f"must keep the services that the graph was created with: {'; '.join(changes)}")

@@ -80,6 +80,6 @@ def _asked(at: At, names: list[str]) -> Hits:
     value = at.review.annotations.get(DISCOVERY_MODE)
     if value != "container":
         seen = "got nothing" if value is None else f'got "{value}"'
-        first = min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        first = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         text = f'must be "container" for the intra-pod failover of {first}, {seen}'
         yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from policies.at import At
+from policies.domain import quoted
 from policies.order import Stage
 from policies.rule import RESTART, Hits, rule
 
@@ -46,6 +47,6 @@ def restart_order_count(at: At) -> Hits:
     named = {name or "" for name in order}
     if len(named) != len(services):
         missing = sorted(services.keys() - named)
-        left_out = ", ".join(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
+        left_out = quoted(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
         text = f"must name all {len(services)} services, got {len(named)} different names"
         yield at.invalid("strategy.order", None, f"{text}; missing: {left_out}" if missing else text)

@@ -48,4 +48,4 @@ def restart_order_unknown(at: At) -> Hits:
     for name, index in unknown.items():
         close = spellings.get(name.lower())
         text = f'must be a service of this graph, got "{name}"'
-        yield at.not_found(("strategy", "order", index), name, text, fix=f"write {close}" if close else "")
+        yield at.not_found(("strategy", "order", index), name, text, fix=f'write "{close}"' if close else "")

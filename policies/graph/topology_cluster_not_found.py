@@ -1,7 +1,7 @@
 """DYN147: a ClusterTopology that doesn't exist."""
 
 from policies.at import At
-from policies.domain import off_grove
+from policies.domain import off_grove, quoted
 from policies.facts import Unknown
 from policies.order import Stage
 from policies.review import CREATE, UPDATE
@@ -37,7 +37,7 @@ def topology_cluster_not_found(at: At) -> Hits:
     # None is the case of topology-cluster-unreadable
     if not name or topologies is None or (not isinstance(topologies, Unknown) and name in topologies) or off_grove(at):
         return
-    known = ", ".join(sorted(at.fact("clusterTopologies"))) or "none"
+    known = quoted(at.fact("clusterTopologies")) or "none"
     yield at.not_found("topologyProfile", name, f'must name a ClusterTopology of this cluster, got "{name}"; it has {known}')
 
 

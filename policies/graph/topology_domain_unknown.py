@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from api.paths import Key, Path
 from policies.at import At
-from policies.domain import is_domain, off_grove, services
+from policies.domain import is_domain, off_grove, quoted, services
 from policies.order import Stage
 from policies.review import CREATE, UPDATE
 from policies.rule import GRAPH, Hits, rule
@@ -49,7 +49,7 @@ def topology_domain_unknown(at: At) -> Hits:
     # malformed ones are told by the format rules already
     unknown = [(path, domain) for path, domain in _domains(at) if domain not in known and is_domain(domain)]
     if unknown and not off_grove(at):
-        listed = ", ".join(sorted(known)) or "none"
+        listed = quoted(known) or "none"
         for path, domain in unknown:
             yield at.invalid(path, domain, f'must be a domain of the ClusterTopology ({listed}), got "{domain}"')
 

@@ -38,5 +38,5 @@ def topology_spec_required(at: At) -> Hits:
         return
     names = [name for name, service in at.value["services"].items() if service and service.get("topologyConstraint") is not None]
     if names:
-        shown = min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        shown = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         yield at.required("topologyConstraint", f"must be set while services have constraints ({shown}), got nothing")

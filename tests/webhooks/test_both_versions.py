@@ -72,12 +72,27 @@ def test_paths_and_words_are_the_authors() -> None:
     assert "of the main container" in text
 
 
+def test_names_that_hold_a_word_of_v1alpha1_stay_names() -> None:
+    """`service` becomes `component` in a sentence, but never in the author's own text."""
+    name = "embedding-service"
+    old = beta_graph({"name": "service"})
+    assert causes(beta_graph({"name": name}), operation="UPDATE", old=old) == [
+        ("spec.components", f'must keep the components that the graph was created with: added "{name}"; removed "service"')
+    ]
+    restart = {"id": "a", "strategy": {"order": ["Embedding-Service"]}}
+    said = causes(beta_graph({"name": name, "topologyConstraint": {"packDomain": "rack"}}, {"name": "service"}, restart=restart))
+    assert [message for _, message in said] == [
+        f'must name all 2 components, got 1 different names; missing: "{name}", "service"',
+        'must be a component of this graph, got "Embedding-Service"',
+        f'must be set while components have constraints ("{name}"), got nothing',
+    ]
+
+
 def test_advice_is_what_the_authors_version_allows() -> None:
     """The schema of v1beta1 knows one standby engine; only a graph can have pods of several layouts."""
     gms = {"experimental": {"gpuMemoryService": {"mode": "IntraPod"}, "failover": {"mode": "IntraPod", "numShadows": 2}}}
     assert [said for _, said in causes(beta_graph({**WORKER, **gms})) if "fixed pair" in said] == [
-        "must be 1 in mode IntraPod, where a pod holds a fixed pair of engines, got 2; "
-        "only v1alpha1 allows more, in a graph on Grove with mode interPod"
+        "must be 1 in mode IntraPod, where a pod holds a fixed pair of engines, got 2; only v1alpha1 allows more, in pods of their own"
     ]
     spec = {"gpuMemoryService": {"enabled": True, "mode": "interPod"}, "failover": {"enabled": True, "mode": "intraPod"}}
     for kind, obj in ((DGD, {"spec": {"services": {"w": spec}}}), (DCD, {"spec": spec})):

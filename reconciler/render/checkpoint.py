@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import framework_of
 from reconciler.render.graph import experimental
-from reconciler.render.merge import filled, items, merged, texts
+from reconciler.render.merge import filled, items, texts
 from reconciler.render.names import (
     APP,
     ARTIFACT_VERSION,
@@ -30,8 +30,8 @@ from reconciler.render.names import (
     digest,
 )
 from reconciler.render.objects import child
+from reconciler.render.overlay import overlaid_pod, overlay_of
 from reconciler.render.pod.assemble import plain_pod_spec
-from reconciler.render.pod.container import overlaid
 from reconciler.render.pod.plan import PodPlan
 from reconciler.render.pod.volumes import add_shared_memory
 from reconciler.render.split import component_object
@@ -186,24 +186,12 @@ def _template(graph: Graph, member: Member, wanted: Fields, target: str, setting
         path = (*member.path, "experimental", "checkpoint", "targetContainerName")
         raise RenderError(path, f"must be the name of a container of the pod template, got {target[:80]!r}")
     spec["restartPolicy"] = "Never"
-    overlay = (wanted.get("job") or {}).get("podTemplate") or {}
+    overlay = overlay_of(wanted, (*member.path, "experimental", "checkpoint"))
     head = overlay.get("metadata") or {}
     metadata: Fields = {"labels": filled(texts(head.get("labels")), {COMPONENT: member.name})}
     if head.get("annotations"):
         metadata["annotations"] = texts(head["annotations"])
-    return {"metadata": metadata, "spec": _overlaid(spec, overlay.get("spec") or {})}
-
-
-def _overlaid(spec: Fields, overlay: Fields) -> Fields:
-    named = ("containers", "initContainers", "volumes")
-    out = merged(spec, {name: value for name, value in overlay.items() if name not in named})
-    for part in named:
-        ours, theirs = items(spec.get(part)), {one.get("name"): one for one in items(overlay.get(part))}
-        put = overlaid if part == "containers" else merged
-        both = [put(one, theirs.pop(one.get("name"))) if one.get("name") in theirs else one for one in ours]
-        if both or theirs:
-            out[part] = [*both, *theirs.values()]
-    return out
+    return {"metadata": metadata, "spec": overlaid_pod(spec, overlay.get("spec") or {})}
 
 
 def _processes(identity: Fields) -> int:

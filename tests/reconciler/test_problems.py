@@ -59,6 +59,14 @@ CASES: dict[str, tuple[Fields, str]] = {
         graph(vllm("w", experimental={"checkpoint": {**_CHECKPOINT, "targetContainerName": "x"}})),
         "spec.components[0].experimental.checkpoint.targetContainerName: must be the name of a container of the pod template, got 'x'",
     ),
+    "overlay": (
+        graph(vllm("w", experimental={"checkpoint": {**_CHECKPOINT, "job": {"podTemplate": {"spec": {"containers": [{"name": {}}]}}}}})),
+        "spec.components[0].experimental.checkpoint.job.podTemplate.spec.containers[0].name: must be a string, got object",
+    ),
+    "no overlay": (
+        graph(vllm("w", experimental={"checkpoint": {**_CHECKPOINT, "job": {"podTemplate": {"spec": ["x"]}}}})),
+        "spec.components[0].experimental.checkpoint.job.podTemplate.spec: must be an object, got list",
+    ),
     "no JSON": (
         graph(_config("{")),
         "spec.components[0].podTemplate.spec.containers[0].env[0].value: "

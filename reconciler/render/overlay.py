@@ -1,0 +1,44 @@
+"""What a user wants otherwise in the pod of which a checkpoint is taken. No schema looks into it, so its types are checked here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from api.decode import decoder
+from api.kinds import api_version
+from reconciler.render.errors import RenderError
+from reconciler.render.merge import items, merged
+from reconciler.render.pod.container import overlaid
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.lens.protocol import Fields
+
+_TYPED: Final = ("spec", "job", "podTemplateSpec")  # where a checkpoint holds a template that has types
+
+
+def overlay_of(wanted: Fields, path: Path) -> Fields:
+    """The pod template of a component's checkpoint with the given path; empty where there is none.
+
+    Raises: RenderError naming the field that is not of its type.
+    """
+    overlay: Fields = (wanted.get("job") or {}).get("podTemplate") or {}
+    kind, version = "DynamoCheckpoint", "v1alpha1"
+    typed = {"apiVersion": api_version(version), "kind": kind, "spec": {"job": {"podTemplateSpec": overlay}}}
+    wrong = [one for one in decoder(kind, version)(typed) if one.path[: len(_TYPED)] == _TYPED] if overlay else []
+    if wrong:
+        raise RenderError((*path, "job", "podTemplate", *wrong[0].path[len(_TYPED) :]), wrong[0].message)
+    return overlay
+
+
+def overlaid_pod(spec: Fields, overlay: Fields) -> Fields:
+    """A pod spec with another one over it: containers and volumes by name, all else as users' values go over defaults."""
+    named = ("containers", "initContainers", "volumes")
+    out = merged(spec, {name: value for name, value in overlay.items() if name not in named})
+    for part in named:
+        ours, theirs = items(spec.get(part)), {one.get("name"): one for one in items(overlay.get(part))}
+        put = overlaid if part == "containers" else merged
+        both = [put(one, theirs.pop(one.get("name"))) if one.get("name") in theirs else one for one in ours]
+        if both or theirs:
+            out[part] = [*both, *theirs.values()]
+    return out

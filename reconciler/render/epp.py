@@ -63,11 +63,24 @@ def _config(graph: Graph, picker: Member) -> list[Fields]:
         if (asked.get("configMapRef") or {}).get("name"):
             return []
         raise RenderError((*picker.path, "eppConfig"), "must hold config or name a ConfigMap in configMapRef")
-    # a plugin always says both, as the operator's own types do
-    plugins = [{"name": "", "parameters": None, **one} for one in items(config.get("plugins"))]
     out = child("v1", "ConfigMap", f"{graph.name}-epp-config", graph.namespace, labels=_labels(graph, picker), owner=graph.object)
-    out["data"] = {PICKER_CONFIG: yaml_text({**config, "plugins": plugins, **_CONFIG})}
+    out["data"] = {PICKER_CONFIG: yaml_text(_typed(config))}
     return [out]
+
+
+def _typed(config: Fields) -> Fields:
+    """A configuration as the Go operator writes it: with those fields that its types always say. The picker reads both alike."""
+    profiles = [_profile(one) for one in items(config.get("schedulingProfiles"))]
+    plugins = [{"name": "", "parameters": None, **one} for one in items(config.get("plugins"))]
+    lists = {"plugins": plugins, "schedulingProfiles": profiles}
+    out = {**config, **{name: None if config.get(name) is None else made for name, made in lists.items()}, **_CONFIG}
+    detector = config.get("saturationDetector")
+    return out if detector is None else {**out, "saturationDetector": {"metricsStalenessThreshold": "0s", **detector}}
+
+
+def _profile(profile: Fields) -> Fields:
+    plugins = profile.get("plugins")
+    return {**profile, "plugins": None if plugins is None else [{"weight": None, **one} for one in items(plugins)]}
 
 
 def _pool(graph: Graph, picker: Member) -> Fields:

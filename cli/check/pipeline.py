@@ -9,6 +9,7 @@ from api.kinds import BY_NAME
 from api.paths import Path, render
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
+from api.walk.errors import NOWHERE
 from api.walk.object_meta import metadata_type_errors
 from api.walk.prune import prune
 from api.walk.validate import HINT, validate
@@ -151,8 +152,10 @@ class _Run:
     def _schema(self, obj: Fields, kind: str, version: str, told: set[Path]) -> set[Path]:
         """Reports what the server's own validation refuses, except where something was told; returns the places of all that it says."""
         seen: set[Path] = set()
-        for error in validate(obj, load_schema(kind, version), self.old):
-            if error.path in told:
+        errors = dict.fromkeys(validate(obj, load_schema(kind, version), self.old))  # a server repeats what two parts of an allOf refuse
+        placed = {error.path for error in errors if error.field != NOWHERE}
+        for error in errors:
+            if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter sums up what was said of the place
                 continue
             if HINT in error.message:
                 self._note("schema-rule", record.CEL_RULE.code, "the schema's rules wait until its other errors are mended", "")

@@ -114,6 +114,21 @@ def test_a_finding_of_the_schema_names_the_field_that_explain_knows(old: str, ne
     assert not field or find(field) is not None
 
 
+ODD_GPU = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata: {name: r}
+spec: {model: m, hardware: {gpuSku: H100}}
+"""
+
+
+def test_what_a_server_says_three_times_of_one_value_is_told_once() -> None:
+    """A server's answer repeats what both parts of an allOf refuse, and sums it up without a place."""
+    (found,) = (finding for finding in _checked(ODD_GPU).findings if finding.stage == "schema")
+    assert found.path == "spec.hardware.gpuSku"
+    assert found.message.startswith("Unsupported value")
+
+
 def test_other_findings_name_their_rule() -> None:
     (finding,) = _checked(GOOD.replace("replicas: 2", "replicaz: 2")).findings
     assert (finding.rule, finding.field) == ("unknown-field", "")

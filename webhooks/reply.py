@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import sys
+import termios
 import time
 from email.utils import formatdate
 from http import HTTPStatus
@@ -12,6 +15,9 @@ from typing import TYPE_CHECKING, Final, cast
 from webhooks.limits import Bound
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
     from webhooks.connection import Connection
@@ -23,6 +29,9 @@ JSON: Final = b"Content-Type: application/json\r\n"
 TEXT: Final = b"Content-Type: text/plain; charset=utf-8\r\n"
 METRICS: Final = b"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
 PIECE: Final = 256 * 1024  # of an answer; the time for writing is for each
+# of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
+_LOOKS: Final = 2
+_LOOK_SECONDS: Final = 0.01
 UNSENT: Final = 64 * 1024  # bytes of a connection: who writes waits when there are more
 
 
@@ -89,6 +98,11 @@ class Reply:
             await self._in_pieces(request, memoryview(body), stay)
         if connection.writing_paused:
             await self._drain(request, stay)
+        if not self.keep_alive and len(body) > PIECE:
+            with contextlib.suppress(TimeoutError):  # then as much of it is delivered as the system has
+                async with asyncio.timeout(self._seconds) as transfer:
+                    with _turn(stay, transfer):
+                        await _handed_over(connection)
 
     async def _in_pieces(self, request: BaseRequest, body: memoryview, stay: Stay | None) -> None:
         """A transport over TLS that is given much at one time takes it all, and never says that nobody reads it."""
@@ -107,7 +121,7 @@ class Reply:
     async def _drain(self, request: BaseRequest, stay: Stay | None) -> None:
         try:
             async with asyncio.timeout(self._seconds) as transfer:
-                with stay.turn(transfer) if stay is not None else contextlib.nullcontext():
+                with _turn(stay, transfer):
                     await request.writer.drain()
         except TimeoutError:
             cast("Connection", request.protocol).met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)
@@ -120,3 +134,23 @@ class Reply:
 
     async def write_eof(self) -> None:
         """Nothing is left to write."""
+
+
+def _turn(stay: Stay | None, transfer: asyncio.Timeout) -> AbstractContextManager[None]:
+    return stay.turn(transfer) if stay is not None else contextlib.nullcontext()
+
+
+async def _handed_over(connection: BaseProtocol) -> None:
+    """Waits until the system has all that was written: of a TLS connection that is closed the rest has `goodbye_seconds`, however much."""
+    empty = 0
+    while empty < _LOOKS and connection.transport is not None:
+        empty = 0 if _unsent(connection.transport) else empty + 1
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _unsent(transport: asyncio.Transport) -> int:
+    """Bytes in the system that the client's has not received; 0 where nobody can tell."""
+    try:
+        return int.from_bytes(fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):
+        return 0

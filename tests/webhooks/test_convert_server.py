@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -162,6 +163,25 @@ async def test_a_drain_ends_with_the_last_of_an_answer_that_had_begun_before(tmp
         assert await client.closed()
         await draining
         assert Bound.DRAIN_SECONDS not in server.server.meter.bounds
+
+
+async def test_the_end_of_a_long_answer_reaches_a_client_that_pauses(tmp_path: Path) -> None:
+    """Longer than a closed TLS connection is given; the answer ends its connection, as all do while a server drains."""
+    limits = QUICK._replace(goodbye_seconds=0.01)
+    async with served(tmp_path, limits) as server:
+        for listener in server.server._listeners:  # so that much of an answer waits in the server, and not in the system
+            listener._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16 * 1024)
+        client = await server.connect()
+        client.send(
+            post("/convert", conversion([numbered(graph(), number) for number in range(300)]), "application/json", "Connection: close")
+        )
+        head = await client.reader.readuntil(b"\r\n\r\n")
+        [left] = [int(line.split()[1]) for line in head.splitlines() if line.startswith(b"Content-Length:")]
+        async with asyncio.timeout(DEADLINE):
+            while left:
+                left -= len(await client.reader.readexactly(min(left, 64 * 1024)))
+                await asyncio.sleep(5 * limits.goodbye_seconds)
+        assert await client.closed()
 
 
 async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

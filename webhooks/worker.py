@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import socket
 
 _LOG: Final = logging.getLogger("webhooks.workers")
+MOST_DESCRIPTORS: Final = 65_536  # numbers are given out from below: a supervisor never has so many
 # what the supervisor says, a line each; its question is any other
 ASK: Final = b"ask\n"
 DRAIN: Final = b"drain\n"
@@ -56,9 +57,18 @@ def _let_go(kept: set[int]) -> None:
 
     Their numbers stay taken, since objects of the supervisor that die here may close them.
     """
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in {int(name) for name in os.listdir("/dev/fd")} - kept - {nothing}:  # noqa: PTH208 - pathlib has no use here
-        os.dup2(nothing, descriptor, inheritable=False)
+    nothing, _ = os.pipe()  # there need not be a /dev/null
+    for descriptor in _descriptors() - kept - {nothing}:
+        with contextlib.suppress(OSError):  # it is none: the one with which the others were listed
+            os.fstat(descriptor)
+            os.dup2(nothing, descriptor, inheritable=False)
+
+
+def _descriptors() -> set[int]:
+    try:
+        return {int(name) for name in os.listdir("/dev/fd")}  # noqa: PTH208 - pathlib has no use here
+    except OSError:  # nobody has mounted /proc
+        return set(range(MOST_DESCRIPTORS))
 
 
 async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes) -> None:

@@ -90,7 +90,7 @@ def _checked(key: str, value: Any) -> Any:
     if key in _TEXTS:
         if not isinstance(value, str):
             raise FactsError(f"{key}: must be text, got {value!r}")
-        return value
+        return _version(value) if key == "operatorVersion" else value
     if key == "operatorScope":
         if value not in ("cluster", "namespace"):
             raise FactsError(f"{key}: must be cluster or namespace, got {value!r}")
@@ -100,6 +100,15 @@ def _checked(key: str, value: Any) -> Any:
             raise FactsError(f"{key}: must be a list of names, got {value!r}")
         return frozenset(value)
     return _topologies(key, value)
+
+
+def _version(text: str) -> str:
+    """Graphs are stamped with it, and a stamp that is no version is refused: their authors would be blamed for what an admin wrote."""
+    from policies.semver import is_semver
+
+    if not is_semver(text):
+        raise FactsError(f"operatorVersion: must be a semantic version such as 1.2.0, got {text!r}")
+    return text
 
 
 def _topologies(key: str, value: Any) -> Mapping[str, tuple[str, ...]] | None:

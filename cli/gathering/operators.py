@@ -88,9 +88,13 @@ def _operator_in(deployment: Node) -> _Container | None:
 
 
 async def _read(cluster: Cluster, container: _Container) -> Operator:
+    from policies.semver import is_semver
+
     environment, unseen = _environment(container)
     version = container.flag("--operator-version")
     flags = {"operatorVersion": version} if version is not None else {}
+    if version is not None and not is_semver(version):
+        flags, unseen["operatorVersion"] = {}, f'the flag --operator-version of its Deployment is no semantic version: "{version}"'
     try:
         text = await _configuration(cluster, container)
         settings = _settings(text, environment)

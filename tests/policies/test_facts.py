@@ -34,6 +34,8 @@ def test_an_empty_file_knows_nothing() -> None:
         ({"grove": "yes"}, "grove"),
         ({"operatorScope": "galaxy"}, "operatorScope"),
         ({"operatorVersion": 1.2}, "operatorVersion"),
+        ({"operatorVersion": ""}, "operatorVersion: must be a semantic version such as 1.2.0, got ''"),
+        ({"operatorVersion": "main"}, "operatorVersion: must be a semantic version"),
         ({"excludedNamespaces": "a"}, "excludedNamespaces"),
         ({"excludedNamespaces": [1]}, "excludedNamespaces"),
         ({"clusterTopologies": ["a"]}, "clusterTopologies"),

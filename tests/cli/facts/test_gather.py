@@ -144,6 +144,16 @@ async def test_what_a_deployment_does_not_show_is_not_guessed(change: Node, fact
     assert words in found.reasons[fact]
 
 
+async def test_a_version_that_is_none_is_not_taken_for_one() -> None:
+    cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(GO)
+    container = changed["spec"]["template"]["spec"]["containers"][0]
+    container["args"] = [f"{word.partition('=')[0]}=$(VERSION)" if "operator-version" in word else word for word in container["args"]]
+    await install(cluster, changed, configuration())
+    found = await gathered(cluster)
+    assert "operatorVersion" not in found.values
+    assert found.reasons["operatorVersion"].endswith('is no semantic version: "$(VERSION)"')
+
+
 async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it_was_read_at() -> None:
     cluster = MemoryCluster(served=SERVED)
     await install(cluster, OURS, {**configuration(), "nonsense": 1})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kube.errors import ApiError
 from kube.resources import CLAIMS
@@ -11,7 +11,7 @@ from reconciler.loop.generations import Roll, plan
 from reconciler.loop.graph_status import READY, Seen, refused, status_of
 from reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
 from reconciler.loop.marks import MANAGER, WORKER_DIGEST
-from reconciler.loop.observe import observed_graph
+from reconciler.loop.observe import cliques_wait, observed_cliques, observed_graph
 from reconciler.loop.problems import Problem, of_error, of_render
 from reconciler.loop.ssh_keys import give_keys
 from reconciler.loop.status import found
@@ -20,7 +20,7 @@ from reconciler.loop.work import SLOWLY, Outcome
 from reconciler.render.children import direct_children, on_grove, worker_hash
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import read_graph
-from reconciler.render.observed import NOTHING, Observed
+from reconciler.render.observed import Observed
 from reconciler.render.planner import ACCOUNT
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ async def reconcile_graph(work: Work, obj: Node) -> Outcome:
     try:
         graph = read_graph(obj)
         settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)
-        objects = components_of(work, obj)
-        roll, observed = _rolled(graph, settings, objects)
+        roll, observed = _rolled(graph, settings, work.cache.owned(obj))
     except RenderError as error:
         return await _refuse(work, obj, str(error))
     return await _pass(work, graph, settings, roll, observed)
@@ -53,9 +52,10 @@ def components_of(work: Work, graph: Node) -> list[Node]:
     return [one for one in work.cache.owned(graph) if one["kind"] == COMPONENT]
 
 
-def _rolled(graph: Graph, settings: Settings, objects: list[Node]) -> tuple[Roll, Observed]:
+def _rolled(graph: Graph, settings: Settings, owned: list[Node]) -> tuple[Roll, Observed]:
     if on_grove(graph, settings):
-        return Roll(""), NOTHING
+        return Roll(""), observed_cliques(graph, [one for one in owned if one["kind"] == CLIQUES])
+    objects = [one for one in owned if one["kind"] == COMPONENT]
     frameworks = observed_graph(graph, Roll(""), objects).frameworks
     roll = plan(graph, worker_hash(graph, Observed(frameworks=frameworks)), objects)
     return roll, observed_graph(graph, roll, objects)
@@ -79,7 +79,7 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
         made = await _put(work, graph, child, problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])
-        if child["kind"] == CLIQUES and made is not None and (why := _cliques_wait(made)):
+        if child["kind"] == CLIQUES and made is not None and (why := cliques_wait(made)):
             others[made["metadata"]["name"]] = why
     if not problems:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
@@ -175,16 +175,6 @@ async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
 def _is_planners(child: Node) -> bool:
     """Whether a child is there for a planner alone."""
     return child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (ACCOUNT, f"{ACCOUNT}-binding")
-
-
-def _cliques_wait(cliques: Node) -> str:
-    """Why Grove's object is not ready; empty when it is."""
-    status: dict[str, Any] = cliques.get("status") or {}
-    wanted = (cliques.get("spec") or {}).get("replicas")
-    if (status.get("observedGeneration") or 0) < cliques["metadata"].get("generation", 0):
-        return "spec not yet processed"
-    available, desired = int(status.get("availableReplicas") or 0), 1 if wanted is None else int(wanted)
-    return "" if available >= desired else f"desired={desired}, available={available}"
 
 
 def _camel(reason: str) -> str:

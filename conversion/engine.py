@@ -42,6 +42,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     remembered, damaged = read(kind, annotations, rightward)
+    kind = _completing(kind, obj)
     name = str(metadata.get("name") or "")
     proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
     parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs)
@@ -76,11 +77,17 @@ def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
     metadata = obj.get("metadata") or {}
     rightward = desired == RIGHT
     remembered, _ = read(kind, metadata.get("annotations") or {}, rightward)
+    kind = _completing(kind, obj)
     if any(entry[0][0] in PARTS for entry in remembered.kept):  # what may be restored depends on what would be saved
         return convert(kind, obj, desired).object
     parts = _said(kind, obj, remembered, rightward, str(metadata.get("name") or ""))
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     return {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": metadata}
+
+
+def _completing(kind: Kind, obj: Fields) -> Kind:
+    """The kind as it converts this object: parts of an object aren't completed, on the way back neither."""
+    return kind._replace(complete=None) if kind.partial is not None and kind.partial(obj) else kind
 
 
 def _run(

@@ -37,6 +37,8 @@ class Kind(NamedTuple):
     legacy: Legacy | None = None  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
     # says in the parts built what the object read means by leaving it out: complete(source, parts, rightward)
     complete: Callable[[Fields, Fields, bool], None] | None = None
+    # whether an object is a part of a stored one, which is never completed: partial(object)
+    partial: Callable[[Fields], bool] | None = None
 
 
 def remainders(short: str) -> tuple[str, str]:

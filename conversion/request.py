@@ -8,6 +8,7 @@ from api.schema import load_schema, resolve
 from conversion.kind import LEFT, RIGHT, Kind, remainders
 from conversion.lens.simple import LeftOnly, RightOnly, same
 from conversion.lens.struct import Struct
+from conversion.reading import object_of
 from conversion.request_legacy import LEGACY
 from conversion.request_profiling import PROFILING, ROUTES
 from conversion.request_status import PENDING, Results, State
@@ -30,11 +31,13 @@ STATUS: Final = Struct(*same("observedGeneration", "conditions"), LeftOnly("back
 def complete(source: Fields, parts: Fields, rightward: bool) -> None:
     """Says in `parts` what a whole request means by what it leaves out, since the two versions' defaults differ.
 
-    An absent autoApply is false on the left and true on the right; an absent state is a pending one. Only a request that names its model
-    is whole: fragments (server-side apply converts each manager's subset) say nothing that they don't hold.
+    An absent autoApply is false on the left and true on the right; an absent state is a pending one.
     """
     spec, built = source.get("spec"), parts.get("spec")
-    if type(spec) is not dict or type(built) is not dict or spec.get("model") is None:
+    if spec is None:
+        spec = {}
+        built = parts["spec"] = built or {}
+    if type(spec) is not dict or type(built) is not dict:
         return
     if spec.get("autoApply") is None:
         built["autoApply"] = not rightward
@@ -47,7 +50,17 @@ def complete(source: Fields, parts: Fields, rightward: bool) -> None:
         status.setdefault("phase" if rightward else "state", PENDING)
 
 
-REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete)
+def partial(request: Fields) -> bool:
+    """Whether a request is a fragment, which says nothing that it doesn't hold: one without a model that has no name, or that is stored.
+
+    Nothing is stored without a model, but server-side apply converts what is left of a stored object without one manager's fields;
+    metadata, with the uid, stays.
+    """
+    metadata = object_of(request.get("metadata"))
+    return object_of(request.get("spec")).get("model") is None and bool(metadata.get("uid") or not metadata.get("name"))
+
+
+REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete, partial)
 
 # nested objects whose members the routes of the profiling lens must name, all of them
 _NESTED: Final = {

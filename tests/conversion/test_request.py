@@ -15,8 +15,8 @@ LEFT, RIGHT = "v1alpha1", "v1beta1"
 
 
 def request(version: str, text: str, annotations: dict[str, str] | None = None) -> dict[str, Any]:
-    """A request of that version; `text` is YAML of its spec and status."""
-    metadata: dict[str, Any] = {"name": "r", "namespace": "n"}
+    """A request of that version as it is stored; `text` is YAML of its spec and status."""
+    metadata: dict[str, Any] = {"name": "r", "namespace": "n", "uid": "u"}
     if annotations:
         metadata["annotations"] = {f"nvidia.com/dgdr-{key}": value for key, value in annotations.items()}
     return {"apiVersion": f"nvidia.com/{version}", "kind": "DynamoGraphDeploymentRequest", "metadata": metadata, **yaml.safe_load(text)}
@@ -228,12 +228,32 @@ def test_a_deployment_is_forgotten_when_the_request_points_at_another_graph() ->
 
 
 def test_a_whole_request_says_what_it_means_by_leaving_it_out() -> None:
-    """The versions' defaults differ, so the other one is told; a request without a model is a fragment and isn't completed."""
+    """The versions' defaults differ, so the other one is told; a stored request without a model is a fragment and isn't completed."""
     there = to(RIGHT, request(LEFT, "spec: {model: m}"))
     assert (there["spec"], there["status"]) == ({"model": "m", "autoApply": False}, {"phase": "Pending"})
     there = to(LEFT, request(RIGHT, "spec: {model: m}"))
     assert (there["spec"], there["status"]) == ({"model": "m", "autoApply": True}, {"state": "Pending"})
     assert "status" not in to(RIGHT, request(LEFT, "spec: {backend: vllm}"))
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [(LEFT, ({"autoApply": False}, {"phase": "Pending"})), (RIGHT, ({"autoApply": True}, {"state": "Pending"}))]
+)
+def test_a_request_that_was_never_stored_is_whole_without_a_model_too(version: str, said: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    """A fragment of server-side apply has the uid of what it was taken from; an object without one is somebody's own, and comes home."""
+    obj = request(version, "spec: {backend: vllm}")
+    del obj["metadata"]["uid"]
+    other = RIGHT if version == LEFT else LEFT
+    there = to(other, obj)
+    assert (there["spec"], there["status"]) == ({"backend": "vllm", **said[0]}, said[1])
+    assert to(version, there) == obj
+
+
+@pytest.mark.parametrize("container", ["{name: ''}", "{name: '', resources: {}}", "{name: '', resources: {limits: {}}}", "{name: p}"])
+@pytest.mark.parametrize("beside", ["", "backoffLimit: 2, "])
+def test_an_empty_container_comes_home(container: str, beside: str) -> None:
+    obj = request(RIGHT, f"spec: {{model: m, overrides: {{profilingJob: {{{beside}template: {{spec: {{containers: [{container}]}}}}}}}}}}")
+    assert to(RIGHT, to(LEFT, obj)) == obj
 
 
 PATHS = [

@@ -176,10 +176,11 @@ def shape_kept(made: Trip) -> Iterator[str]:
 
 
 def _told(obj: Object) -> set[str]:
-    # a whole request, one that names its model, has a state although nobody wrote it: Pending, as the Go operator says, too
-    spec = obj.get("spec")
-    whole = obj["kind"] == "DynamoGraphDeploymentRequest" and type(spec) is dict and spec.get("model") is not None
-    return {"status"} - obj.keys() if whole else set()
+    # a request says what it means by saying nothing, as the Go operator has it, too, unless it is a fragment
+    if obj["kind"] != "DynamoGraphDeploymentRequest" or type(spec := obj.get("spec") or {}) is not dict:
+        return set()
+    fragment = spec.get("model") is None and (obj["metadata"].get("uid") or not obj["metadata"].get("name"))
+    return set() if fragment else {"spec", "status"} - obj.keys()
 
 
 def elements_alone(made: Trip) -> Iterator[str]:

@@ -15,10 +15,11 @@ from conversion.kinds import KINDS
 from policies.review import CURRENT, V1_2
 from tests.laws.conftest import EXAMPLES, SEED
 from tests.laws.conftest import SETTINGS as LAWS
-from tests.laws.dice import drawn
+from tests.laws.dice import Dice, drawn
 from tests.laws.strategies import PAIRS, edit, make_object
 from tests.webhooks.requests import review
 from tests.webhooks.test_admission import FACTS
+from webhooks.across import Across
 from webhooks.admission import Settings, answer
 from webhooks.envelope import Answer
 from webhooks.routes import ROUTES, Purpose, path_of
@@ -89,3 +90,22 @@ def test_patches_hold_nothing_beside_what_the_defaults_want(kind: str, version: 
                 assert last in wanted or "origin-version" in last, (operation, asked)
 
     check()
+
+
+@pytest.mark.parametrize("profile", [CURRENT, V1_2])
+@pytest.mark.parametrize(("kind", "version"), [pair for pair in JUDGED if ROUTES[path_of(*pair, Purpose.VALIDATE)].converts])
+def test_rules_say_of_a_view_what_they_say_of_the_whole(kind: str, version: str, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words, causes and patches, byte for byte, with honest and dishonest annotations: no rule reads what a view leaves out."""
+    asked = []
+    for number in range(min(EXAMPLES, MOST)):
+        dice = Dice(SEED, "views", kind, version, profile, number)
+        obj = make_object(dice, kind, version, odd=number % 4 == 2, hostile=number % 4 == 3)
+        there = convert(KINDS[kind], make_object(dice, kind, _other(version)), version).object
+        asked += [(new, old) for new in (obj, there, edit(dice, there)) for old in (None, obj, there)]
+
+    def answers() -> list[bytes]:
+        return [_asked(*each, kind, version, purpose, profile).body for each in asked for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
+
+    viewing = answers()
+    monkeypatch.setattr(Across, "judged", lambda across, obj: convert(across.kind, obj, across.read).object)
+    assert viewing == answers()

@@ -68,7 +68,8 @@ class Across:
 
     def changed(self, written: Fields, edits: list[Edit]) -> Fields:
         """The author's object with edits of the judged one applied."""
-        return convert(self.kind, apply(self._whole(written), edits), self.author).object
+        whole: Fields = _completed(written, convert(self.kind, apply(self._whole(written), edits), self.author).object)
+        return whole
 
     def _whole(self, written: Fields) -> Fields:
         """The object in the version that is read, with all that brings it back to the author's."""

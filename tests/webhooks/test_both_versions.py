@@ -14,6 +14,8 @@ import yaml
 
 from conversion.engine import convert
 from conversion.kinds import KINDS
+from policies.catalogue import by_word
+from policies.edit import Edit
 from policies.evaluate import evaluate
 from policies.facts import Facts, facts_from
 from policies.review import CURRENT, V1_2, Review
@@ -21,7 +23,7 @@ from policies.rule import DCD, DGD
 from tests.golden.corpus import cases, corpus_file
 from tests.webhooks.requests import graph, review
 from tests.webhooks.test_admission import FACTS, SETTINGS, ask, refusal, response
-from webhooks.across import difference
+from webhooks.across import Across, difference
 from webhooks.admission import Settings, answer
 from webhooks.envelope import Answer
 from webhooks.routes import ROUTES, Purpose, Route, path_of
@@ -191,6 +193,11 @@ def test_a_null_component_is_left_for_the_schema_to_refuse() -> None:
     obj["spec"]["components"].insert(1, None)
     replicas = [{"op": "add", "path": f"/spec/components/{index}/replicas", "value": 1} for index in (0, 2)]
     assert patch(obj, GRAPH, "v1beta1") == replicas
+    rule = by_word("mut-dgd-replicas")
+    assert rule
+    edits = [Edit(rule, ("spec", "services", name, "replicas"), 1) for name in ("a", "b")]
+    changed = Across(GRAPH, "v1beta1", "v1alpha1").changed(obj, edits)
+    assert changed["spec"]["components"] == [{"name": "a", "replicas": 1}, None, {"name": "b", "replicas": 1}]
 
 
 def test_the_stored_object_is_read_by_the_defaults_of_profile_current() -> None:

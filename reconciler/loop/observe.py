@@ -20,7 +20,10 @@ def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observe
     """The facts of a graph, from the objects of its components."""
     asked = str((graph.spec.get("restart") or {}).get("id") or "")
     current = {member_of(one): one for one in objects if generation_of(one) in ("", roll.name)}
-    marks = {name: mark for name, one in current.items() if (mark := restart_mark(one))}
+    # a new generation begins with the mark of the one before: were it set later, its pods would start twice
+    oldest_first = sorted(objects, key=lambda one: str(one["metadata"].get("creationTimestamp") or ""))
+    told = {member_of(one): one for one in oldest_first} | current
+    marks = {name: mark for name, one in told.items() if (mark := restart_mark(one))}
     return Observed(
         worker_hash=roll.name,
         restart_at=marks,

@@ -129,3 +129,29 @@ def test_whoever_finds_a_roll_to_be_over_tells_of_all_workers() -> None:
         "endTime": "2030-01-01T00:00:00Z",
         "updatedComponents": ["decode", "prefill"],
     }
+
+
+async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> None:
+    """Were the mark set when the roll is over, every worker would start twice."""
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        obj = await site.graph()
+        obj["spec"]["restart"] = {"id": "r1", "strategy": {"type": "Parallel"}}
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert (await site.graph())["status"]["restart"] == {"observedID": "r1", "phase": "Completed"}
+        old = set(await site.all(DEPLOYMENTS))
+        site.settled, site.newcomers = old, 0
+        await _change(site, "--new", replicas=2)
+        await site.rest()
+        begun = await _templates(site)
+        assert len(begun.keys() - old) == 2
+        assert {one["metadata"]["annotations"]["nvidia.com/restartAt"] for one in begun.values()} == {"r1"}
+        site.newcomers = None
+        await site.rest()
+        assert await _templates(site) == {name: one for name, one in begun.items() if name not in old or name == "g-frontend"}
+
+
+async def _templates(site: Site) -> dict[str, Any]:
+    return {name: one["spec"]["template"] for name, one in (await site.all(DEPLOYMENTS)).items()}

@@ -23,7 +23,8 @@ is in effect and where each value came from; it ends with 2 and the whole list w
 
 - Unknown keys and values of the wrong type stop the start, with line, key, what was seen, and what is allowed. The Go operator passes
   over them in silence. A file of the Go operator that says only what the Go operator knows is accepted.
-- `null` means absent. Durations are texts such as `30s`, `15m`, `1h30m`; days (`30d`) are read too, but not by the Go operator.
+- `null` means absent, and so does an empty text where there is a default, but for the two `bindAddress`. Durations are texts such as
+  `30s`, `15m`, `1h30m`; days (`30d`) are read too, but not by the Go operator.
 - The smallest file for a whole cluster names the three roles of `rbac` and the two of `mpi`; with `namespace.restricted`, only `mpi`.
 - The Go operator ends when a feature that is set to `true` is not served by the cluster. This server says so in its log and serves on:
   conversion must not depend on it.

@@ -26,6 +26,8 @@ _ZERO_IS_DEFAULT: Final = (
     ("server", "webhook", "port"),
     ("orchestrators", "grove", "terminationDelay"),
 )
+# what an empty text means where the default is none: these addresses mean all; everything else, the default, as in the Go operator
+_EMPTY_IS_SAID: Final = (("server", "metrics", "bindAddress"), ("server", "healthProbe", "bindAddress"))
 
 
 class Problem(NamedTuple):
@@ -38,12 +40,17 @@ class Problem(NamedTuple):
 
 
 def prepared(data: Any) -> Any:
-    """What a file says, without what is as good as absent: null, and 0 where it means the default."""
+    """What a file says, without what is as good as absent: null, and 0 or an empty text where it means the default."""
     data = _without_null(data)
     for path in _ZERO_IS_DEFAULT:
         value, parent = lookup(data, path), lookup(data, path[:-1])
         if isinstance(parent, dict) and (value == 0 or (isinstance(value, str) and durations.seconds(value) == 0)) and value is not False:
             del parent[path[-1]]
+    for key, field in leaves():
+        parent = lookup(data, key[:-1])
+        has_default = isinstance(field.default, str) and field.default and key not in _EMPTY_IS_SAID
+        if has_default and isinstance(parent, dict) and parent.get(key[-1]) == "":
+            del parent[key[-1]]
     return data
 
 

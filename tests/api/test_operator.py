@@ -111,7 +111,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "checkpoint.storage.s3.credentialsSecretRef": ("", ["s"], TEXTS),
     "checkpoint.storage.oci.uri": ("", ["oci://r"], TEXTS),
     "checkpoint.storage.oci.credentialsSecretRef": ("", ["s"], TEXTS),
-    "discovery.backend": ("kubernetes", ["etcd"], [("consul", "must be one of kubernetes, etcd, got"), ("", "must be one of")]),
+    "discovery.backend": ("kubernetes", ["etcd"], [("consul", "must be one of kubernetes, etcd, got")]),
     "gpu.discoveryEnabled": (True, [False], SWITCHES),
     "gpu.metricsEndpointTemplate": ("http://{POD_IP}:9400/metrics", ["http://{POD_IP}:1/m"], TEXTS),
     "logging.level": ("info", ["debug", "warn", "warning", "error"], [("INFO", "must be one of debug, info,"), (3, "must be one of")]),
@@ -225,6 +225,27 @@ def test_null_means_absent(key: str) -> None:
 )
 def test_zero_means_the_default_where_the_go_operator_takes_it_so(key: str, zero: Any, default: Any) -> None:
     configuration, found = judge(prepared(file_with(key, zero)), complete=True)
+    assert found == []
+    assert lookup(configuration.model_dump(), tuple(key.split("."))) == default
+
+
+@pytest.mark.parametrize(
+    ("key", "default"),
+    [
+        ("server.webhook.certProvisionMode", "managed"),
+        ("server.webhook.secretName", "webhook-server-cert"),
+        ("server.webhook.certDir", DIRECTORY),
+        ("checkpoint.seccomp.profile", "profiles/block-iouring.json"),
+        ("discovery.backend", "kubernetes"),
+        ("logging.format", "json"),
+        ("certificates.mutatingConfiguration", "dynamo-webhooks-mutating"),
+        ("server.metrics.bindAddress", ""),
+        ("ingress.hostSuffix", ""),
+    ],
+)
+def test_an_empty_text_means_the_default_where_there_is_one(key: str, default: str) -> None:
+    """As in the Go operator, whose files are accepted; but an empty address means all of them."""
+    configuration, found = judge(prepared(file_with(key, "")), complete=True)
     assert found == []
     assert lookup(configuration.model_dump(), tuple(key.split("."))) == default
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
-from reconciler.render.component import NO_ORCHESTRATOR, component_children
+from reconciler.render.component import component_children, no_orchestrator
 from reconciler.render.errors import RenderError
 from reconciler.render.graph import read_graph
 from reconciler.render.grove.clique_set import clique_set
@@ -139,7 +139,9 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
 
     def one(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
-            raise RenderError((*member.path, "multinode"), NO_ORCHESTRATOR)
+            raise RenderError(
+                (*member.path, "multinode"), no_orchestrator(settings, f"the annotation {ENABLE_GROVE} keeps the graph from Grove")
+            )
         made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from reconciler.render.workload import Workload
 
 
-NO_ORCHESTRATOR = "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
+def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
+    """Why a component can't span several nodes without LeaderWorkerSets; Grove may be there, and not do it for the given reason."""
+    if settings.grove:
+        return f"needs LeaderWorkerSets together with Volcano to span several nodes, which the cluster does not serve; {grove_will_not}"
+    return "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
 
 
 def component_children(obj: Fields, settings: Settings, old_selectors: bool = False) -> list[Fields]:
@@ -37,6 +41,6 @@ def component_children(obj: Fields, settings: Settings, old_selectors: bool = Fa
 def _controllers(workload: Workload, settings: Settings) -> list[Fields]:
     if workload.nodes > 1:
         if not settings.lws:
-            raise RenderError(("spec", "multinode"), NO_ORCHESTRATOR)
+            raise RenderError(("spec", "multinode"), no_orchestrator(settings, "Grove runs whole graphs only"))
         return [leader_worker_set(workload, settings)]
     return [deployment(workload, settings)]

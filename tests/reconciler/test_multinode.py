@@ -179,6 +179,17 @@ def test_without_an_orchestrator_the_component_is_a_problem_and_the_rest_is_made
     assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-fe"]
 
 
+def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None:
+    start = "multinode: needs LeaderWorkerSets together with Volcano to span several nodes, which the cluster does not serve; "
+    kept = rendered(graph(_wide(), annotations={"nvidia.com/enable-grove": "false"}), grove=True)
+    assert [str(one) for one in kept.problems] == [
+        f"spec.components[0].{start}the annotation nvidia.com/enable-grove keeps the graph from Grove"
+    ]
+    metadata = {"name": "w", "namespace": "demo"}
+    alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": metadata, "spec": _wide()}
+    assert [str(one) for one in rendered(alone, grove=True).problems] == [f"spec.{start}Grove runs whole graphs only"]
+
+
 @pytest.mark.parametrize(
     ("worker", "said"),
     [

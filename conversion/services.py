@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from api.paths import Key
+from api.wording import article, shortened
 from conversion.lens.protocol import Context, ConversionError, Fields, Row
 from conversion.reading import fields, items
 
 if TYPE_CHECKING:
     from api.paths import Path
     from conversion.lens.struct import Struct
+
+QUOTED: Final = 80  # characters of a name that an error repeats
 
 
 def _by_name(components: list[Fields]) -> dict[str, Fields]:
@@ -61,7 +64,7 @@ class Services:
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Keys the components by name; the order is saved where it isn't that of the names.
 
-        Raises: ConversionError for a name that occurs twice, which a map can't hold.
+        Raises: ConversionError for a name that is no text or occurs twice, which a map can't hold.
         """
         remembered = fields(kept, self._map)
         services: Fields = {name: None for name, service in remembered.items() if service is None}
@@ -73,8 +76,12 @@ class Services:
                 vouched = False
                 continue
             name = component.get("name") if component.get("name") is not None else ""
-            if type(name) is not str or services.get(name) is not None:
-                raise ConversionError(("spec", self._list, index, "name"), "must be a name that no other component has")
+            if type(name) is not str:
+                raise ConversionError(("spec", self._list, index, "name"), f"must be text, got {article(name)}")
+            if services.get(name) is not None:
+                raise ConversionError(
+                    ("spec", self._list, index, "name"), f'must be a name that no other component has, got "{shortened(name, QUOTED)}"'
+                )
             below: Fields = {}
             service = services[name] = self._each.backward(component, fields(remembered, name), below, context)
             vouched = vouched and proofs is not None and proofs.origin(service) is component and "name" in component

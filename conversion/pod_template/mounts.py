@@ -114,7 +114,8 @@ def restored(
         return flat
     if same_cache and mounts is not None and flat_list(cache, [native_mount(entry) for entry in flat]) == entries:
         return flat
-    return _flags_added(entries, flat) if same_cache and cache is not None else None
+    # the Go operator writes empty names and paths where there were none: the same place for all that
+    return _flags_added(entries, flat) if cache is not None and cache_place(cache_of(flat)) == cache_place(cache) else None
 
 
 def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:

@@ -122,9 +122,11 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     main = pieces.main or {}  # where there is no container at all, a main that says nothing may as well be absent
     if containers := items(extra, "containers"):
         _restore_containers(pieces, containers)
+    overlaid = bool(pieces.over)
     _restore_lists(pieces, main, kept, said)
     _restore_probes(pieces, main, kept, said)
-    if pieces.over and over.get("name"):
+    # an overlay that was nothing but a name stays one where the secret, which a flat field names, was all that there is to see of it
+    if over.get("name") and (pieces.over or (overlaid and not said and not pod_content(extra))):
         pieces.over["name"] = over["name"]
     metadata = kept.get("extraPodMetadata")
     if type(metadata) is dict and not any(pieces.metadata.get(name) for name in ("annotations", "labels")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -162,6 +163,28 @@ def test_a_flat_field_that_says_nothing_makes_a_template_where_there_would_be_no
     there = away(cached)
     there["spec"]["services"]["w"] = {**flat, "volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]}
     assert away(away(there))["spec"] == there["spec"]
+
+
+def home_from_go(component: Fields, remembered: Fields) -> Fields:
+    """The service of a component that the Go operator converted: it spells out what is empty, and keeps nothing of our own."""
+    graph = made(GRAPH, RIGHT, {"components": [{"name": "w", **component}]})
+    graph["metadata"]["annotations"] = {"nvidia.com/dgd-spec": json.dumps({"version": 1, "spec": {"services": {"w": remembered}}})}
+    service: Fields = away(graph)["spec"]["services"]["w"]
+    return service
+
+
+def test_an_overlay_that_is_but_a_name_comes_home_beside_a_flat_secret() -> None:
+    over = {"name": "custom"}
+    component = {"podTemplate": template(main(envFrom=[{"secretRef": {"name": "sec"}}]), {"name": "side"})}
+    home = home_from_go(component, {"envFromSecret": "sec", "extraPodSpec": {"mainContainer": over}})
+    assert home == {"envFromSecret": "sec", "extraPodSpec": {"containers": [{"name": "side"}], "mainContainer": over}}
+
+
+def test_a_second_cache_without_a_path_comes_home() -> None:
+    flat = [{"name": "c", "useAsCompilationCache": True}, {"name": "d", "useAsCompilationCache": True}, {"name": "e"}]
+    mounts = [{"name": name, "mountPath": ""} for name in "cde"]
+    home = home_from_go({"compilationCache": {"pvcName": "c"}, "podTemplate": template(main(volumeMounts=mounts))}, {"volumeMounts": flat})
+    assert [entry.get("useAsCompilationCache", False) for entry in home["volumeMounts"]] == [True, True, False]
 
 
 def test_origins_are_kept_beside_an_overlay_that_says_nothing() -> None:

@@ -207,6 +207,19 @@ def test_two_managers_apply_in_two_versions(plane: ControlPlane) -> None:
     assert home == {"services": {"w": {"componentType": "worker", "resources": {"limits": {"gpu": "1"}}, "replicas": 4}}}
 
 
+def test_what_a_manager_of_a_request_gives_up_goes(plane: ControlPlane) -> None:
+    """The API server converts what is left of the request without that manager's fields, and without a model that both had."""
+    namespace = plane.namespace()
+    left = make("DGDR", ALPHA, namespace, {**SPECS["DGDR", ALPHA], "autoApply": True, "useMocker": True})
+    _ok(_apply(plane, "left", left), 201)
+    _ok(_apply(plane, "right", make("DGDR", BETA, namespace, {"model": "m", "searchStrategy": "thorough"})))
+    _ok(_apply(plane, "left", make("DGDR", ALPHA, namespace, {"backend": "vllm", "profilingConfig": {"profilerImage": "i"}})))
+    spec = _read(plane, left, ALPHA)["spec"]
+    assert (spec["model"], spec["profilingConfig"].get("config")) == ("m", None)
+    assert not spec.get("useMocker")
+    assert _read(plane, left, BETA)["spec"]["searchStrategy"] == "thorough"
+
+
 def test_an_adapter_scales_in_both_versions(plane: ControlPlane) -> None:
     for version, name in ((ALPHA, "serviceName"), (BETA, "componentName")):
         obj = make("DGDSA", version, plane.namespace(), {"replicas": 2, "dgdRef": {"name": "g", name: "w"}})

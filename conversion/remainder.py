@@ -69,7 +69,7 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
     if text:
         envelope = _object(text)
         payload = envelope.get("spec") if envelope is not None and "spec" in envelope else envelope
-        if envelope is None or not _fits(kind, version, "spec", payload):
+        if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text
         else:
             found.spec, found.travelled = payload or {}, True
@@ -110,6 +110,21 @@ def _object(text: Any) -> Fields | None:
     except orjson.JSONDecodeError:
         return None
     return {} if value is None else value if type(value) is dict else None
+
+
+def _sound(envelope: Fields) -> bool:
+    """Whether what stands beside a payload has its types: the Go operator can't use an envelope otherwise. A bare payload has no envelope."""
+    if "spec" not in envelope:
+        return True
+    version, records = envelope.get("version"), envelope.get("rawJSON")
+    return (version is None or type(version) is int) and (
+        records is None or (type(records) is list and all(record is None or _is_record(record) for record in records))
+    )
+
+
+def _is_record(record: Any) -> bool:
+    types = {"path": str, "raw": str, "nil": bool}
+    return type(record) is dict and all(record.get(name) is None or type(record[name]) is kind for name, kind in types.items())
 
 
 def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:

@@ -40,6 +40,8 @@ def test_nothing_there_is_nothing_remembered(annotations: dict[str, str]) -> Non
         ("null", {}),
         ("{}", {}),
         ('{"version":1,"spec":null}', {}),
+        ('{"version":null,"spec":{"dynamoNamespace":"d"},"rawJSON":[null,{"path":"other","raw":"e30="}]}', {"dynamoNamespace": "d"}),
+        ('{"version":"1","rawJSON":0,"dynamoNamespace":"d"}', {"version": "1", "rawJSON": 0, "dynamoNamespace": "d"}),
         ('{"version":1,"spec":{}}', {}),
         ('{"version":1,"spec":{"podTemplate":{"spec":{}}}}', {"podTemplate": {"spec": {}}}),
     ],
@@ -63,6 +65,12 @@ def test_usable_text(text: str, payload: Any) -> None:
         '{"spec":"x"}',
         '{"spec":{"replicas":"two"}}',
         '{"replicas":1.5}',
+        '{"version":"1","spec":{"dynamoNamespace":"d"}}',
+        '{"version":1.0,"spec":{"dynamoNamespace":"d"}}',
+        '{"version":true,"spec":{"dynamoNamespace":"d"}}',
+        '{"version":1,"spec":{"dynamoNamespace":"d"},"rawJSON":{}}',
+        '{"version":1,"spec":{"dynamoNamespace":"d"},"rawJSON":["serviceName"]}',
+        '{"version":1,"spec":{"dynamoNamespace":"d"},"rawJSON":[{"path":"serviceName","nil":"true"}]}',
     ],
 )
 def test_damaged_text(text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def _fresh(metadata: dict[str, Any], spec: dict[str, Any], duration: float, wall
     times = [_time_of(spec.get("renewTime"))]
     if times == [None]:
         times = [_time_of(spec.get("acquireTime")), _time_of(metadata.get("creationTimestamp"))]
-    return any(time is not None and time + timedelta(seconds=duration + skew) >= wall for time in times)
+    # a difference, because the sum can lie beyond the last year there is, and anybody may write a Lease of that name
+    return any(time is not None and (wall - time).total_seconds() <= duration + skew for time in times)
 
 
 def _time_of(text: object) -> datetime | None:

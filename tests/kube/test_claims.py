@@ -49,6 +49,15 @@ def test_a_lease_just_created_counts_at_once_though_it_was_never_renewed() -> No
     assert not claims(lease(acquired=0)).governs("a", 100)
 
 
+@pytest.mark.parametrize(
+    ("text", "ours"), [("9999-12-31T23:59:59.999999Z", False), ("0001-01-01T00:00:00.000000+14:00", True), ("soon", False)]
+)
+def test_a_time_at_the_end_of_all_times_is_no_obstacle(text: str, ours: bool) -> None:
+    """Whoever may write Leases in one namespace must not be able to end the watch of all; a text that is no time says nothing."""
+    found = claims({**lease(created=0), "spec": {"leaseDurationSeconds": 2**31 - 1 if text[0] == "9" else 30, "renewTime": text}})
+    assert found.governs("a", 100) is ours
+
+
 @pytest.mark.parametrize("skew", [-40, 0, 40])
 def test_a_holder_with_a_wrong_clock_keeps_its_claim_while_it_renews(skew: float) -> None:
     """T23."""

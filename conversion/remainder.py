@@ -113,7 +113,7 @@ def _object(text: Any) -> Fields | None:
 
 
 def _sound(envelope: Fields) -> bool:
-    """Whether what stands beside a payload has its types: the Go operator can't use an envelope otherwise. A bare payload has no envelope."""
+    """Whether what stands beside a payload has its types, as the Go operator needs it; a bare payload has nothing beside it."""
     if "spec" not in envelope:
         return True
     version, records = envelope.get("version"), envelope.get("rawJSON")

@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from reconciler.render.framework import SEPARATORS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 # the second line is ours: words that the Go operator leaves bare, and a shell then ends the command at
 _NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]" r"|[&|;()<>]")
+_PYTHON: Final = re.compile(r"python[0-9.]*")
 _ESCAPED: Final = re.compile(r'([\\"$`])')
 
 
@@ -75,8 +78,16 @@ def has_flag(container: Fields, flag: str) -> bool:
 
 def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
     """The arguments with flags behind every call of the framework in the first one that has any."""
-    call = re.compile(rf"(python[0-9.]*[^|&;]*\bdynamo\.{re.escape(framework)}[^\s|&;]*)")
     for index, text in enumerate(args):
-        if call.search(text):
-            return [*args[:index], call.sub(lambda found: f"{found[1]} {flags}", text), *args[index + 1 :]]
+        changed = "".join(_called(command, flags, framework) for command in SEPARATORS.split(text))
+        if changed != text:
+            return [*args[:index], changed, *args[index + 1 :]]
     return args
+
+
+def _called(command: str, flags: str, framework: str) -> str:
+    """A command with flags behind the last word that names the framework, if a Python interpreter stands before it."""
+    python = _PYTHON.search(command)
+    words = re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{re.escape(framework)}\S*")
+    ends = [found.end() for found in words.finditer(command, python.end())] if python else []
+    return f"{command[: ends[-1]]} {flags}{command[ends[-1] :]}" if ends else command

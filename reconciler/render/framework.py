@@ -19,10 +19,11 @@ SGLANG: Final = "sglang"
 TRTLLM: Final = "trtllm"
 NONE: Final = ""  # no flags, no variables, probes as they are
 
-# a Python interpreter, -m and the framework's module within one command of a shell line
-_CALLS: Final = {
-    framework: re.compile(rf"python[0-9.]*[^|&;]*\s-m\s[^|&;]*\bdynamo\.{framework}\b") for framework in (VLLM, SGLANG, TRTLLM)
-}
+# one after the other, not in one expression: a line that somebody made long on purpose must not be searched over and over
+_INTERPRETER: Final = re.compile(r"python[0-9.]*")
+_MODULE: Final = re.compile(r"\s-m(?=\s|dynamo\.)")
+_NAMED: Final = {framework: re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{framework}\b") for framework in (VLLM, SGLANG, TRTLLM)}
+SEPARATORS: Final = re.compile(r"([|&;])")  # between the commands of a shell line
 
 
 def main_of(component: Fields) -> Fields:
@@ -47,8 +48,15 @@ def detected(component: Fields) -> list[str]:
     """The frameworks that a worker's command calls; nothing for other types."""
     if component.get("type") not in WORKERS:
         return []
-    line = command_line(main_of(component))
-    return [framework for framework, call in _CALLS.items() if call.search(line)]
+    commands = SEPARATORS.split(command_line(main_of(component)))
+    return [framework for framework in _NAMED if any(_calls(command, framework) for command in commands)]
+
+
+def _calls(command: str, framework: str) -> bool:
+    """Whether a command is a Python interpreter, then -m, then the framework's module."""
+    python = _INTERPRETER.search(command)
+    module = _MODULE.search(command, python.end()) if python else None
+    return module is not None and _NAMED[framework].search(command, module.end()) is not None
 
 
 def framework_of(component: Fields, said: str, path: Path) -> str:

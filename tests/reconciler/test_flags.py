@@ -42,6 +42,7 @@ Fields = dict[str, Any]
             False,
             ["python -m dynamo.vllm --x 1 & python -m dynamo.vllm --x 1; wait"],
         ),
+        ({"args": ["exec python3 -mdynamo.vllm --a"]}, False, ["exec python3 -mdynamo.vllm --x 1 --a"]),
         ({"command": ["serve"], "args": ["--model", "m"]}, False, ["--model", "m"]),
     ],
 )
@@ -116,6 +117,15 @@ def test_values_of_flags_are_whole_numbers_or_one(args: list[str], want: int) ->
     assert flag_value({"args": args}, "--n") == want
 
 
+@pytest.mark.parametrize("line", ["python -m " * 40_000, "python dynamo. " * 40_000, "python -m dynamo.vll " * 40_000])
+def test_a_line_that_is_long_on_purpose_is_read_once(line: str) -> None:
+    """Searching it over and over would take hours, and nothing else would be reconciled meanwhile."""
+    main = {"name": "main", "command": ["/bin/sh", "-c"], "args": [line]}
+    assert detected({"type": "worker", "podTemplate": {"spec": {"containers": [main]}}}) == []
+    add_flags(main, "--x", "vllm")
+    assert main["args"] == [line]
+
+
 def test_flags_are_whole_words() -> None:
     assert has_flag({"args": ["run --enable-x"]}, "--enable-x")
     assert not has_flag({"args": ["--enable-xy"]}, "--enable-x")
@@ -138,6 +148,7 @@ def test_interpreters_are_told_by_their_names(command: list[str], want: bool) ->
         ("prefill", "env A=1 python -m dynamo.trtllm", ["trtllm"]),
         ("worker", "python3 -m dynamo.vllm & python3 -m dynamo.sglang", ["vllm", "sglang"]),
         ("worker", "python3 setup.py; -m dynamo.vllm", []),
+        ("worker", "python3 -u -mdynamo.vllm --model m", ["vllm"]),
         ("worker", "python3 -m dynamo.mocker", []),
         ("worker", "python3 -m dynamo.vllm2", []),
         ("frontend", "python3 -m dynamo.vllm", []),

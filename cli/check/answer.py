@@ -20,7 +20,7 @@ from api.walk.prune import prune
 from api.walk.validate import validate
 from api.wording import shortened
 from cli.check import record
-from cli.check.objects import NO_KIND
+from cli.check.objects import NO_KIND, NO_VERSION
 from cli.check.pipeline import MUTATED_ONCE
 from cli.check.said import causes, summed_up
 from cli.defaulted import defaulted
@@ -118,6 +118,8 @@ class _Server:
         """The first stage's refusal, None where every stage lets the object pass."""
         if self.kind == NO_KIND:
             return _Refusal(record.DECODE, 400, BAD_REQUEST, "Object 'Kind' is missing")
+        if self.version == NO_VERSION:
+            return _Refusal(record.DECODE, 400, BAD_REQUEST, "Object 'apiVersion' is missing")
         if not self.known:
             message = f'no matches for kind "{self.kind}" in version "{api_version(self.version)}"'
             return _Refusal(record.DECODE, 404, "NotFound", message)

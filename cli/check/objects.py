@@ -12,6 +12,7 @@ from cli.yaml.load import Document
 Fields = dict[str, Any]
 
 NO_KIND: Final = "(no kind)"  # what an object is called that says a version of ours, but no kind
+NO_VERSION: Final = "(no version)"  # its version where it says a kind of ours, but no version
 
 
 class Identity(NamedTuple):
@@ -65,6 +66,8 @@ def _unfolded(document: Document, depth: int = 0) -> Iterator[Document]:
 def _ours(document: Document) -> Found | None:
     data = document.data
     api_version, kind = data.get("apiVersion"), data.get("kind")
+    if (not isinstance(api_version, str) or not api_version) and isinstance(kind, str) and kind in BY_NAME:
+        api_version = f"{GROUP}/{NO_VERSION}"  # a server refuses it, too
     if not isinstance(api_version, str):
         return None
     group, _, version = api_version.partition("/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from api.kinds import BY_NAME, GROUP
-from cli.check.objects import NO_KIND
+from cli.check.objects import NO_KIND, NO_VERSION
 from cli.nearest import hint
 from policies.catalogue import rules
 
@@ -15,7 +15,8 @@ def unknown(kind: str, version: str) -> str:
     if kind in BY_NAME:
         versions = [known.name for known in BY_NAME[kind].versions]
         wanted = " or ".join(f"{GROUP}/{name}" for name in versions)
-        return f'must be {wanted} for {kind}, got "{GROUP}/{version[:80]}"'
+        got = "nothing" if version == NO_VERSION else f'"{GROUP}/{version[:80]}"'
+        return f"must be {wanted} for {kind}, got {got}"
     if kind == NO_KIND:
         return f"must be given: a kind of {GROUP}, such as DynamoGraphDeployment"
     return f'must be a kind of {GROUP}, got "{kind[:80]}"{hint(kind, BY_NAME)}'

@@ -314,3 +314,15 @@ def test_an_object_that_says_no_kind_is_refused(command: Command, files: Files, 
     assert (ran.code, finding["rule"], finding["path"]) == (1, "unknown-kind", "kind")
     assert finding["message"] == "must be given: a kind of nvidia.com, such as DynamoGraphDeployment"
     assert ran.json["answers"][0]["status"] == 400
+
+
+@pytest.mark.parametrize(
+    "version", ["apiversion: nvidia.com/v1alpha1", "apiVersion: null", "apiVersion: 5", "apiVersion: ''", "metadata: {}"]
+)
+def test_an_object_of_ours_that_says_no_version_is_refused(command: Command, files: Files, version: str) -> None:
+    files(a=f"{version}\nkind: DynamoModel\n", other="kind: Kustomization\n")
+    ran = command("check", "a.yaml", "other.yaml", "-o", "json", "--answer")
+    (finding,) = ran.json["findings"]
+    assert (ran.code, finding["rule"], finding["path"]) == (1, "unknown-kind", "apiVersion")
+    assert finding["message"] == "must be nvidia.com/v1alpha1 for DynamoModel, got nothing"
+    assert ran.json["answers"][0]["status"] == 400

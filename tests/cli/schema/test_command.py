@@ -152,7 +152,7 @@ def test_a_schema_refuses_what_is_not_printed() -> None:
 @pytest.mark.parametrize("name", Facts._fields)
 def test_the_schema_of_facts_takes_what_the_reader_takes(name: str) -> None:
     check = jsonschema_rs.Draft202012Validator(load("facts"))
-    for value in (None, True, "cluster", "", 1, [], ["a"], [1], {}, {"t": ["zone"]}, {"t": "zone"}, {"t": [1]}):
+    for value in (None, True, "cluster", "1.2", "1.2 ", "", 1, [], ["a"], [1], {}, {"t": ["zone"]}, {"t": "zone"}, {"t": [1]}):
         try:
             facts_from({name: value})
             taken = True

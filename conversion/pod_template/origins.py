@@ -161,8 +161,8 @@ def _restore_lists(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> 
         if "envFrom" not in said and plain_secret(sources) == secret:
             del over["envFrom"]
     amounts = kept.get("resources")
-    if amounts == flat.get("resources") and "resources" not in said:
-        return  # what was read is what was kept, as it mostly is
+    if pieces.main is None or (amounts == flat.get("resources") and "resources" not in said):
+        return  # even resources that give no amount ask for a main; mostly what was read is what was kept
     if (amounts is not None or "resources" in said) and effective_resources(fields(kept, "resources"), fields(said, "resources")) == fields(
         main, "resources"
     ):

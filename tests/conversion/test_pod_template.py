@@ -180,6 +180,12 @@ def test_an_overlay_that_is_but_a_name_comes_home_beside_a_flat_secret() -> None
     assert home == {"envFromSecret": "sec", "extraPodSpec": {"containers": [{"name": "side"}], "mainContainer": over}}
 
 
+@pytest.mark.parametrize("flat", [{"requests": {"gpuType": "amd.com/gpu"}}, {"limits": {"cpu": "bad"}}, {}])
+def test_resources_do_not_return_to_a_template_that_lost_its_main(flat: Fields) -> None:
+    assert home_from_go({"podTemplate": template(main())}, {"resources": flat}) == {"resources": flat}
+    assert home_from_go({"podTemplate": {}}, {"resources": flat}) == {}
+
+
 def test_a_second_cache_without_a_path_comes_home() -> None:
     flat = [{"name": "c", "useAsCompilationCache": True}, {"name": "d", "useAsCompilationCache": True}, {"name": "e"}]
     mounts = [{"name": name, "mountPath": ""} for name in "cde"]

@@ -240,7 +240,9 @@ class World:
             self.check_serving(node)
             self._remember()
         rescued = read_serving(self.objects.get(CALLED.serving, {})).leaf
-        good = [one for one in self.servers if one.leaf and one.leaf.valid_at(self.wall) and one.leaf.fingerprint not in self.excused]
+        # one that was rescued itself, and isn't trusted yet, serves nobody
+        poor = self.excused | self.rescues
+        good = [one for one in self.servers if one.leaf and one.leaf.valid_at(self.wall) and one.leaf.fingerprint not in poor]
         if rescued and not good:
             self.rescues.add(rescued.fingerprint)
         for key in write.data:

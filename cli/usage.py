@@ -10,7 +10,8 @@ from cli.nearest import hint
 _REQUIRED: Final = re.compile(r"the following arguments are required: (.+)")
 _CHOICE: Final = re.compile(r"argument (\S+): invalid choice: (.+?) \(choose from (.+)\)")
 _VALUE: Final = re.compile(r"argument (\S+): expected (?:one|at least one) argument")
-_NUMBER: Final = re.compile(r"argument (\S+): invalid int value: '?(.*?)'?")
+_NUMBER: Final = re.compile(r"argument (\S+): invalid (int|float) value: '?(.*?)'?")
+_KINDS_OF_NUMBER: Final = {"int": "a whole number", "float": "a number"}
 _OTHER: Final = re.compile(r"argument (\S+): (.+)")
 
 
@@ -24,7 +25,7 @@ def reworded(message: str, called: str) -> str:
     if found := _VALUE.fullmatch(message):
         return f"{_flag(found[1])} must be followed by a value; {called} --help says which"
     if found := _NUMBER.fullmatch(message):
-        return f"{_flag(found[1])} must be a whole number, got {found[2]}"
+        return f"{_flag(found[1])} must be {_KINDS_OF_NUMBER[found[2]]}, got {found[3]}"
     if found := _OTHER.fullmatch(message):
         return f"{_flag(found[1])}: {found[2]}"
     return message

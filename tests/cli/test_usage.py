@@ -19,6 +19,7 @@ from tests.cli.conftest import Command
         ("argument --op: invalid choice: 'x' (choose from create, update)", "--op must be one of create, update, got x"),
         ("argument --facts: expected one argument", "--facts must be followed by a value; me --help says which"),
         ("argument --workers: invalid int value: 'x'", "--workers must be a whole number, got x"),
+        ("argument --drain-lag: invalid float value: '1s'", "--drain-lag must be a number, got 1s"),
         ('argument --listen: must be HOST:PORT, got "x"', '--listen: must be HOST:PORT, got "x"'),
         ("something new", "something new"),
     ],

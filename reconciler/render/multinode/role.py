@@ -30,6 +30,11 @@ class Role(NamedTuple):
     needs_shell: bool  # whether the rank has to be computed
     waits_for_names: bool  # whether a leader must wait until the others' names resolve
 
+    @property
+    def reckoned(self) -> str:
+        """The rank for a shell's arithmetic. Kubernetes takes `$((` for the beginning of a name and leaves a variable in there alone."""
+        return _LWS_RANK[2:-1] if self.rank == _LWS_RANK else self.rank
+
 
 def check_nodes(nodes: int, path: Path) -> None:
     """Refuses replicas that no cluster has: their nodes are named one by one, and the object would have no end.

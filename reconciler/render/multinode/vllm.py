@@ -75,7 +75,7 @@ def _elastic(main: Fields, role: Role) -> None:
 
 def _side_by_side(main: Fields, role: Role, engines: int) -> None:
     size = "" if has_flag(main, _DATA_SIZE) else f" {_DATA_SIZE} {engines * role.nodes}"
-    first = "0" if role.leader else f"$(( {engines} * {role.rank} ))"
+    first = "0" if role.leader else f"$(( {engines} * {role.reckoned} ))"
     flags = (
         f"--data-parallel-hybrid-lb{size} --data-parallel-size-local {engines} --data-parallel-start-rank {first}"
         f" --data-parallel-address {role.host} --data-parallel-rpc-port {_DATA_PORT}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
+_ALSO = {"/healthz/healthz": "/healthz", "/readyz/readyz": "/readyz"}  # the only check of each, as the Go operator names it
 _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with TLS
 
 
@@ -56,6 +57,7 @@ class Probes:
 
         async def handle(request: BaseRequest) -> StreamResponse:
             path, _, query = request.raw_path.partition("?")
+            path = _ALSO.get(path, path)
             asked = parse_qsl(query, keep_blank_values=True)
             if path not in paths:
                 return Response(status=404, text=f"not found; served here: {', '.join(sorted(paths))}\n")

@@ -96,6 +96,12 @@ async def test_health_needs_nothing() -> None:
     assert await get(WRONG, "/healthz?verbose&exclude=x") == (200, ["ok"])
 
 
+async def test_the_names_of_the_go_operators_checks_are_answered_as_well() -> None:
+    assert await get(WRONG, "/healthz/healthz") == (200, ["ok"])
+    assert await get(WRONG, "/readyz/readyz") == await get(WRONG, "/readyz")
+    assert (await get(READY, "/readyz/healthz"))[0] == 404
+
+
 async def test_other_paths_and_methods() -> None:
     assert (await get(READY, "/metrics"))[1] == ["metrics"]
     assert (await get(READY, "/"))[0] == 404

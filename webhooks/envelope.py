@@ -100,7 +100,7 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
     Raises: RejectedError when there is no review to answer.
     """
     if not body:
-        raise RejectedError(400, f"the body must be an {kind}, got nothing")
+        raise RejectedError(400, f"the body must be of kind {kind}, got nothing")
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -108,7 +108,7 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
         bound = Bound.DEPTH if "depth" in error.msg else ""
         raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}", bound) from None
     if type(review) is not dict:
-        raise RejectedError(400, f"the body must be an {kind}, got {article(review)}")
+        raise RejectedError(400, f"the body must be of kind {kind}, got {article(review)}")
     if review.get("kind") not in (None, "", kind):
         raise RejectedError(400, f"kind must be {kind}")
     version = review.get("apiVersion") or versions[0]

@@ -97,7 +97,7 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ("spec: could not be judged: the fact grove is not known", ["fact-missing"]),
         ('failed calling webhook "v": unexpected EOF', ["not-called"]),
         ("the body must arrive within 10 seconds", ["busy"]),
-        ("the body must be an AdmissionReview, got a list", ["no-review"]),
+        ("the body must be of kind AdmissionReview, got a list", ["no-review"]),
         ("spec.eppConfig: Invalid value: exactly one of configMapRef and config must be given", ["schema-rule"]),
     ],
 )

@@ -210,7 +210,7 @@ OURS: Final = (
     Words(
         "no-review",
         "the body must be of kind AdmissionReview; request must be an object",
-        r"the body must be (?:an? \w+Review|JSON)|request must be an object|request\.uid must be text",
+        r"the body must be (?:of kind \w+Review|JSON)|request must be an object|request\.uid must be text",
         "Something posted to the webhook what is no review, so it is no API server; or a registration names the wrong path.",
         "Look at the path in the webhook configuration; `dynamo-webhooks review FILE` answers a recorded review.",
     ),

@@ -176,7 +176,7 @@ def _rest(state: State, current: Certificate, phase: Phase, bundle: bytes, now: 
 def _leaf(state: State, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
     """A leaf of the current authority where one is needed; where another authority's is served, first everybody learns of the issuer."""
     if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
-        if reason == "issuer-differs":
+        if not all(current.issued(leaf) for leaf in served(state)):
             yield from bundles(state, bundle, "drift")
         yield WriteServing("current", bundle, reason)
 

@@ -80,7 +80,9 @@ def orphaned(state: State) -> bool:
     secret = state.authority
     if secret is None or secret.current is None or secret.next or secret.previous or state.hint.phase not in _APPROACH:
         return False
-    return bool(state.serving and state.serving.leaf) and not stored_by(state, secret.current)
+    if state.serving and state.serving.leaf:
+        return not stored_by(state, secret.current)
+    return bool(presented(state)) and not issuers((secret.current,), presented(state))
 
 
 def wanted(state: State, phase: Phase, now: datetime) -> bytes:

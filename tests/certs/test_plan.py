@@ -73,6 +73,12 @@ SECOND = timedelta(seconds=1)
         # whoever is served by another issuer's leaf learns of ours before it signs, whatever became of the phase
         (WriteBundle, {"by": "f", "presents": "f", "shows": ("f",)}),
         (WriteBundle, {"by": "f", "presents": "", "shows": ("f",), "phase": None}),
+        # the same where the serving Secret is gone as well: servers go on with what they have
+        (WriteBundle, {"by": "", "presents": "f", "shows": ("f",)}),
+        (WriteBundle, {"by": "", "presents": "f", "shows": ("f",), "phase": Phase.TRUST}),
+        (MarkPhase(Phase.TRUST), {"by": "", "presents": "f", "shows": ("f",), "phase": Phase.SETTLE}),
+        (Wait, {"by": "", "presents": "f", "shows": ("af",), "usable": "a", "phase": Phase.SETTLE, "ago": 20 * SECOND}),
+        (WriteServing, {"by": "", "presents": "f", "shows": ("af",), "usable": "a", "phase": Phase.SETTLE}),
         # the old key still signs while the new one is not trusted yet
         (WriteServing("current", bundle("ab"), "missing"), {"slots": "a>b", "by": "", "presents": "a", "shows": ("a",)}),
         # the older survivor of an emergency stays while its leaf is served, and goes with the next rename otherwise

@@ -98,7 +98,7 @@ def _approach(state: State, secret: AuthoritySecret, phase: Phase, bundle: bytes
         yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
     yield from bundles(state, bundle, "rotation")
     # after the loss of the CA Secret, what stands in the serving Secret may be anybody's: only what is served already may be served
-    outgoing = (current, *secret.previous) if secret.next else issuers(secret.previous, presented(state))
+    outgoing = (current if secret.next else None, *issuers(secret.previous, presented(state)))
     yield from trust(state, bundle, _known(outgoing) | _still_usable(state, secret))
     if phase is Phase.TRUST:
         yield _blocked(state, now)

@@ -106,6 +106,14 @@ def test_waits_end_with_their_reason() -> None:
     assert next_step(state(), soon) == WriteServing("current", bundle("a"), "ends-soon")
 
 
+def test_a_pair_that_nobody_serves_is_not_permitted_while_a_lost_authority_is_replaced() -> None:
+    """It lies in the serving Secret, and may be anybody's: servers would take it before API servers know its issuer."""
+    lost = state("b>d<c", by="c", presents="a", shows=("a",), usable="a", keys="d", phase=Phase.TRUST)
+    permitted = [step.usable for step in follow(lost, NOW, 12) if isinstance(step, WriteTrust)]
+    assert permitted
+    assert not [usable for usable in permitted if authority("c").fingerprint in usable]
+
+
 def test_an_expired_authority_is_replaced_without_waiting() -> None:
     """Trust first, the leaf right after: nothing valid is served, so nobody gains by waiting."""
     late = NOW + timedelta(days=3700)

@@ -170,11 +170,12 @@ class World:
             server.waiting_since = self.mono if server.waiting_since is None else server.waiting_since
             if self.mono - server.waiting_since >= 300:
                 server.leaf, server.waiting_since = offered, None
-                if node and node["metadata"]["resourceVersion"] in self.foreign:
+                # the last resort; a stranger's pair stays one after we wrote its bundle
+                if node and (node["metadata"]["resourceVersion"] in self.foreign or STRANGER_CERTIFICATE.issued(offered)):
                     self.excused.add(offered.fingerprint)
 
     def restart(self, index: int, *, late: bool) -> None:
-        self.servers[index].leaf = None
+        self.servers[index].leaf = self.servers[index].waiting_since = None  # another process knows nothing of the wait
         self.refresh(index, late=late)
 
     def _acceptable(self, node: Node | None) -> Certificate | None:

@@ -120,8 +120,8 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _tell(file: Item) -> None:
+    from api.wording import printable
     from cli.output import say
-    from cli.printable import printable
 
     say(f"reading {printable(file if isinstance(file, str) else file.name)}")
 
@@ -141,10 +141,10 @@ def _known(arguments: argparse.Namespace) -> list[Entry] | None:
 
 def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice) -> Result:
     """The result without what the baseline knows; says what is outdated there, or writes it anew."""
+    from api.wording import printable
     from cli.check.baseline import hold, write
     from cli.check.suppress import Heard
     from cli.output import say
-    from cli.printable import printable
 
     heard = Heard(profile=arguments.profile, schema=not arguments.no_schema)
     held = hold(result, known, choice.takes, heard, learn=arguments.update_baseline)

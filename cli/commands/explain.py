@@ -90,12 +90,12 @@ def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable
 def _unknown(text: str) -> Exception:
     """The answer to a text that means nothing: fields of that name, or the nearest word."""
     from api.kinds import KINDS
+    from api.wording import printable
     from cli.exits import UsageError
     from cli.explain.field import corrected, named
     from cli.explain.rule import names
     from cli.legacy.kinds import KINDS as LEGACY
     from cli.nearest import hint
-    from cli.printable import printable
     from policies.facts import Facts
 
     line = printable(" ".join(text[:200].split()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cli.printable import printable
+from api.wording import printable
 
 
 class InputError(ValueError):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from api.wording import printable
 from cli.check import record
 from cli.check.frame import frame
 from cli.check.record import NotEvaluated, Reported
 from cli.check.reports.notes import grouped, why
 from cli.check.result import COMMENT, Result
-from cli.printable import printable
 
 if TYPE_CHECKING:
     from cli.check.answer import Answer

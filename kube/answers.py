@@ -29,7 +29,9 @@ def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
         said = ", ".join(_fields(status)) or reason or "refused"
     else:
         said = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
-    return of_status(code, reason, f"{asked}: {code}: {said}")
+    details = status.get("details")
+    name = details.get("name") if isinstance(details, dict) else ""
+    return of_status(code, reason, f"{asked}: {code}: {said}", str(name or ""))
 
 
 def decoded(content: bytes, asked: str) -> Node:

@@ -18,6 +18,10 @@ class NotFoundError(ApiError):
     """404: the object, or the kind itself, is not there."""
 
 
+class NotServedError(NotFoundError):
+    """404 that names no object: the API server does not serve the kind, or not in this version."""
+
+
 class AlreadyExistsError(ApiError):
     """409 AlreadyExists."""
 
@@ -42,10 +46,12 @@ class UnavailableError(ApiError):
     """The server could not be reached, is overloaded (429), or failed (5xx); asking again later may work."""
 
 
-def of_status(code: int, reason: str, message: str) -> ApiError:
-    """The error for an HTTP status and the machine-readable reason of its Status."""
+def of_status(code: int, reason: str, message: str, name: str = "") -> ApiError:
+    """The error for an HTTP status, the machine-readable reason of its Status and the object that its details name."""
     if code == 409:
         return (AlreadyExistsError if reason == "AlreadyExists" else ConflictError)(code, reason, message)
+    if code == 404 and not name:
+        return NotServedError(code, reason, message)
     known = {400: InvalidError, 401: ForbiddenError, 403: ForbiddenError, 404: NotFoundError, 410: GoneError, 422: InvalidError}
     if code in known:
         return known[code](code, reason, message)

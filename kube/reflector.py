@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kube.backoff import Backoff
-from kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError
+from kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -68,7 +68,8 @@ class Reflector:
         self._backoff = Backoff(chance=chance)
         self._subscribers: list[Subscriber] = []
         self._version = ""
-        self._listed = self._heard = clock()
+        self._listed = clock()
+        self._heard: float | None = None
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Calls `subscriber(old, new)` for each change, at once for what is there; None stands for not being there.
@@ -83,9 +84,12 @@ class Reflector:
         """The object as last heard of; not to be changed."""
         return self.store.get((namespace, name))
 
-    def stale_seconds(self) -> float:
-        """Seconds since the API server last said anything about the selection: up to a minute or so while a watch is quiet."""
-        return max(0.0, self._clock() - self._heard)
+    def stale_seconds(self) -> float | None:
+        """Seconds since the API server last said anything about the selection; None when it never did.
+
+        Up to a minute or so while a watch is quiet. That the kind is not served is an answer too: nothing of it can be out of date.
+        """
+        return None if self._heard is None else max(0.0, self._clock() - self._heard)
 
     async def run(self) -> None:
         """Keeps the store up to date until it is cancelled; nothing else ends it."""
@@ -164,12 +168,18 @@ class Reflector:
         if isinstance(error, GoneError):
             self._version = ""
             return self._backoff.next()
-        states: Mapping[type[ApiError], State] = {ForbiddenError: State.FORBIDDEN, NotFoundError: State.ABSENT}
+        states: Mapping[type[ApiError], State] = {
+            ForbiddenError: State.FORBIDDEN,
+            NotFoundError: State.ABSENT,
+            NotServedError: State.ABSENT,
+        }
         if error.message != self.reason:  # said once, not with every attempt: an optional kind may be absent for years
             LOG.warning("watching %s: %s", self._resource.plural, error.message)
         self.state, self.reason = states.get(type(error), State.UNAVAILABLE), error.message
         if self.state is State.UNAVAILABLE:
             return self._backoff.next()
+        if self.state is State.ABSENT:
+            self._heard = self._clock()
         self._version = ""
         return self._backoff.slow()
 

@@ -90,7 +90,9 @@ _OWN: Final = (
     Declared("workers", GAUGE, "Serving processes; there when there are several"),
     Declared("ready", GAUGE, "Whether requests may be sent here"),
     Declared("scope_watch_stale_seconds", GAUGE, "Seconds since the claims of namespaces were last known to be complete"),
-    Declared("topology_watch_stale_seconds", GAUGE, "Seconds since the ClusterTopologies were last known to be complete"),
+    Declared(
+        "topology_watch_stale_seconds", GAUGE, "Seconds since the ClusterTopologies were last known to be complete, or not to be served"
+    ),
     Declared("api_groups_stale_seconds", GAUGE, "Seconds since the served API groups were last read"),
     Declared("excluded_namespaces", GAUGE, "Namespaces that other operators have claimed"),
     Declared("cluster_watch_restarts", GAUGE, "How often the process that watches the cluster had to be started again"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+from kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
 
 if TYPE_CHECKING:
     from reconciler.render.errors import RenderError
@@ -43,8 +43,11 @@ def of_error(error: ApiError, what: str) -> Problem:
     if "admission webhook" in error.message and isinstance(error, (ForbiddenError, InvalidError)):
         return Problem(f"{what}: {error.message}", "validation")
     category = next((name for kind, name in kinds if isinstance(error, kind)), "unavailable")
-    passing = category in {"conflict", "unavailable"}
-    if category == "not_found":
+    deleted = category == "not_found" and not isinstance(error, NotServedError)
+    passing = deleted or category in {"conflict", "unavailable"}
+    if deleted:
+        text = f"{what}: was deleted meanwhile: {error.message}"
+    elif category == "not_found":
         text = f"{what}: the cluster does not serve this kind: {error.message}"
     elif category == "forbidden":
         text = f"{what}: the reconciler lacks a permission: {error.message}"

@@ -14,7 +14,7 @@ import kube.client
 from api.kinds import KINDS
 from cli.check.cluster import Sight, see
 from cli.yaml.load import InputError, Source, load
-from kube.errors import ForbiddenError, InvalidError, NotFoundError, UnavailableError
+from kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
 from kube.resources import of_kind
 from policies.facts import UNKNOWN, Facts
 from tests.cli.conftest import Command, Files
@@ -80,7 +80,7 @@ def test_a_cluster_without_our_kinds_holds_nothing() -> None:
     made = cluster(GOOD)
 
     def absent(verb: str, resource: Any, *_: str) -> Exception | None:
-        return NotFoundError(404, "", "no such kind") if resource and resource.plural in {kind.plural for kind in KINDS} else None
+        return NotServedError(404, "", "no such kind") if resource and resource.plural in {kind.plural for kind in KINDS} else None
 
     made.fail(absent)
     assert _see(made) == Sight([], _see(made).facts)

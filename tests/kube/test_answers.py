@@ -16,6 +16,7 @@ from kube.errors import (
     GoneError,
     InvalidError,
     NotFoundError,
+    NotServedError,
     UnavailableError,
 )
 
@@ -30,7 +31,7 @@ def status(**members: Any) -> bytes:
         (400, "BadRequest", InvalidError),
         (401, "Unauthorized", ForbiddenError),
         (403, "Forbidden", ForbiddenError),
-        (404, "NotFound", NotFoundError),
+        (404, "NotFound", NotServedError),
         (405, "MethodNotAllowed", ApiError),
         (409, "AlreadyExists", AlreadyExistsError),
         (409, "Conflict", ConflictError),
@@ -46,6 +47,19 @@ def test_each_status_is_one_error(code: int, reason: str, expected: type[ApiErro
     assert type(error) is expected
     assert (error.code, error.reason) == (code, reason)
     assert str(error) == f"get /x: {code}: the server's own sentence"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (status(reason="NotFound", message='services "x" not found', details={"name": "x", "kind": "services"}), NotFoundError),
+        (status(reason="NotFound", message="the server could not find the requested resource", details={}), NotServedError),
+        (status(reason="NotFound", message="not found", details=None), NotServedError),
+        (b"404 page not found\n", NotServedError),
+    ],
+)
+def test_an_object_that_is_not_there_is_told_from_a_kind_that_is_not_served(content: bytes, expected: type[ApiError]) -> None:
+    assert type(answers.refusal(404, content, "get /x", secret=False)) is expected
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>a proxy's page</html>", b"[]", b'{"message": null}', b"\xff\xfe"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError, UnavailableError
+from kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
 from kube.reflector import Reflector, State
 from kube.resources import CONFIG_MAPS
 from tests.kube.memory import MemoryCluster
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 REFUSALS = [
     (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), State.FORBIDDEN, 15.0),
-    (NotFoundError(404, "NotFound", "no such kind"), State.ABSENT, 15.0),
+    (NotServedError(404, "NotFound", "no such kind"), State.ABSENT, 15.0),
     (UnavailableError(503, "", "etcd is away"), State.UNAVAILABLE, 0.25),
 ]
 
@@ -136,7 +136,27 @@ async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, sta
         assert reflector.state is state
         assert set(reflector.store) == {("n", "a")}
         assert kept.told == [(None, "1")]
-        assert reflector.stale_seconds() == pytest.approx(100)
+        assert reflector.stale_seconds() == pytest.approx(9.75 if state is State.ABSENT else 100)  # asked again every 15 s
+
+
+async def test_a_kind_that_is_not_served_is_never_out_of_date_while_the_server_says_so() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    mend = cluster.fail(lambda *_: NotServedError(404, "", "404 page not found"))
+    async with reflecting(cluster, timing) as (reflector, _):
+        await timing.advance(1000)
+        assert (reflector.stale_seconds() or 0) <= 30
+        mend()
+        cluster.fail(lambda *_: UnavailableError(0, "", "away"))
+        await timing.advance(1000)
+        assert (reflector.stale_seconds() or 0) > 900
+
+
+async def test_a_server_that_never_answered_gives_no_age() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    cluster.fail(lambda *_: UnavailableError(0, "", "away"))
+    async with reflecting(cluster, timing) as (reflector, _):
+        await timing.advance(100)
+        assert reflector.stale_seconds() is None
 
 
 async def test_errors_in_a_row_are_asked_ever_more_slowly_up_to_half_a_minute() -> None:

@@ -13,12 +13,13 @@ import pytest
 
 from api.operator.settings import ScopeSettings
 from kube.claims import LEASE_NAME
-from kube.errors import ForbiddenError, NotFoundError, UnavailableError
+from kube.errors import ForbiddenError, NotServedError, UnavailableError
 from kube.resources import LEASES, TOPOLOGIES
 from policies.facts import facts_from
 from tests.kube.memory import MemoryCluster
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
 from webhooks.admission import Settings, answer
+from webhooks.cluster.feed import Feed
 from webhooks.cluster.watcher import REPORT_SECONDS, Clocks, Watcher
 from webhooks.routes import ROUTES
 
@@ -197,7 +198,7 @@ async def test_an_excluded_namespace_is_left_alone_by_validators_and_defaulters(
 
 async def test_topologies_come_and_go_with_grove() -> None:
     world = World()
-    mend = world.break_calls(NotFoundError(404, "NotFound", "the server could not find the requested resource"), TOPOLOGIES)
+    mend = world.break_calls(NotServedError(404, "NotFound", "the server could not find the requested resource"), TOPOLOGIES)
     async with world.running():
         assert (world.facts["grove"], world.facts["clusterTopologies"]) == (False, None)
         mend()
@@ -214,6 +215,18 @@ async def test_topologies_come_and_go_with_grove() -> None:
         del world.cluster.served["grove.io"]
         await world.clock.advance(70)
         assert (world.facts["grove"], world.facts["clusterTopologies"]) == (False, None)
+
+
+async def test_topologies_of_a_cluster_without_grove_are_never_out_of_date() -> None:
+    world = World()
+    world.break_calls(NotServedError(404, "", "404 page not found"), TOPOLOGIES)
+    feed = Feed({}, lambda _facts: None, clock=lambda: world.clock.seconds)
+    async with world.running():
+        for _ in range(20):
+            await world.clock.advance(60)
+            feed._hear(orjson.dumps({**world.reports[-1], "traffic": []}))
+            assert feed.gauges()["topology_watch_stale_seconds"][1] < 60
+            assert feed.degraded() == []
 
 
 async def test_topologies_that_may_not_be_read_are_unknown_and_only_their_rules_refuse() -> None:
@@ -269,7 +282,7 @@ async def test_what_was_known_stays_while_the_cluster_is_down() -> None:
 
 async def test_an_absent_kind_and_a_cluster_that_is_down_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     world = World()
-    world.break_calls(NotFoundError(404, "NotFound", "no such kind"), TOPOLOGIES)
+    world.break_calls(NotServedError(404, "NotFound", "no such kind"), TOPOLOGIES)
     world.break_calls(DOWN, None)
     async with world.running():
         await world.clock.advance(600)

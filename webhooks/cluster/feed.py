@@ -41,7 +41,7 @@ COMMAND: Final = (sys.executable, "-m", "webhooks.cluster")
 _ROOT: Final = str(Path(__file__).resolve().parents[2])
 SOURCES: Final = {
     "scope_watch": "Seconds since the claims of namespaces were last known to be complete",
-    "topology_watch": "Seconds since the ClusterTopologies were last known to be complete",
+    "topology_watch": "Seconds since the ClusterTopologies were last known to be complete, or not to be served",
     "api_groups": "Seconds since the served API groups were last read",
 }
 

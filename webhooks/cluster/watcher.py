@@ -111,14 +111,11 @@ class Watcher:
 
     def _stale(self) -> dict[str, float | None]:
         """Seconds since each source was last known to be whole; None when it never was."""
-        sources = {"scope_watch": self._leases, "topology_watch": self._topologies}
-        ages: dict[str, float | None] = {
-            name: source.stale_seconds() if source.synced.is_set() or source.state is State.ABSENT else None
-            for name, source in sources.items()
+        return {
+            "scope_watch": 0.0 if self.claims.scope.restricted else self._leases.stale_seconds(),
+            "topology_watch": self._topologies.stale_seconds(),
+            "api_groups": self._groups.stale_seconds(),
         }
-        if self.claims.scope.restricted:
-            ages["scope_watch"] = 0.0
-        return {**ages, "api_groups": self._groups.stale_seconds()}
 
     def _lease(self, old: Node | None, new: Node | None) -> None:
         if new is not None:

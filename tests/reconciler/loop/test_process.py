@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube.errors import ApiError, ForbiddenError, NotFoundError, UnavailableError
+from kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
 from kube.resources import DEPLOYMENTS
 from reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
@@ -95,9 +95,9 @@ async def test_metrics_have_the_names_that_dashboards_know() -> None:
 @pytest.mark.parametrize(
     ("plural", "error", "unreadable"),
     [
-        ("resourceclaimtemplates", NotFoundError(404, "NotFound", "not served"), 0),
+        ("resourceclaimtemplates", NotServedError(404, "NotFound", "not served"), 0),
         ("resourceclaimtemplates", ForbiddenError(403, "Forbidden", "may not"), 1),
-        ("dynamographdeploymentscalingadapters", NotFoundError(404, "NotFound", "no definition"), 1),
+        ("dynamographdeploymentscalingadapters", NotServedError(404, "NotFound", "no definition"), 1),
     ],
 )
 async def test_a_kind_that_only_newer_clusters_serve_raises_no_alarm(plural: str, error: ApiError, unreadable: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kube.errors import ForbiddenError, NotFoundError, UnavailableError
+from kube.errors import ForbiddenError, NotFoundError, NotServedError, UnavailableError
 from kube.resources import DEPLOYMENTS, ROLES, SERVICES
 from reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
@@ -127,13 +127,32 @@ async def test_a_kind_that_is_not_served_is_named_and_the_rest_is_made() -> None
 
         def absent(_verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
             gone = resource is not None and resource.plural == "services"
-            return NotFoundError(404, "NotFound", "the server could not find the requested resource") if gone else None
+            return NotServedError(404, "NotFound", "the server could not find the requested resource") if gone else None
 
         site.cluster.fail(absent)
         await site.make(disagg())
         await site.rest()
         assert "the cluster does not serve this kind" in (await site.condition())["message"]
         assert len(await site.all(DEPLOYMENTS)) == 3
+
+
+async def test_an_object_that_was_deleted_meanwhile_is_not_taken_for_a_kind_that_is_not_served(caplog: pytest.LogCaptureFixture) -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+
+        def deleted(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
+            gone = resource is GRAPHS and verb == "merge_patch"
+            return NotFoundError(404, "NotFound", f'dynamographdeployments.nvidia.com "{name}" not found') if gone else None
+
+        mend = site.cluster.fail(deleted)
+        caplog.clear()
+        await site.edit("g", 0, replicas=3)
+        await site.timing.advance(1)
+        assert "was deleted meanwhile" in caplog.text
+        assert "does not serve" not in caplog.text
+        mend()
+        await site.rest()
 
 
 async def test_an_object_that_admission_would_refuse_is_told_why_and_others_run() -> None:

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from certs.files import AUTHORITY, Leaf, PairError, judge, load_pair
+from certs.files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
 from certs.loading import load
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class Directory:
         """Reads the files. Blocking, but only for three small local ones."""
         certificate, key = load_pair(self._path)
         try:
-            bundle = (self._path / AUTHORITY).read_bytes()
-        except OSError:
+            bundle = read_file(self._path / AUTHORITY)
+        except PairError:
             bundle = b""
         return Offer(certificate, key, bundle)
 

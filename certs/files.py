@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import os
 import secrets
+import stat
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -76,7 +77,7 @@ def load_pair(directory: Path) -> tuple[bytes, bytes]:
 
     Raises: PairError when one can't be read.
     """
-    return _load(directory / CERTIFICATE), _load(directory / KEY)
+    return read_file(directory / CERTIFICATE), read_file(directory / KEY)
 
 
 def store_self_signed(directory: Path, names: Iterable[str], now: datetime) -> Path:
@@ -131,7 +132,7 @@ def _check(directory: Path, names: Iterable[str], now: datetime) -> None:
         raise PairError(f"{CERTIFICATE} must name {', '.join(missing)}")
     if (directory / AUTHORITY).exists() and names:
         try:
-            leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(_load(directory / AUTHORITY)))
+            leaf.verify_directly_issued_by(x509.load_pem_x509_certificate(read_file(directory / AUTHORITY)))
         except (ValueError, TypeError, InvalidSignature):
             raise PairError(f"{CERTIFICATE} must be signed by {AUTHORITY}") from None
 
@@ -147,18 +148,31 @@ def _names_of(leaf: x509.Certificate) -> set[str]:
 def _is_ours(path: Path) -> bool:
     """Whether the authority beside a pair is one that this module made."""
     try:
-        subject = x509.load_pem_x509_certificate(_load(path)).subject
+        subject = x509.load_pem_x509_certificate(read_file(path)).subject
     except (PairError, ValueError):
         return False
     return any(part.value == SELF_SIGNED for part in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME))
 
 
-def _load(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """Reads one small regular file, following symbolic links: Kubernetes and certbot make them.
+
+    Raises: PairError for anything else, such as a pipe, which would block, or a device, which has no end.
+    """
     try:
-        with path.open("rb") as file:
-            return file.read(LARGEST_FILE)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise PairError(f"{path.name} must be a regular file")
+            with open(descriptor, "rb", closefd=False) as file:
+                content = file.read(LARGEST_FILE + 1)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise PairError(f"{path.name} can't be read: {error.strerror or type(error).__name__}") from None
+    if len(content) > LARGEST_FILE:
+        raise PairError(f"{path.name} must be at most {LARGEST_FILE} bytes")
+    return content
 
 
 def _public(key: object) -> bytes:

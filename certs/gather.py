@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from certs.files import PairError, read_file
 from certs.reading import read_authority, read_serving, read_trust
 from certs.state import Mode, State, Target
 from kube.errors import ForbiddenError
@@ -145,8 +146,8 @@ class Gatherer:
 def _content(file: str) -> bytes:
     """A small local file's bytes; empty when there is none: what that means is told by the report of readiness."""
     try:
-        return Path(file).read_bytes() if file else b""
-    except OSError:
+        return read_file(Path(file)) if file else b""
+    except PairError:
         return b""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from webhooks.logs import Stamp
+from webhooks.logs import Stamp, word
 
 if TYPE_CHECKING:
     from webhooks.envelope import Verdict
@@ -36,11 +36,11 @@ class Access:
             "logger": "access",
             "msg": verdict.outcome,
             "path": route.path if route is not None else "",
-            "uid": verdict.uid,
+            "uid": word(verdict.uid),
             "kind": route.kind if route is not None else "",
             "version": route.version if route is not None else "",
-            "namespace": verdict.namespace,
-            "name": verdict.name,
+            "namespace": word(verdict.namespace),
+            "name": word(verdict.name),
             "operation": verdict.operation,
             "allowed": verdict.outcome in ("allowed", "converted"),
             "code": verdict.code,

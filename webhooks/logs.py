@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from api.wording import printable, shortened
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -22,6 +24,8 @@ FLUSH_SECONDS: Final = 0.05
 FLUSH_BYTES: Final = 64 * 1024
 HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't read; later ones are dropped and counted
 CLOSE_SECONDS: Final = 1.0
+WORD_LENGTH: Final = 253  # characters of a name in a line: the longest that Kubernetes knows
+MESSAGE_LENGTH: Final = 2_000
 
 
 class Lines:
@@ -107,12 +111,19 @@ class Lines:
             self._lost += chunk.count(b"\n", start)
 
 
+def word(text: str, limit: int = WORD_LENGTH) -> str:
+    """A client's text as lines hold it: at most `limit` characters, with escapes instead of those that do not print."""
+    if len(text) <= limit and text.isprintable():
+        return text
+    return shortened(printable(text[: limit + 1]), limit)
+
+
 def readable(line: bytes) -> bytes:
     """A JSON line as text: time, level, logger, message, and the rest as key=value."""
     said = orjson.loads(line)
     head = [str(said.pop(key, "")) for key in ("ts", "level", "logger", "msg")]
     rest = [f"{key}={orjson.dumps(value).decode()}" for key, value in said.items() if value not in ("", [])]
-    return (" ".join([head[0], head[1].upper(), *head[2:], *rest]).replace("\n", " ") + "\n").encode()
+    return (printable(" ".join([head[0], head[1].upper(), *head[2:], *rest])) + "\n").encode()
 
 
 class Stamp:
@@ -149,7 +160,7 @@ class JsonHandler(logging.Handler):
             "ts": self._stamp.text(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "msg": record.getMessage(),
+            "msg": word(record.getMessage(), MESSAGE_LENGTH),
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = type(record.exc_info[1]).__name__

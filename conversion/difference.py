@@ -88,26 +88,46 @@ def identical(one: Any, other: Any) -> bool:
 
 
 def applied(value: Any, entries: list[Entry]) -> Any:
-    """The value with the entries applied; what an entry can't reach is left alone, and nothing of the input changes."""
+    """The value with the entries applied; what an entry can't reach is left alone, and nothing of the input changes.
+
+    An object or list is copied once, however many entries go through it.
+    """
+    holder, copies = {"": value}, dict[int, Any]()
     for entry in entries:
-        value = _apply(value, entry[0], entry)
-    return value
+        if _reaches(holder[""], entry[0], takes=len(entry) == 1):
+            _put(holder, entry, copies)
+    return holder[""]
 
 
-def _apply(node: Any, path: list[Step], entry: Entry) -> Any:
-    if not path:
-        return entry[1] if len(entry) > 1 else node
-    step, rest = path[0], path[1:]
-    if type(step) is int and type(node) is list:
-        return [*node[:step], _apply(node[step], rest, entry), *node[step + 1 :]] if 0 <= step < len(node) else node
-    if type(step) is not str or (node is not None and type(node) is not dict):
-        return node
-    node = node or {}
-    if not rest and len(entry) == 1:
-        return {key: value for key, value in node.items() if key != step}
-    if step not in node and (len(entry) == 1 or (rest and type(rest[0]) is int)):
-        return node
-    return {**node, step: _apply(node.get(step), rest, entry)}
+def _reaches(node: Any, path: list[Step], *, takes: bool) -> bool:
+    """Whether an entry finds its place: members are made on the way to what it sets, elements never."""
+    for depth, step in enumerate(path):
+        if type(step) is int and type(node) is list:
+            if not 0 <= step < len(node):
+                return False
+        elif type(step) is not str or (node is not None and type(node) is not dict):
+            return False
+        elif node is None or step not in node:
+            return not takes and all(type(later) is str for later in path[depth:])
+        node = node[step]
+    return not takes or (bool(path) and type(path[-1]) is str)
+
+
+def _put(holder: dict[str, Any], entry: Entry, copies: dict[int, Any]) -> None:
+    """Sets what an entry says; `copies` are the objects and lists that are this value's own, by identity."""
+    parent: Any = holder
+    key: Any = ""  # a name in an object, an index in a list
+    for step in entry[0]:
+        child = parent[key] if type(parent) is list else parent.get(key)
+        if id(child) not in copies:
+            child = {} if child is None else child.copy()
+            parent[key] = child
+            copies[id(child)] = child
+        parent, key = child, step
+    if len(entry) > 1:
+        parent[key] = entry[1]
+    else:
+        del parent[key]
 
 
 def well_formed(entries: Any) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GROUP: Final = "nvidia.com"
 TRIALS: Final = 64  # how often kept values may be tried one by one; an honest object needs a handful
+MANY: Final = 1024  # kept values, beyond which they are tried all at once and in few groups: what one object may cost stays small
 PARTS: Final = ("spec", "status")
 ANNOTATIONS: Final = ["metadata", "annotations"]  # the path of the one kept entry outside of spec and status: annotations left empty
 
@@ -153,7 +154,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
     refused = set(decodes(parts))
-    trials = [TRIALS]
+    trials = [TRIALS if len(kept) <= MANY else TRIALS // 16]
 
     def attempt(current: Fields, entries: list[Entry]) -> Fields:
         if not entries or trials[0] <= 0:

@@ -24,6 +24,36 @@ def place(mount: Fields) -> Place:
     return text(mount.get("name")), text(mount.get("mountPath"))
 
 
+class Counterparts:
+    """Finds the mount that says more of another one: the one of the same place, else the only one of the same volume."""
+
+    __slots__ = ("_places", "_volumes")
+
+    def __init__(self, mounts: list[Fields]) -> None:
+        """Looks at each mount once, so that a long list costs no more than its length."""
+        self._places: dict[Place, Fields] = {}
+        self._volumes: dict[str | None, list[Fields]] = {}
+        for mount in mounts:
+            self._places.setdefault(place(mount), mount)
+            self._volumes.setdefault(_volume(mount), []).append(mount)
+
+    def __contains__(self, where: Place | None) -> bool:
+        """Whether a mount stands at the place."""
+        return where in self._places
+
+    def of(self, mount: Fields) -> Fields | None:
+        """The counterpart of a mount."""
+        found = self._places.get(place(mount))
+        if found is not None:
+            return found
+        alike = self._volumes.get(_volume(mount), [])
+        return alike[0] if len(alike) == 1 else None
+
+
+def _volume(mount: Fields) -> str | None:
+    return None if (name := mount.get("name")) is None else text(name)
+
+
 def cache_place(cache: Fields | None) -> Place | None:
     """Volume and path of a compilation cache."""
     return None if cache is None else (text(cache.get("pvcName")), text(cache.get("mountPath")))

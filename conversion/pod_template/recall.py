@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from conversion.pod_template import resources
 from conversion.pod_template.compose import compose
 from conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
-from conversion.pod_template.mounts import Place, cache_of, cache_place, flagged, flat_list, flat_place, place
+from conversion.pod_template.mounts import Counterparts, Place, cache_of, cache_place, flagged, flat_list, flat_place, place
 from conversion.pod_template.overlay import merged, plain_secret
 from conversion.reading import fields, items
 
@@ -96,16 +96,20 @@ def _secret(source: Fields) -> object:
 def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:
     """The order of v1beta1's author, as far as v1alpha1 has no order of its own: the place of main and of the generated sidecar."""
     order: dict[str | None, list[int]] = {}
-    for index, name in enumerate(names(remembered)):
+    for index, name in reversed(list(enumerate(names(remembered)))):
         order.setdefault(name, []).append(index)
     order.setdefault(MAIN, [-1])  # where composition begins, unless its author put it elsewhere
     mine = names(containers)
     if len(remembered) < 2 or len(mine) < 2 or any(name not in order for name in mine):
         return containers
     # of containers that share a name the first takes the first place, and so on
-    places = [order[name].pop(0) if len(order[name]) > 1 else order[name][0] for name in mine]
+    places = [order[name].pop() if len(order[name]) > 1 else order[name][0] for name in mine]
     free = {MAIN, SIDECAR} if flat_sidecar else {MAIN}
-    bound = [where for index, (name, where) in enumerate(zip(mine, places, strict=True)) if name not in free or name in mine[:index]]
+    bound: list[int] = []
+    for name, where in zip(mine, places, strict=True):
+        if name not in free:
+            bound.append(where)
+        free.discard(str(name))  # only the first of a name is free
     if bound != sorted(bound):
         return containers
     return [container for _, container in sorted(zip(places, containers, strict=True), key=lambda pair: pair[0])]
@@ -125,13 +129,9 @@ def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
     if flat_list(cache, theirs) == flat_list(cache, live):
         chosen = theirs
     else:
-        flat = {flat_place(entry) for entry in entries}
-        live = (
-            live
-            if not cache or cache_place(cache) in [place(each) for each in theirs]
-            else [each for each in live if place(each) != cache_place(cache)]
-        )
-        chosen = [_optioned(mount, theirs, flat) for mount in live]
+        flat, known = {flat_place(entry) for entry in entries}, Counterparts(theirs)
+        unlisted = None if not cache or cache_place(cache) in known else cache_place(cache)
+        chosen = [_optioned(mount, known, flat) for mount in live if place(mount) != unlisted]
     return _with_mounts(main, chosen)
 
 
@@ -149,19 +149,10 @@ def _with_mounts(main: Fields, mounts: list[Fields]) -> Fields:
     return out
 
 
-def _optioned(mount: Fields, theirs: list[Fields], flat: set[Place]) -> Fields:
+def _optioned(mount: Fields, theirs: Counterparts, flat: set[Place]) -> Fields:
     if place(mount) not in flat:
         return mount
-    counterpart = counterpart_of(mount, theirs)
+    counterpart = theirs.of(mount)
     if counterpart is None:
         return mount
     return {**mount, **{name: value for name, value in counterpart.items() if name not in ("name", "mountPath")}}
-
-
-def counterpart_of(mount: Fields, others: list[Fields]) -> Fields | None:
-    """The mount of the same place, else the only one of the same volume."""
-    for other in others:
-        if place(other) == place(mount):
-            return other
-    alike = [other for other in others if other.get("name") == mount.get("name")]
-    return alike[0] if len(alike) == 1 else None

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from conversion.pod_template import resources
 from conversion.pod_template.compose import compose
 from conversion.pod_template.content import MAIN, content, metadata_content, named, names, pod_content
-from conversion.pod_template.mounts import place
-from conversion.pod_template.recall import counterpart_of
+from conversion.pod_template.mounts import Counterparts, place
 from conversion.reading import fields, items
 
 if TYPE_CHECKING:
@@ -58,8 +57,9 @@ def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
 def _comparable(containers: list[Fields]) -> list[Fields]:
     """Containers with main's resources settled and its zero values away, as the composition makes it."""
     out: list[Fields] = []
+    first = named(containers, MAIN)
     for container in containers:
-        if container.get("name") != MAIN or named(out, MAIN) is not None:
+        if container is not first:
             out.append(container)
             continue
         main = {"name": MAIN, **content(container)}
@@ -78,8 +78,9 @@ def _same_order(live: list[Fields], made: list[Fields]) -> bool:
 
 def _entries(live: list[Fields], made: list[Fields], reference: object, *, ordered: bool) -> list[Fields]:
     out: list[Fields] = []
+    namesakes = {name: container for container in reversed(made) if type(name := container.get("name")) is str}
     for container in live:
-        other = named(made, str(container.get("name")))
+        other = namesakes.get(str(container.get("name")))
         entry = _entry(container, other)
         if not ordered or (container.get("name") or "") == (reference or "") or len(entry) > 1 or _matters(container, other, entry):
             out.append(entry)
@@ -92,7 +93,7 @@ def _entry(container: Fields, other: Fields | None) -> Fields:
     if other is None:
         return {**entry, **content(container)}
     if container.get("name") == MAIN:
-        theirs = items(other, "volumeMounts")
+        theirs = Counterparts(items(other, "volumeMounts"))
         if mounts := [_mount_entry(mount, theirs) for mount in items(container, "volumeMounts")]:
             entry["volumeMounts"] = mounts
         return entry
@@ -105,8 +106,8 @@ def _entry(container: Fields, other: Fields | None) -> Fields:
     return {**entry, **said}
 
 
-def _mount_entry(mount: Fields, theirs: list[Fields]) -> Fields:
-    if counterpart_of(mount, theirs) == mount:
+def _mount_entry(mount: Fields, theirs: Counterparts) -> Fields:
+    if theirs.of(mount) == mount:
         return {name: mount[name] for name in ("name", "mountPath") if mount.get(name) is not None}
     return mount
 
@@ -119,5 +120,5 @@ def _matters(container: Fields, other: Fields | None, entry: Fields) -> bool:
         return not content(container)
     if not content(container):
         return True
-    mine = [place(mount) for mount in items(entry, "volumeMounts")]
+    mine = {place(mount) for mount in items(entry, "volumeMounts")}
     return any(place(mount) not in mine for mount in items(other, "volumeMounts"))

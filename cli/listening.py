@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -112,9 +111,10 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
 
 def level_source(config: str) -> LevelSource:
     """Where the log level stands while the process runs: in its configuration file."""
+    from webhooks import child
     from webhooks.level import LevelSource
 
-    return LevelSource(Path(config), (sys.executable, "-m", "cli.main", "config", "--config", config, "-o", "json"))
+    return LevelSource(Path(config), child.command("cli.main", "config", "--config", config, "-o", "json"))
 
 
 @contextlib.contextmanager

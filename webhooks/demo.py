@@ -11,20 +11,11 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
+from webhooks import child
+
 CERTIFICATES: Final = Path(".serve")
 PATH: Final = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
-COMMAND: Final = (
-    sys.executable,
-    "-m",
-    "cli.main",
-    "serve",
-    "--self-signed",
-    "--cert-dir",
-    str(CERTIFICATES),
-    "--no-cluster",
-    "--workers",
-    "1",
-)
+COMMAND: Final = child.command("cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster", "--workers", "1")
 # three mistakes at once: a negative count, failover without the memory service that it needs, and a service that nobody declared
 GRAPH: Final = {
     "apiVersion": "nvidia.com/v1alpha1",
@@ -64,7 +55,7 @@ def main(arguments: list[str]) -> int:
     once = "--once" in arguments
     ports = [f"127.0.0.1:{0 if once else port}" for port in (9443, 8081, 8080)]
     listen = ["--listen", ports[0], "--probe-listen", ports[1], "--metrics-listen", ports[2]]
-    server = subprocess.Popen([*COMMAND, *listen], stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    server = subprocess.Popen([*COMMAND, *listen], stderr=subprocess.PIPE, text=True, env=child.environment())  # noqa: S603 - our own command
     assert server.stderr  # noqa: S101 - asked for above
     try:
         for line in server.stderr:

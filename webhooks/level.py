@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
+from webhooks import child
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _LOG: Final = logging.getLogger("webhooks.level")
 KEY: Final = "logging.level"
-_ROOT: Final = str(Path(__file__).resolve().parents[1])
 
 
 class LevelSource(NamedTuple):
@@ -70,7 +70,6 @@ class LevelFile:
     async def _ask(self) -> str:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        path = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH", ""))))
         with theirs:
             # a channel and not the loop's own subprocesses: those may need threads, and a supervisor forks
             process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command; starting takes no longer than a fork
@@ -78,7 +77,7 @@ class LevelFile:
                 stdin=subprocess.DEVNULL,
                 stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                env=child.environment(),
             )
         reader, writer = await asyncio.open_connection(sock=ours, limit=2**24)
         try:

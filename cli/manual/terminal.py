@@ -41,7 +41,7 @@ class Terminal:
         self._folder = folder
         self._code = 0
         shim = programs / PROGRAM
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n', "utf-8")
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m cli.main "$@"\n', "utf-8")
         shim.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
         self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}

@@ -30,10 +30,12 @@ class Command:
         cluster: tuple[str, ...] = ("--no-cluster",),
         named: bool = True,
         program: tuple[str, ...] = ("-m", "cli.main"),
+        where: Path = ROOT,
     ) -> None:
         """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair.
 
-        Unless they are `named`, no flag says where certificates are: the configuration does. The interpreter runs `program`.
+        Unless they are `named`, no flag says where certificates are: the configuration does. The interpreter runs `program`
+        in the folder `where`.
         """
         self.directory = directory / "certs"
         listen = [word for flag in ("--listen", "--probe-listen", "--metrics-listen") for word in (flag, "127.0.0.1:0")]
@@ -43,7 +45,7 @@ class Command:
             given = ["--facts", str(directory / "facts.yaml")]
         certificates = [*(["--self-signed"] if own else []), *(["--cert-dir", str(self.directory)] if named else [])]
         words = [sys.executable, *program, "serve", *listen, *cluster, *certificates, *given, *flags]
-        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=where, start_new_session=True)
         self.lines: list[str] = []
         self._rest = b""
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import logging
-import os
 import socket
 import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from policies.facts import FactsError, facts_from
+from webhooks import child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +34,7 @@ LEVEL: Final = b"level "  # and then the log level
 ACCESS: Final = b"access "  # and then a question about a token
 ASK_SECONDS: Final = 5.0  # for the answer
 STALE_SECONDS: Final = 60.0  # a source that is older is told of: a watch that is well is never older than its last event or a second
-COMMAND: Final = (sys.executable, "-m", "webhooks.cluster")
-_ROOT: Final = str(Path(__file__).resolve().parents[2])
+COMMAND: Final = child.command("webhooks.cluster")
 SOURCES: Final = {
     "scope_watch": "Seconds since the claims of namespaces were last known to be complete",
     "topology_watch": "Seconds since the ClusterTopologies were last known to be complete, or not to be served",
@@ -72,7 +68,6 @@ class Feed:
         self._earlier: Counter[TrafficKey] = Counter()  # of those that ended
         self._refused = ""
         self._process: subprocess.Popen[bytes] | None = None
-        self._channel: socket.socket | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._stopping = False
         self._level = b""
@@ -110,18 +105,16 @@ class Feed:
     def log_level(self, level: str) -> None:
         """Tells the process from which level to log; one that is started again is told too."""
         self._level = LEVEL + level.encode() + b"\n"
-        if self._channel is not None and self._writer is not None:
-            self._writer.write(self._level)
+        self._tell(self._level)
 
     async def ask(self, token: str) -> bool | None:
         """Whether the bearer of a token may read metrics; None when nobody can tell now."""
-        if self._channel is None or self._writer is None:
-            return None
         number = next(self._questions)
         answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
-        self._writer.write(ACCESS + orjson.dumps({"id": number, "token": token}, option=orjson.OPT_APPEND_NEWLINE))
         try:
+            if not self._tell(ACCESS + orjson.dumps({"id": number, "token": token}, option=orjson.OPT_APPEND_NEWLINE)):
+                return None
             async with asyncio.timeout(ASK_SECONDS):
                 return await answer
         except TimeoutError:
@@ -145,33 +138,32 @@ class Feed:
     async def stop(self) -> None:
         """Ends the process in good order, so that it gives back what it holds."""
         self._stopping = True
-        process, writer = self._process, self._writer
-        if process is None or writer is None:
+        process = self._process
+        if process is None:
             return
-        with contextlib.suppress(OSError):
-            writer.write(STOP)
+        told = self._tell(STOP)  # else it has ended, or was started just now and holds nothing
         end = self._clock() + STOP_SECONDS
-        while process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
+        while told and process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
             await asyncio.sleep(0.02)
         if process.poll() is None:
-            _LOG.error("the process that watches the cluster does not end and is killed")
+            if told:
+                _LOG.error("the process that watches the cluster does not end and is killed")
             process.kill()
             process.wait()
 
     async def _once(self) -> None:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        path = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH", ""))))
         with theirs:
             # its own session: a signal to our group must not end it before it has been told to stop
             end = theirs.fileno()
             self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes no longer than a fork
-                self._command, stdin=end, stdout=end, start_new_session=True, env={**os.environ, "PYTHONPATH": path}
+                self._command, stdin=end, stdout=end, start_new_session=True, env=child.environment()
             )
-        self._channel = ours
-        reader, self._writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
+        self._writer = writer
         try:
-            self._writer.write(self._orders + self._level)
+            writer.write(self._orders + self._level)
             while line := await self._line(reader):
                 self._hear(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -179,13 +171,21 @@ class Feed:
             self._process.kill()
         finally:
             self._earlier, self._traffic = self.traffic(), Counter()
-            self._writer.close()
-            self._channel = None
+            writer.close()
+            self._writer = None
             for number in self._asked:
                 self._answer(number, None)
             if not self._stopping:
                 self._process.kill()
                 self._process.wait()
+
+    def _tell(self, line: bytes) -> bool:
+        """Writes to the process; False when nobody reads. Writing to a closed transport of uvloop raises RuntimeError."""
+        writer = self._writer
+        if writer is None or writer.is_closing():
+            return False
+        writer.write(line)
+        return True
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
         """Waits for a report; a process that says nothing for long hangs, and is started again."""

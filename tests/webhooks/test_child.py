@@ -1,0 +1,80 @@
+"""Processes that are started by module name run our modules, whatever lies in the working directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.webhooks.processes import DEADLINE, ROOT, Command
+from tests.webhooks.test_facts_serving import stored
+from tests.webhooks.test_level import PLAIN, heard
+from tests.webhooks.test_processes import eventually, proc_only
+from webhooks import child
+
+ROOMS = ("api", "certs", "cli", "conversion", "kube", "policies", "reconciler", "webhooks", "asyncio", "json")
+OURS = (
+    "-P",
+    "-c",
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from cli.main import main; sys.exit(main())",
+)  # as the installed command
+
+
+@pytest.fixture
+def decoys(tmp_path: Path) -> Path:
+    """A folder with packages of our names, and two of the standard library's, each of which leaves a file `ran` when it is imported."""
+    folder = tmp_path / "decoys"
+    for name in ROOMS:
+        package = folder / name
+        (package / "cluster").mkdir(parents=True)
+        for file in ("__init__.py", "__main__.py", "main.py", "cluster/__init__.py", "cluster/__main__.py"):
+            (package / file).write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)\n")
+    return folder
+
+
+def test_a_decoy_is_run_by_a_plain_module_start(decoys: Path) -> None:
+    subprocess.run([sys.executable, "-m", "webhooks.cluster"], cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE)
+    assert (decoys / "ran").exists()
+
+
+def test_a_module_is_ours(decoys: Path) -> None:
+    words = child.command("cli.main", "version")
+    done = subprocess.run(words, cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE, capture_output=True, text=True)
+    assert "profiles" in json.loads(done.stdout)
+    assert not (decoys / "ran").exists()
+
+
+@proc_only
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_runs_its_own_watcher_and_configuration_reader(tmp_path: Path, decoys: Path, workers: str) -> None:
+    file = stored(tmp_path, logging={"level": "error"}, **PLAIN)
+    nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
+    with Command(tmp_path, "--config", file, "--workers", workers, cluster=nowhere, program=OURS, where=decoys) as command:
+        command.ready()
+        assert "no file" in command.log("the cluster can't be watched")["msg"]
+        stored(tmp_path, logging={"level": "info"}, **PLAIN)
+        eventually(lambda: heard(command, "loud"))
+        assert command.metric("dynamo_webhooks_cluster_watch_restarts") == 0
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+    assert not (decoys / "ran").exists()
+
+
+@proc_only
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_ends_in_good_order_while_its_watcher_is_down(tmp_path: Path, workers: str) -> None:
+    nowhere = ("--kubeconfig", str(tmp_path / "kubeconfig"))
+    with Command(tmp_path, "--config", stored(tmp_path, **PLAIN), "--workers", workers, cluster=nowhere) as command:
+        command.ready()
+        command.log("the cluster can't be watched")
+        [watcher] = [pid for pid in command.children() if b"webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        os.kill(watcher, signal.SIGKILL)
+        command.log("started again in")
+        command.send(signal.SIGTERM)
+        assert command.wait() == 0
+        assert not command.told("Traceback")

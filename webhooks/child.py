@@ -1,0 +1,24 @@
+"""How modules of this installation are started as processes of their own. Workers are forked instead: see workers.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+_ROOT: Final = str(Path(__file__).resolve().parents[1])
+
+
+def command(module: str, *words: str) -> tuple[str, ...]:
+    """The command that runs a module with this interpreter.
+
+    `-P` keeps the working directory off the import path: it may hold folders with the names of our packages.
+    """
+    return (sys.executable, "-P", "-m", module, *words)
+
+
+def environment() -> dict[str, str]:
+    """The environment in which `command` finds the packages of this installation before others of the same names."""
+    path = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH", ""))))
+    return {**os.environ, "PYTHONPATH": path}

@@ -1,4 +1,7 @@
-"""Asks git about local repositories, and says in one sentence why it can't answer. It is never asked to change anything, or to fetch."""
+"""Asks git about local repositories, and says in one sentence why it can't answer. It is never asked to change anything, or to fetch.
+
+A repository may be a stranger's: nothing that its configuration names is run.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,21 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from cli.exits import UsageError
+from cli.programs import run
 
 _PATIENCE: Final = 120  # seconds for one call, which reads local files
 # a hook of git passes on where its own repository is, and we may be asked about another
 _OWN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
-_QUIETLY: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+_QUIETLY: Final = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # what a partial clone lacks would be fetched, by a command of its configuration if that allows one (ext::)
+    "GIT_ALLOW_PROTOCOL": "none",  # wins over protocol.*.allow of every configuration
+    "GIT_NO_LAZY_FETCH": "1",  # known to git 2.45 and newer
+    "LC_ALL": "C",
+}
+# the calls below ask for none of these; a later one may
+_INERT: Final = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 def root_of(path: str) -> str | None:
@@ -70,11 +83,9 @@ def _refused(root: str, flag: str, stderr: bytes) -> NoReturn:
 
 def _run(root: str, flag: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     environment = {key: value for key, value in os.environ.items() if key not in _OWN} | _QUIETLY
-    # what a partial clone lacks would come over the network
-    command = ["git", "-c", "protocol.allow=never", "-C", root, *words]
     try:
-        # no shell, and no word begins with a hyphen that we didn't write
-        return subprocess.run(command, input=given, capture_output=True, check=False, timeout=_PATIENCE, env=environment)  # noqa: S603
+        # no word begins with a hyphen that we didn't write
+        return run(["git", *_INERT, "-C", root, *words], _PATIENCE, given=given, environment=environment)
     except (FileNotFoundError, PermissionError):
         raise UsageError(f"{flag} needs git, which can't be found") from None
     except subprocess.TimeoutExpired:

@@ -11,6 +11,7 @@ from typing import Final
 from api.wording import shortened
 from cli.exits import UsageError
 from cli.files import LIMIT, decode
+from cli.programs import run
 from cli.yaml.load import InputError, Source
 
 # the first that is there
@@ -33,8 +34,7 @@ def rendered(folder: str, words: Sequence[str]) -> Source | InputError:
     """What a folder renders to by a command, named after it, or why there is nothing. Lines are those of the rendered text."""
     name = f"kustomize:{folder}"
     try:
-        # no shell, and the folder begins with no hyphen
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603
+        done = run(words, _PATIENCE)  # the folder begins with no hyphen
         if done.returncode:
             return InputError(f"can't be rendered: {_said(done.stderr)}", name)
         if len(done.stdout) > LIMIT:

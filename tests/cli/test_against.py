@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cli import revision
+from cli import git, revision
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.objects import BAD, BAD_RULE, GOOD
 from tests.cli.repository import Repository
+from tests.webhooks.test_processes import proc_only
 
 BEFORE = """\
 apiVersion: nvidia.com/v1alpha1
@@ -235,6 +236,72 @@ def test_a_clone_that_left_files_out_is_not_fetched_from(
     assert ran.err.startswith(
         f"dynamo-webhooks check: --against: {clone} is a partial clone that lacks files of this revision; fetch them first"
     )
+
+
+REMOTES = {
+    "ext": {"url": "ext::touch {ran}/ext"},
+    "upload-pack": {"url": "{origin}", "uploadpack": "touch {ran}/uploadpack; git-upload-pack"},
+    "ssh": {"url": "ssh://localhost/x"},
+    "git": {"url": "git://localhost/x"},
+    "helper": {"url": "x", "vcs": "touching"},
+    "https": {"url": "https://localhost:1/x"},
+}
+
+
+@pytest.mark.parametrize("remote", REMOTES)
+def test_nothing_that_the_configuration_of_a_repository_names_is_run(
+    command: Command, repository: Repository, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, remote: str
+) -> None:
+    """A partial clone that lacks a file, so that git wants to fetch; each key that names a command touches a file when it is run."""
+    repository("config", "uploadpack.allowFilter", "true")
+    (clone, ran) = (tmp_path_factory.mktemp(name) for name in ("clone", "ran"))
+    subprocess.run(["git", "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{repository.folder}", str(clone)], check=True)
+    programs = ran / "programs"
+    for name in (
+        "git-remote-touching",
+        "hooks/post-checkout",
+        "hooks/reference-transaction",
+        "hooks/pre-auto-gc",
+        "hooks/post-index-change",
+    ):
+        program = programs / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\ntouch {ran}/{program.name}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    keys = ["core.fsmonitor", "core.sshCommand", "core.pager", "pager.cat-file", "pager.ls-tree", "pager.rev-parse", "core.gitProxy"]
+    keys += ["core.askPass", "core.alternateRefsCommand", "core.editor", "diff.external", "uploadpack.packObjectsHook", "gpg.program"]
+    keys += ["credential.helper", "alias.ls-tree", "alias.cat-file", "alias.rev-parse", "filter.x.smudge", "diff.x.textconv"]
+    settings = {key: f"!touch {ran}/{key}" if key.startswith(("alias", "credential")) else f"touch {ran}/{key}; true" for key in keys}
+    settings |= {"core.hooksPath": f"{programs}/hooks", "protocol.allow": "always"}
+    settings |= {f"protocol.{name}.allow": "always" for name in ("ext", "file", "ssh", "git", "https", "touching")}
+    settings |= {
+        f"remote.origin.{key}": value.format(ran=ran, origin=f"file://{repository.folder}") for key, value in REMOTES[remote].items()
+    }
+    for key, value in settings.items():
+        subprocess.run(["git", "-C", str(clone), "config", key, value], check=True)
+    (clone / ".git" / "info" / "attributes").write_text("* filter=x diff=x\n")
+    (clone / "deploy").mkdir()
+    (clone / "deploy" / "g.yaml").write_text(AFTER)
+    done = command("check", "--against", "HEAD", str(clone))
+    assert (done.code, done.out) == (2, "")
+    assert "is a partial clone that lacks files of this revision" in done.err
+    assert [file.name for file in ran.iterdir()] == ["programs"]
+
+
+@proc_only
+def test_a_git_that_hangs_is_killed_with_all_that_it_started(
+    command: Command, repository: Repository, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "git").write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {programs}/child\nwait\n")
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(git, "_PATIENCE", 1)
+    ran = command("check", "--against", "HEAD", "deploy")
+    assert (ran.code, ran.err) == (2, "dynamo-webhooks check: --against: git did not answer within 1 seconds\n")
+    child = Path("/proc", (programs / "child").read_text().strip(), "stat")
+    assert not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z"  # killed, at most not reaped yet
 
 
 def test_a_repository_of_somebody_else_says_what_git_wants(

@@ -15,6 +15,8 @@ from certs.loading import load
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from certs.clients import ClientTrust
+
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
@@ -87,24 +89,28 @@ def _now() -> datetime:
 
 
 class ReloadingContext:
-    """Serves what a source offers. `tls` is given to the listener once; each new handshake uses the newest good pair.
+    """Serves what a source offers. `tls` is for the next connection; each new handshake uses the newest good pair.
 
     The pair is swapped as a whole context: loading a second pair into a live context leaves a key of another type in place, and
     OpenSSL would go on offering it to some clients.
     """
 
-    __slots__ = ("_clock", "_current", "_loaded", "_pairs", "_refused", "reason", "served", "tls")
+    __slots__ = ("_clock", "_current", "_loaded", "_offer", "_pairs", "_refused", "clients", "reason", "served", "tls")
 
-    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = _now) -> None:
-        """Loads nothing yet: `refresh` does, at start and from then on. A path stands for the directory of a pair."""
+    def __init__(self, pairs: Pairs | Path, clock: Callable[[], datetime] = _now, clients: ClientTrust | None = None) -> None:
+        """Loads nothing yet: `refresh` does, at start and from then on. A path stands for the directory of a pair.
+
+        `clients`: who is asked for a certificate of its own, if anybody is.
+        """
         self._pairs = Directory(pairs) if isinstance(pairs, Path) else pairs
         self._clock = clock
         self._loaded = self._refused = b""  # fingerprints of what is served, and of what was refused last
         self._current: ssl.SSLContext | None = None
+        self._offer: Offer | None = None  # what `_current` was made of
+        self.clients = clients
         self.served: Served | None = None
         self.reason = "no certificate has been loaded yet"  # why what the source holds was refused; empty when that is served
-        self.tls = _context()
-        self.tls.sni_callback = self._choose
+        self.tls = self._listening()
 
     @property
     def loaded(self) -> bool:
@@ -136,13 +142,47 @@ class ReloadingContext:
             return self._again(offer.trouble)
         try:
             leaf = judge(offer.certificate, offer.key, self._clock())
-            scratch = _context()
-            load(scratch, offer.certificate, offer.key)
+            scratch = self._with(offer)
         except PairError as error:
             return self._refuse(str(error), seen)
-        self._current, self.served = scratch, Served(leaf, offer.source, offer.bundle)
+        self._current, self._offer, self.served = scratch, offer, Served(leaf, offer.source, offer.bundle)
         self.reason, self._refused, self._loaded = offer.trouble, b"", seen
         return Change.LOADED
+
+    def refresh_clients(self) -> Change:
+        """Reads the authorities of client certificates again; connections that are open keep what was found out when they began.
+
+        No session that others had vouched for is resumed: the keys of sessions are those of `tls`, which is made anew.
+        """
+        if self.clients is None:
+            return Change.SAME
+        before = self.clients.reason
+        if self.clients.refresh():
+            try:
+                if self._offer is not None:
+                    self._current = self._with(self._offer)
+            except PairError as error:
+                self.clients.forget(str(error))
+            self.tls = self._listening()
+            return Change.REFUSED if self.clients.reason else Change.LOADED
+        return Change.REFUSED if self.clients.reason not in ("", before) else Change.SAME
+
+    def _listening(self) -> ssl.SSLContext:
+        """OpenSSL takes whom to ask, and sessions, from this context, and the pair and the authorities from the one that is chosen."""
+        context = self._context()
+        context.sni_callback = self._choose
+        return context
+
+    def _with(self, offer: Offer) -> ssl.SSLContext:
+        context = self._context()
+        load(context, offer.certificate, offer.key)
+        return context
+
+    def _context(self) -> ssl.SSLContext:
+        context = _context()
+        if self.clients is not None:
+            self.clients.ask(context)
+        return context
 
     def _again(self, trouble: str) -> Change:
         """The pair that is served is offered once more, perhaps with a complaint about another one, or after one."""

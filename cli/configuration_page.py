@@ -53,8 +53,12 @@ def configuration_page() -> str:
         value = lookup(defaults, key)
         if value is MISSING:
             value = lookup(shown, key)
-        default = "" if value in ("", None) else f"`{orjson.dumps(value).decode()}`"
-        mark = " (ours)" if key[0] in OWN or key[-1] in ("grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel") else ""
+        default = "" if value in ("", None, []) else f"`{orjson.dumps(value).decode()}`"
+        mark = (
+            " (ours)"
+            if key[0] in OWN or key[-1] in ("grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
+            else ""
+        )
         rows.append(f"| `{'.'.join(key)}`{mark} | {default} | {allowed_at(key)} | {field.description} |")
     variables = [f"| `{each.name}` | `{'.'.join(each.key)}` | {each.means} |" for each in VARIABLES]
     return _HEAD + "\n".join(rows) + "\n" + _ENVIRONMENT + "\n".join(variables) + "\n"

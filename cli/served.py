@@ -29,6 +29,8 @@ UNCONFIGURED: Final = ServerSettings(
     metrics=Endpoint("", 8080),
     metrics_secure=False,
     cert_directory="",
+    client_ca="",
+    client_names=(),
     service="",
     serving_secret="",
     trust="",
@@ -111,7 +113,8 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
     post = post_for(args, settings) if orders is not None else None
     judge = Settings(facts_from(stated), settings.profile)
     level = level_source(args.config) if args.config is not None else None
-    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, post, level)
+    callers = (Path(settings.client_ca), settings.client_names) if settings.client_ca else None
+    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, post, level, callers)
 
 
 def post_for(args: argparse.Namespace, settings: ServerSettings) -> Post | None:

@@ -26,10 +26,15 @@ _UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "_unreadable", "met", "spoken", "unread")
+    __slots__ = ("_late", "_limits", "_unreadable", "caller", "generation", "met", "outdated", "spoken", "unread")
 
-    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None]) -> None:
-        """Bounds come from `limits`; `met` is told of those that are met. Bodies stay as they were sent: compressed ones are not JSON."""
+    def __init__(
+        self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
+    ) -> None:
+        """Bounds come from `limits`; `met` is told of those that are met. Bodies stay as they were sent: compressed ones are not JSON.
+
+        `generation`: of the authorities that verify the client, see callers.py, which also sets `caller` and `outdated`.
+        """
         super().__init__(
             server,
             loop=loop,
@@ -42,6 +47,9 @@ class Connection(RequestHandler):
             auto_decompress=False,
         )
         self.spoken = False
+        self.generation = generation
+        self.caller: tuple[str, float] | None = None
+        self.outdated = False  # to be closed with the answer: other authorities are trusted now
         self._limits = limits
         self.met = met
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come

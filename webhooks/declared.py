@@ -81,6 +81,9 @@ _OWN: Final = (
     Declared("review_objects", HISTOGRAM, "Objects in a conversion review", buckets=SPREADS["review_objects"]),
     Declared("converted_objects", COUNTER, "Objects of conversion reviews", _CONVERTED),
     Declared("conversion_seconds", COUNTER, "Time that the conversion of objects took", _CONVERTED),
+    Declared(
+        "requests_by_caller", COUNTER, "Requests to webhooks: `verified` by an allowed client certificate, `unverified`", ("path", "caller")
+    ),
     Declared("bounds_met", COUNTER, f"How often a bound was met: {', '.join(Bound)}", ("bound",)),
     *(Declared(name, COUNTER, text) for name, text in COUNTS.items()),
     Declared("certificate_info", GAUGE, "The served certificate; always 1", _CERTIFICATE),

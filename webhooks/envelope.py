@@ -21,7 +21,14 @@ REVIEW_VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 OPERATIONS: Final = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 NAME_LENGTH: Final = 253  # the longest name that Kubernetes knows; names are cut there in logs
 MESSAGE_LENGTH: Final = 2_000
-_REASONS: Final = {400: "BadRequest", 404: "NotFound", 405: "MethodNotAllowed", 408: "Timeout", 413: "RequestEntityTooLarge"}
+_REASONS: Final = {
+    400: "BadRequest",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    408: "Timeout",
+    413: "RequestEntityTooLarge",
+}
 _REASONS_MORE: Final = {
     415: "UnsupportedMediaType",
     429: "TooManyRequests",

@@ -47,3 +47,4 @@ class Bound(StrEnum):
     DRAIN_SECONDS = "drain_seconds"
     CONNECTIONS = "connections"
     HANDSHAKES = "handshakes"
+    CLIENT_CERTIFICATE = "client_certificate"  # one did not verify, and the handshake ended

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from typing import TYPE_CHECKING, Final
 
 from webhooks.limits import Bound
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable
 
+    from certs.context import ReloadingContext
     from webhooks.limits import Limits
 
 _BACKLOG: Final = 1024
@@ -30,7 +31,7 @@ class Listener:
     def __init__(
         self,
         sock: socket.socket,
-        context: ssl.SSLContext,
+        context: ReloadingContext,
         limits: Limits,
         factory: Callable[[], asyncio.Protocol | None],
         met: Callable[[Bound], None],
@@ -79,15 +80,21 @@ class Listener:
             await self._loop.connect_accepted_socket(
                 lambda: protocol,
                 accepted,
-                ssl=self._context,
+                ssl=self._context.tls,
                 ssl_handshake_timeout=self._limits.head_seconds,
                 ssl_shutdown_timeout=self._limits.goodbye_seconds,
             )
+        except ssl.SSLCertVerificationError:
+            self._met(Bound.CLIENT_CERTIFICATE)
+            self._lost(accepted, protocol)
         except OSError:  # no TLS, or nothing at all: no log would be worth it
-            accepted.close()
-            protocol.connection_lost(None)  # nobody else tells it, and its parser and it would hold one another
+            self._lost(accepted, protocol)
         finally:
             self._greeting.pop(accepted, None)
+
+    def _lost(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
+        accepted.close()
+        protocol.connection_lost(None)  # nobody else tells it, and its parser and it would hold one another
 
     def _drop(self, oldest: socket.socket) -> None:
         """Ends a handshake by the end of its connection, which the transport notices."""

@@ -32,7 +32,7 @@ Snapshot: TypeAlias = dict[str, Any]
 class Meter:
     """The counters of one process; they only grow, but for `reading`."""
 
-    __slots__ = ("bounds", "conversions", "counts", "denials", "reading", "requests", "skipped", "spoke", "spreads")
+    __slots__ = ("bounds", "callers", "conversions", "counts", "denials", "reading", "requests", "skipped", "spoke", "spreads")
 
     def __init__(self) -> None:
         """Everything is zero."""
@@ -44,6 +44,7 @@ class Meter:
         self.spoke: dict[RuleKey, int] = {}  # every rule or default that had something to say
         self.conversions: dict[TallyKey, list[float]] = {}  # objects, and seconds in all
         self.skipped: dict[tuple[str, str], int] = {}  # path, and why no rule was asked
+        self.callers: dict[tuple[str, str], int] = {}  # path, and whether the caller's certificate is verified and allowed
         self.bounds: dict[str, int] = {}  # how often each bound of limits.py was met
         self.counts: dict[str, float] = {}  # everything that has a name and nothing else
 
@@ -80,6 +81,10 @@ class Meter:
         series[0] += value
         series[1 + bisect_left(buckets, value)] += 1
 
+    def called(self, path: str, caller: str) -> None:
+        """Counts a request to a path by its caller: `verified` or `unverified`."""
+        self.callers[path, caller] = self.callers.get((path, caller), 0) + 1
+
     def met(self, bound: str) -> None:
         """Counts that a bound of limits.py was met."""
         name = str(bound)  # a plain one, as JSON wants keys
@@ -109,6 +114,7 @@ class Meter:
             "conversions": [[*key, *values] for key, values in self.conversions.items()],
             "spreads": [[*key, *values] for key, values in self.spreads.items()],
             "skipped": [[*key, value] for key, value in self.skipped.items()],
+            "callers": [[*key, value] for key, value in self.callers.items()],
             "bounds": dict(self.bounds),
             "counts": dict(self.counts),
         }
@@ -123,6 +129,8 @@ class Meter:
             spread[:] = [a + b for a, b in zip(spread, values, strict=True)]
         for path, why, value in snapshot["skipped"]:
             self.skipped[path, why] = self.skipped.get((path, why), 0) + value
+        for path, caller, value in snapshot["callers"]:
+            self.callers[path, caller] = self.callers.get((path, caller), 0) + value
         for path, operation, outcome, code, *values in snapshot["requests"]:
             series = self.requests.setdefault((path, operation, outcome, code), [0.0] * len(values))
             series[:] = [a + b for a, b in zip(series, values, strict=True)]

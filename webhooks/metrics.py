@@ -144,6 +144,7 @@ def _ours(meter: Meter) -> Iterator[Metric]:
     yield _counter(f"{OWN}requests", answered)
     yield _counter(f"{OWN}rule_hits", meter.spoke)
     yield _counter(f"{OWN}skipped", meter.skipped)
+    yield _counter(f"{OWN}requests_by_caller", meter.callers)
     yield _counter(f"{OWN}bounds_met", {(bound.value,): meter.bounds.get(bound.value, 0) for bound in Bound})
     for name in SPREADS:
         labelled = bool(DECLARED[OWN + name].labels)

@@ -53,6 +53,16 @@ class Pair:
         elif change is Change.REFUSED:
             self._meter.count("certificate_refusals")
             _LOG.error("a certificate can't be used%s: %s", ", the last good pair stays" * context.loaded, context.reason)
+        self._look_at_clients()
+
+    def _look_at_clients(self) -> None:
+        clients, change = self.context.clients, self.context.refresh_clients()
+        if clients is not None and change is Change.LOADED:
+            _LOG.info("%d authorities of client certificates loaded", len(clients.authorities))
+        elif clients is not None and change is Change.REFUSED:
+            _LOG.error(
+                "authorities of client certificates can't be used%s: %s", ", the last stay" * bool(clients.authorities), clients.reason
+            )
 
     def reasons(self) -> list[str]:
         """Why clients can't be served with it."""
@@ -73,5 +83,8 @@ class Pair:
 
     def report(self) -> dict[str, Any]:
         """What is served, and why something newer isn't."""
-        served = self.context.served
-        return {"certificate": served.facts() if served is not None else {}, "trouble": self.context.reason}
+        served, clients = self.context.served, self.context.clients
+        return {
+            "certificate": served.facts() if served is not None else {},
+            "trouble": "; ".join(filter(None, (self.context.reason, clients.reason if clients is not None else ""))),
+        }

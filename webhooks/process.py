@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import uvloop
 
 from api.operator.settings import Logs
+from certs.clients import ClientTrust
 from certs.context import ReloadingContext
 from policies.facts import facts_from
 from webhooks import logs, metrics
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
+    from certs.context import Pairs
     from webhooks.admission import Settings
     from webhooks.limits import Limits
     from webhooks.meters import Meter
@@ -51,11 +53,16 @@ class Plan(NamedTuple):
     logs: Logs = Logs("info", console=False)
     post: Post | None = None  # how the cluster delivers certificates; None: the directory alone counts
     level: LevelSource | None = None  # where the log level stands while the server runs; None: it stays
+    callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
 
     @property
     def server_name(self) -> str:
         """What the certificate must name; empty when nothing is known of that."""
         return self.post.server_name if self.post is not None else ""
+
+    def context(self, pairs: Pairs | None) -> ReloadingContext:
+        """The TLS context of a serving process; without `pairs` the directory's are served."""
+        return ReloadingContext(pairs or self.directory, clients=ClientTrust(*self.callers) if self.callers is not None else None)
 
     def courier(self) -> Courier | None:
         """What brings the pair, if the cluster delivers any."""
@@ -115,7 +122,7 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
     lines = Lines()
     logs.install(lines, plan.logs)
     courier = plan.courier()
-    server = Webhooks(plan.settings, ReloadingContext(courier or plan.directory), lines, plan.limits)
+    server = Webhooks(plan.settings, plan.context(courier), lines, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
     feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.pair.hurry)

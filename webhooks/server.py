@@ -15,6 +15,7 @@ from webhooks import convert
 from webhooks.access import Access
 from webhooks.admission import Settings, answer, example
 from webhooks.bodies import Bodies
+from webhooks.callers import Callers
 from webhooks.connection import Connection
 from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.limits import Bound, Limits
@@ -51,6 +52,7 @@ class Webhooks:
         self.listening = asyncio.Event()
         self._settings = settings
         self.pair = Pair(context, self.meter)
+        self._callers = Callers(context.clients, self.meter)
         self._lines = lines
         self._limits = limits or Limits()
         self._loop = asyncio.get_running_loop()
@@ -148,7 +150,7 @@ class Webhooks:
         self.pair.look()
         if self.pair.context.loaded and not self._listeners:
             for sock in self._sockets:
-                listener = Listener(sock, self.pair.context.tls, self._limits, self._connection, self.meter.met)
+                listener = Listener(sock, self.pair.context, self._limits, self._connection, self.meter.met)
                 self._listeners.append(listener)
             self.listening.set()
 
@@ -158,7 +160,7 @@ class Webhooks:
         if full:
             self.meter.met(Bound.CONNECTIONS)
             return None
-        return Connection(self._http, self._loop, self._limits, self.meter.met)
+        return Connection(self._http, self._loop, self._limits, self.meter.met, self._callers.generation())
 
     async def _handle(self, request: BaseRequest) -> StreamResponse:
         started = time.perf_counter()
@@ -167,6 +169,8 @@ class Webhooks:
         route = ROUTES.get(request.raw_path.partition("?")[0])
         size = 0
         found = _unfit(route, request)
+        if found is None and route is not None:
+            found = self._callers.refusal(route, connection)
         if found is None and route is not None:
             if self._bodies.long(request):
                 return await self._long(route, request)
@@ -266,7 +270,12 @@ class Webhooks:
         whole = request.content.at_eof() and found.status not in (408, 413, 429)
         if not whole and request.transport is not None:
             cast("Connection", request.protocol).unread = request.content
-        keep_alive = whole and not self._draining and request.keep_alive and request.version.minor == 1
+        keep_alive = (
+            whole
+            and not (self._draining or cast("Connection", request.protocol).outdated)
+            and request.keep_alive
+            and request.version.minor == 1
+        )
         extra = _ALLOW if found.status == 405 else b""
         bare = request.method == "HEAD"
         head = JSON + self._dates.line()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from certs.context import ReloadingContext
 from policies.facts import facts_from
 from webhooks import logs, process
 from webhooks.cluster.feed import LINE_BYTES
@@ -77,7 +76,7 @@ async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: b
     lines = Lines(shared=True)
     logs.install(lines, plan.logs)
     handed = Handed(pair) if pair else None
-    server = Webhooks(plan.settings, ReloadingContext(handed or plan.directory), lines, plan.limits)
+    server = Webhooks(plan.settings, plan.context(handed), lines, plan.limits)
     stop = asyncio.Event()
     lines.start(loop)
     await server.start([sock])

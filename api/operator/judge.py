@@ -122,6 +122,8 @@ def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: boo
         yield from _required(found, data)
     if found.leader_election.enabled and not found.leader_election.id:
         yield Problem(("leaderElection", "id"), "must be set when leaderElection.enabled is true")
+    if found.server.webhook.client_names and not found.server.webhook.client_ca:
+        yield Problem(("server", "webhook", "clientCA"), "must be set when server.webhook.clientNames is")
     yield from _lease(found)
     yield from _mesh(found)
     if (wrong := _not_a_url(found.infrastructure.model_express_url)) is not None:

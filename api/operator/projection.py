@@ -36,6 +36,8 @@ def server(found: OperatorConfiguration) -> ServerSettings:
         metrics=_metrics(found),
         metrics_secure=found.server.metrics.secure,
         cert_directory=found.server.webhook.cert_dir,
+        client_ca=found.server.webhook.client_ca,
+        client_names=tuple(found.server.webhook.client_names),
         service=found.server.webhook.service_name,
         serving_secret=found.server.webhook.secret_name,
         trust=_trust(found),

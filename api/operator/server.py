@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from api.operator.section import Section
-from api.operator.values import Bytes, Name, Port, Switch, Text, one_of, span_of, whole
+from api.operator.values import Bytes, Name, Port, Switch, Text, Texts, one_of, span_of, whole
 
 MODES = {"managed": "managed", "provided": "provided", "external-injection": "external-injection", "auto": "managed", "manual": "provided"}
 
@@ -52,6 +52,15 @@ class Webhook(Section):
         "somebody else does both (`external-injection`); the Go operator's `auto` is `managed`, its `manual` is `provided`",
     )
     secret_name: Name = Field(default="webhook-server-cert", description="Secret of the serving certificate")
+    client_ca: Text = Field(
+        default="",
+        alias="clientCA",
+        description="file of the authorities (PEM) of client certificates, followed like the pair; when set, admission requests without "
+        "one that verifies are answered 403. Conversion requests carry none, and need none",
+    )
+    client_names: Texts = Field(
+        default=[], description="common names or DNS names, one of which a client certificate must bear; empty: any; needs `clientCA`"
+    )
     service_name: Name = Field(
         default="dynamo-webhooks", description="Service in front of the webhooks: names in certificates, target of CRDs"
     )

@@ -85,6 +85,8 @@ class ServerSettings:
     metrics: Endpoint
     metrics_secure: bool
     cert_directory: str
+    client_ca: str  # empty: no client certificates are asked for
+    client_names: tuple[str, ...]
     service: str  # whose name the certificate must bear
     serving_secret: str
     trust: str  # the ConfigMap of usable issuers

@@ -22,9 +22,12 @@ class Allowed:
     read: Callable[[str], Any] | None = None  # from the text that stands for a number; None means that it doesn't
     write: Callable[[Any], str] | None = None
     numbers: bool = False  # whether a bare number may stand for its text
+    whole: bool = False  # whether `good` knows the type, too; what is wrong inside is then told of the whole
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Tells pydantic; it says only that a value is wrong, the sentence is made of `text`."""
+        if self.whole:
+            return core_schema.no_info_plain_validator_function(self._check)
         if self.read is None or self.write is None:
             return core_schema.no_info_after_validator_function(self._check, handler(source))
         written = core_schema.plain_serializer_function_ser_schema(self.write)
@@ -73,7 +76,12 @@ def _named(pattern: str, length: int) -> Callable[[str], bool]:
     return lambda value: not value or (len(value) <= length and compiled.fullmatch(value) is not None)
 
 
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
+
+
 Text: TypeAlias = Annotated[str, Allowed("text")]
+Texts: TypeAlias = Annotated[list[str], Allowed("a list of texts that are not empty", good=_texts, whole=True)]
 Switch: TypeAlias = Annotated[bool, Allowed("true or false")]
 Automatic: TypeAlias = Annotated[bool | None, Allowed("true, false, or absent for automatic detection")]
 Port: TypeAlias = Annotated[int, whole(0, 65535)]

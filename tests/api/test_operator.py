@@ -49,6 +49,12 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
         ["auto", "manual", "provided", "external-injection"],
         [("automatic", "must be one of managed, provided, external-injection, auto, manual, got"), (True, "must be one of")],
     ),
+    "server.webhook.clientCA": ("", ["/clients/ca.crt"], TEXTS),
+    "server.webhook.clientNames": (
+        [],
+        [["kube-apiserver"], ["a", "b"], []],
+        [("a", "must be a list of texts"), ([""], "must be a list of texts"), ([5], "must be a list of texts"), ({}, "must be a list of")],
+    ),
     "server.webhook.secretName": ("webhook-server-cert", ["a.b"], NAMES),
     "server.webhook.serviceName": ("dynamo-webhooks", ["svc"], NAMES),
     "leaderElection.enabled": (False, [False], SWITCHES),

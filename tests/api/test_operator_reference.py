@@ -87,7 +87,14 @@ OTHERWISE: Final = {
     "server.webhook.serviceName": ("dynamo-webhooks", "an empty name makes certificates for nobody"),
 }
 # keys of ours within sections of the reference
-ADDED: Final = {"server.metrics.namespaceLabel", "namespace.scope.grace", "namespace.scope.maxSkew", "gpu.metricsEndpointTemplate"}
+ADDED: Final = {
+    "server.metrics.namespaceLabel",
+    "namespace.scope.grace",
+    "namespace.scope.maxSkew",
+    "gpu.metricsEndpointTemplate",
+    "server.webhook.clientCA",
+    "server.webhook.clientNames",
+}
 
 
 @pytest.mark.parametrize("key", REFERENCE)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from certs.clients import ClientTrust
+
 DEADLINE: Final = 60.0  # for anything to happen on a busy machine
 # what ends a wait in a good case is short, what would end a test in a bad one is long
 QUICK: Final = Limits(body_seconds=DEADLINE, head_seconds=DEADLINE, drain_seconds=DEADLINE, poll_seconds=0.02)
@@ -149,7 +151,7 @@ def write_pair(directory: Path, leaf: trustme.LeafCert) -> None:
 
 
 @asynccontextmanager
-async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True) -> AsyncIterator[Served]:
+async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True, clients: ClientTrust | None = None) -> AsyncIterator[Served]:
     """Starts a server and stops it with its connections."""
     authority = trustme.CA()
     directory = tmp_path / "certs"
@@ -160,7 +162,7 @@ async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True) -
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     lines = Lines(descriptor)
     handler = logs.install(lines)
-    server = Webhooks(SETTINGS, ReloadingContext(directory), lines, limits)
+    server = Webhooks(SETTINGS, ReloadingContext(directory, clients=clients), lines, limits)
     lines.start(asyncio.get_running_loop())
     address, sockets = bind(Address("127.0.0.1", 0))
     await server.start(sockets)

@@ -71,6 +71,7 @@ def full() -> Meter:
     """A meter that has something of everything."""
     meter = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED)), (GRAPHS, review(LEASED)), ("/convert", conversion([graph()])))
     meter.met("depth")
+    meter.called(GRAPHS, "verified")
     return meter
 
 

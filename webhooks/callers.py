@@ -1,0 +1,72 @@
+"""Who asks: where client certificates are wanted, admission is for callers with one that is verified and allowed. Conversion is for all."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from typing import TYPE_CHECKING, Final
+
+from certs.clients import KEY
+from webhooks.envelope import rejection
+from webhooks.routes import Purpose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from certs.clients import ClientTrust
+    from webhooks.connection import Connection
+    from webhooks.envelope import Answer
+    from webhooks.meters import Meter
+    from webhooks.routes import Route
+
+VERIFIED: Final = "verified"
+UNVERIFIED: Final = "unverified"
+_NO_AUTHORITIES: Final = f"{KEY}: no authority of client certificates could be read"
+_NONE: Final = f"the caller must present a client certificate of an authority in {KEY}, and presented none"
+_EXPIRED: Final = "the caller's client certificate must be valid, and has expired since the connection began"
+_STRANGER: Final = "the caller's client certificate must bear one of the names in server.webhook.clientNames"
+
+
+class Callers:
+    """Judges the callers of one server."""
+
+    __slots__ = ("_clock", "_meter", "_trust")
+
+    def __init__(self, trust: ClientTrust | None, meter: Meter, clock: Callable[[], float] = time.time) -> None:
+        """Without `trust` nobody is asked for a certificate, and all may call."""
+        self._trust, self._meter, self._clock = trust, meter, clock
+
+    def generation(self) -> int:
+        """Which set of authorities verifies now; a connection must be told before its handshake."""
+        return self._trust.generation if self._trust is not None else 0
+
+    def refusal(self, route: Route, connection: Connection) -> Answer | None:
+        """Counts a request by its caller, and answers it when that must not call this path."""
+        wrong = self._wrong(connection)
+        self._meter.called(route.path, UNVERIFIED if wrong else VERIFIED)
+        # a caller whom other authorities verified is heard this once: they may have been joined, and not replaced
+        connection.outdated = connection.generation != self.generation()
+        return rejection(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
+
+    def _wrong(self, connection: Connection) -> str:
+        if self._trust is None:
+            return UNVERIFIED
+        if not self._trust.authorities:
+            return _NO_AUTHORITIES
+        if connection.caller is None:
+            connection.caller = self._seen(connection)
+        wrong, until = connection.caller
+        return wrong or (_EXPIRED if self._clock() >= until else "")
+
+    def _seen(self, connection: Connection) -> tuple[str, float]:
+        """What is wrong with a caller, and until when its certificate is valid."""
+        tls = connection.transport.get_extra_info("ssl_object") if connection.transport is not None else None
+        try:
+            certificate = tls.getpeercert() if tls is not None else None
+        except ValueError:  # before the end of a handshake, and for what OpenSSL can't show
+            certificate = None
+        if not certificate or self._trust is None:
+            return _NONE, 0.0
+        if not self._trust.bears(certificate):
+            return _STRANGER, 0.0
+        return "", ssl.cert_time_to_seconds(certificate["notAfter"])

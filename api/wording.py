@@ -22,3 +22,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same for a text of several lines, whose line feeds stay."""
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))

@@ -5,15 +5,12 @@ No times, no host: the same input gives the same bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from cli.check.reports.escaping import unicode_text
+from api.wording import printable_lines
 
-_SHOWN: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
-# what XML 1.0 can't hold in any form
-_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_SHOWN: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;"})
 
 
 class Case:
@@ -73,5 +70,5 @@ def _counts(cases: Iterable[Case]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """What stands between tags or quotes; what XML can't hold becomes `\\x1b`."""
-    return _FORBIDDEN.sub(lambda match: f"\\x{ord(match[0]):02x}", unicode_text(text)).translate(_SHOWN)
+    """What stands between tags or quotes; what does not print, which XML can't hold in part, becomes `\\x1b`."""
+    return printable_lines(text).translate(_SHOWN)

@@ -6,6 +6,7 @@ import os
 import sys
 from io import TextIOWrapper
 
+from api.wording import printable_lines
 from cli.exits import UsageError
 
 
@@ -63,9 +64,12 @@ def _give_up(error: OSError) -> None:
 
 
 def say(text: str) -> None:
-    """Writes a line to stderr, in one piece: a log with a thread of its own may write there too, and must not get in between."""
+    """Writes a line to stderr, in one piece: a log with a thread of its own may write there too, and must not get in between.
+
+    What does not print is escaped: sentences quote names and values of authors, which must not control a terminal.
+    """
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(printable_lines(text) + "\n")
         sys.stderr.flush()
     except OSError:  # nobody can be told
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from api.wording import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,7 +16,7 @@ FORMAT: Final = 1
 
 def text(verdicts: Iterable[Verdict], *, verbose: bool) -> str:
     """The failing cases; all of them for those who asked."""
-    return "".join(f"{line}\n" for one in verdicts if verbose or not one.passed for line in _lines(one))
+    return "".join(f"{printable(line)}\n" for one in verdicts if verbose or not one.passed for line in _lines(one))
 
 
 def _lines(one: Verdict) -> Iterator[str]:

@@ -129,12 +129,15 @@ async def _cluster(args: argparse.Namespace, about: Installation) -> int:
 
 
 def _show(facts: dict[str, Any], output: str) -> int:
+    from api.wording import printable_lines
     from cli.certs.inspect import as_text
 
     if output == "json":
         import orjson
 
-        write(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode() + "\n")
+        from cli.check.reports.escaping import encoded
+
+        write(encoded(facts, orjson.OPT_INDENT_2) + "\n")
     else:
-        write(as_text(facts))
+        write(printable_lines(as_text(facts)))
     return OK if facts["ready"] else REFUSED

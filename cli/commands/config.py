@@ -49,9 +49,9 @@ def _values(found: Effective) -> list[tuple[Key, Any]]:
 
 
 def _text(found: Effective) -> str:
-    import orjson
+    from cli.check.reports.escaping import encoded
 
-    rows = [(".".join(key), orjson.dumps(value).decode() if value is not None else "-", found.origin(key)) for key, value in _values(found)]
+    rows = [(".".join(key), encoded(value) if value is not None else "-", found.origin(key)) for key, value in _values(found)]
     widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
     return "".join(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}\n" for name, value, origin in rows)
 
@@ -59,13 +59,15 @@ def _text(found: Effective) -> str:
 def _json(found: Effective) -> str:
     import orjson
 
+    from cli.check.reports.escaping import encoded
+
     rows = [{"key": ".".join(key), "value": value, "from": found.origin(key)} for key, value in _values(found)]
-    return orjson.dumps({"values": rows}, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return encoded({"values": rows}, orjson.OPT_INDENT_2) + "\n"
 
 
 def _yaml(found: Effective) -> str:
     """A file that can be given to --config; a comment says what isn't a default."""
-    import orjson
+    from cli.check.reports.escaping import encoded
 
     lines: list[str] = []
     before: Key = ()
@@ -77,6 +79,6 @@ def _yaml(found: Effective) -> str:
         lines += [f"{'  ' * depth}{key[depth]}:" for depth in range(shared, len(key) - 1)]
         origin = found.origin(key)
         comment = "" if origin == "default" else f"  # {origin}"
-        lines.append(f"{'  ' * (len(key) - 1)}{key[-1]}: {orjson.dumps(value).decode()}{comment}")
+        lines.append(f"{'  ' * (len(key) - 1)}{key[-1]}: {encoded(value)}{comment}")
         before = key[:-1]
     return "\n".join(lines) + "\n"

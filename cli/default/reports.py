@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from api.paths import render
-from api.wording import shortened
+from api.wording import printable, shortened
+from cli.check.reports.escaping import encoded
 from cli.facts import flag_for
 from policies.finding import Level
 
@@ -42,7 +43,7 @@ def document(outcomes: Sequence[Outcome], code: int) -> dict[str, Any]:
 def patches(outcomes: Iterable[Outcome]) -> str:
     """The server's patch of each object, one a line as in its answer; an empty list where nothing changes."""
     done = [one.patch for one in _objects(outcomes) if not one.failure]
-    return "".join(json.dumps(patch, ensure_ascii=False, separators=(",", ":")) + "\n" for patch in done)
+    return "".join(encoded(patch) + "\n" for patch in done)
 
 
 def objects(outcomes: Iterable[Outcome]) -> str:
@@ -113,7 +114,7 @@ def _line(one: Changed, edit: NamedEdit) -> str:
     line, column, _ = one.found.document.position(edit.path)
     name, field = one.found.document.source.name, shortened(render(edit.path), 2_000)
     becomes = f"set to {_shown(edit.after)}" if edit.before is None else f"{_shown(edit.before)} becomes {_shown(edit.after)}"
-    return f"{name}:{line}:{column} {edit.rule} ({edit.code}): {one.found.identity}: {field}: {becomes}"
+    return printable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {one.found.identity}: {field}: {becomes}")
 
 
 def _shown(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from api.paths import render
-from api.wording import shortened
+from api.wording import printable, shortened
 from cli.diff import run
 from cli.diff.compare import ADDED, ORDER, REMOVED
 from cli.diff.secrets import HIDDEN, masked
@@ -28,7 +28,7 @@ LONGEST_PATH: Final = 2_000
 
 def text(results: Iterable[Compared], *, spelling: bool) -> str:
     """The differences, object by object; with those of spelling where they are asked for."""
-    return "".join(f"{line}\n" for one in results for line in _lines(one, spelling=spelling))
+    return "".join(f"{printable(line)}\n" for one in results for line in _lines(one, spelling=spelling))
 
 
 def document(results: Sequence[Compared], unreadable: Sequence[InputError], code: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml
 
+from cli.check.reports.escaping import visible
 from cli.yaml.scalars import ScalarError, plain
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
@@ -21,8 +22,8 @@ _STYLES: Final = ("'", '"', "|", ">")
 
 
 def json_text(value: Any) -> str:
-    """Indented JSON with a final newline, text as it is."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    """Indented JSON with a final newline; what does not print is escaped."""
+    return visible(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def yaml_text(value: Any) -> str:

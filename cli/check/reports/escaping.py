@@ -1,7 +1,8 @@
-"""Text that a format can't hold: bytes of file names that are no Unicode, and characters that XML forbids, become escapes."""
+"""JSON that any terminal shows as it is: bytes of file names that are no Unicode, and characters that don't print, become escapes."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -10,9 +11,18 @@ import orjson
 def encoded(value: object, option: int = 0) -> str:
     """JSON of data that may hold a file name that is no Unicode text; such bytes are escaped. `option` is orjson's."""
     try:
-        return orjson.dumps(value, option=option).decode()
+        return visible(orjson.dumps(value, option=option).decode())
     except TypeError:
-        return orjson.dumps(_escaped(value), option=option).decode()
+        return visible(orjson.dumps(_escaped(value), option=option).decode())
+
+
+def visible(document: str) -> str:
+    """The same JSON with every character that doesn't print, such as a bidirectional control, as its escape; readers see no difference."""
+    return "\n".join(line if line.isprintable() else "".join(map(_visible, line)) for line in document.split("\n"))
+
+
+def _visible(one: str) -> str:
+    return one if one.isprintable() else json.dumps(one)[1:-1]
 
 
 def unicode_text(text: str) -> str:

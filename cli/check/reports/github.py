@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from api.wording import printable, printable_lines
 from cli.check import record
 from cli.check.record import Reported
 from cli.check.reports.notes import grouped, why
@@ -22,8 +23,8 @@ _ERROR: Final = "error"
 _WARNING: Final = "warning"
 _NOTICE: Final = "notice"
 # GitHub's own escapes; a message may hold what would end a property
-_IN_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_IN_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+_IN_MESSAGE: Final = str.maketrans({"%": "%25", "\n": "%0A"})
+_IN_PROPERTY: Final = str.maketrans({"%": "%25", ":": "%3A", ",": "%2C"})
 
 
 def commands(result: Result, folder: str = "") -> str:
@@ -80,5 +81,5 @@ def _level(finding: Reported) -> str:
 
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:
-    said = ",".join(f"{name}={value.translate(_IN_PROPERTY)}" for name, value in properties.items())
-    return f"::{level} {said}::{message.translate(_IN_MESSAGE)}"
+    said = ",".join(f"{name}={printable(value).translate(_IN_PROPERTY)}" for name, value in properties.items())
+    return f"::{level} {said}::{printable_lines(message).translate(_IN_MESSAGE)}"

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from api.wording import printable_lines
 from cli import exits
 from cli.check import record
 from cli.check.fingerprint import fingerprints
@@ -79,7 +80,7 @@ class _Log:
         return [self._result(finding, by, name) for (finding, by), name in named if finding.level != record.FAULT]
 
     def _result(self, finding: Reported, by: Suppressed | None, name: str) -> Data:
-        text = _ended(finding.about) + (f" Fix: {_ended(finding.fix)}" if finding.fix else "")
+        text = printable_lines(_ended(finding.about) + (f" Fix: {_ended(finding.fix)}" if finding.fix else ""))
         return {
             "ruleId": finding.rule,
             "ruleIndex": self._index(finding.rule, finding.code),
@@ -133,7 +134,7 @@ class _Log:
         }
 
     def _unread(self, error: InputError) -> Data:
-        notification: Data = {"level": "error", "message": {"text": error.text}}
+        notification: Data = {"level": "error", "message": {"text": printable_lines(error.text)}}
         if error.name:
             region = {"startLine": error.line, "startColumn": max(error.column, 1)} if error.line else None
             notification["locations"] = [self._physical(error.name, region)]
@@ -142,7 +143,7 @@ class _Log:
     def _fault(self, finding: Reported) -> Data:
         return {
             "level": "error",
-            "message": {"text": finding.message},
+            "message": {"text": printable_lines(finding.message)},
             "locations": [self._location(finding)],
             "associatedRule": {"id": finding.rule, "index": self._index(finding.rule, finding.code)},
         }
@@ -150,7 +151,7 @@ class _Log:
     def _unknown(self, note: NotEvaluated) -> Data:
         notification: Data = {
             "level": "note",
-            "message": {"text": f"{note.rule} was not evaluated for {note.identity}: {why(note)}"},
+            "message": {"text": printable_lines(f"{note.rule} was not evaluated for {note.identity}: {why(note)}")},
             "locations": [self._physical(note.source.name, {"startLine": note.line})],
         }
         # the policies as a whole are no rule

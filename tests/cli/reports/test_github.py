@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.wording import printable, printable_lines
 from cli.check import record
 from cli.check.reports import github
 from cli.check.reports.paths import relative
@@ -52,18 +53,18 @@ def test_names_are_those_of_the_checkout_where_a_step_runs_below_it(
 
 
 def test_what_means_something_to_github_is_escaped() -> None:
-    finding = reported(source=Source("a,b:c%.yaml", "a: b\n"), message="50% :: ,\r\nnext", path="", fix="", identity=None)
+    finding = reported(source=Source("a,b:c%.yaml", "a: b\n"), message="50% :: ,\nnext", path="", fix="", identity=None)
     out = github.commands(assemble(findings=[finding]))
     assert out.startswith("::error file=a%2Cb%3Ac%25.yaml,line=1,")
-    assert out.endswith("::50%25 :: ,%0D%0Anext\n")
+    assert out.endswith("::50%25 :: ,%0Anext\n")
 
 
 @given(name=st.text(st.characters(exclude_characters="\0"), min_size=1).filter(lambda name: name.strip("./")), message=st.text())
-def test_any_text_is_read_back_as_it_was(name: str, message: str) -> None:
+def test_any_text_is_read_back_as_text_shows_it(name: str, message: str) -> None:
     finding = reported(source=Source(f"x/{name}", "a: b\n"), message=message, path="", fix="", identity=None)
     (read,) = read_commands(github.commands(assemble(findings=[finding]), "/nowhere"))
-    assert read.message == message
-    assert read.properties["file"] == relative(f"x/{name}", "/nowhere")
+    assert read.message == printable_lines(message)
+    assert read.properties["file"] == printable(relative(f"x/{name}", "/nowhere"))
 
 
 def test_a_bug_and_an_input_without_a_place_are_errors() -> None:

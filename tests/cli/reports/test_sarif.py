@@ -190,7 +190,7 @@ def test_odd_texts_are_escaped(files: Files) -> None:
     odd = reported(message="\udc80 \x00 \x1b[31m", path="spec[\udc81]")
     log = json.loads(sarif.document(assemble(findings=[odd]), 1))
     assert complaints(judge(), log) == []
-    assert log["runs"][0]["results"][0]["message"]["text"].startswith("spec[\\udc81]: \\udc80 \x00 \x1b[31m.")
+    assert log["runs"][0]["results"][0]["message"]["text"].startswith("spec[\\udc81]: \\udc80 \\x00 \\x1b[31m.")
 
 
 @pytest.mark.parametrize("rule", [record.UNKNOWN_FIELD, record.SCHEMA_RULE])

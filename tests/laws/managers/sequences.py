@@ -1,0 +1,92 @@
+"""Sequences of writes to one object by several field managers in both versions, made by dice. What must hold of them says `law.py`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from api.kinds import ALPHA, BETA
+from tests.laws.dice import Draw
+from tests.laws.managers.subjects import Subject, draw_subject
+
+Object = dict[str, Any]
+OWNER: Final = "owner"  # holds the manifest, as Flux or Argo CD do
+BESIDE: Final = "beside"  # another manager with a manifest of its own
+MOST: Final = 6  # steps after the first
+
+
+class Intent(Enum):
+    """What a step means to do."""
+
+    FIRST = "first"
+    AGAIN = "again"
+    MOVE = "move"
+    DROP = "drop"
+    BESIDE = "beside"
+    LABEL = "label"
+    STATUS = "status"
+    EDIT = "edit"
+
+
+class Step(NamedTuple):
+    """One write. `body` is a manifest for applies and a JSON merge patch for the others."""
+
+    intent: Intent
+    version: str
+    manager: str
+    body: Object
+    force: bool = False
+
+    @property
+    def applies(self) -> bool:
+        """Whether it is a server-side apply."""
+        return self.intent in (Intent.FIRST, Intent.AGAIN, Intent.MOVE, Intent.DROP, Intent.BESIDE)
+
+
+class Sequence(NamedTuple):
+    """The steps, and the subject that the owner's manifest says in the end."""
+
+    kind: str
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        """All that is needed to see it again."""
+        return "\n".join(f"{step.intent.value} {step.version} by {step.manager}: {step.body}" for step in self.steps)
+
+
+def draw_sequence(draw: Draw, kind: str = "") -> Sequence:
+    """A first apply and up to six more writes."""
+    subject = draw_subject(draw, kind)
+    version = _version(draw)
+    steps = [Step(Intent.FIRST, version, OWNER, subject.manifest(version))]
+    beside: Subject | None = None
+    beside_version = ""
+    for _ in range(1 + draw(MOST)):
+        match draw(8):
+            case 0:
+                steps.append(Step(Intent.AGAIN, version, OWNER, subject.manifest(version)))
+            case 1 | 2:
+                version = BETA if version == ALPHA else ALPHA
+                steps.append(Step(Intent.MOVE, version, OWNER, subject.manifest(version), force=True))
+            case 3:
+                subject = subject.smaller(draw)
+                steps.append(Step(Intent.DROP, version, OWNER, subject.manifest(version)))
+            case 4:
+                if beside is None:
+                    beside, beside_version = subject.beside(draw), _version(draw)
+                if beside is not None:
+                    steps.append(Step(Intent.BESIDE, beside_version, BESIDE, beside.manifest(beside_version)))
+            case 5:
+                labels = {"metadata": {"labels": {f"l{draw(2)}": f"v{draw(3)}"}}}
+                steps.append(Step(Intent.LABEL, _version(draw), "kubectl", labels))
+            case 6:
+                written = _version(draw)
+                steps.append(Step(Intent.STATUS, written, "controller", {"status": subject.status(written, draw)}))
+            case _:
+                written = _version(draw)
+                steps.append(Step(Intent.EDIT, written, "editor", subject.edit(draw)))
+    return Sequence(subject.kind, tuple(steps))
+
+
+def _version(draw: Draw) -> str:
+    return (ALPHA, BETA)[draw(2)]

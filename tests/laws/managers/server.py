@@ -1,0 +1,148 @@
+"""One object on an API server: stored in one version, read and written in both, with its field managers. No admission webhooks.
+
+Every write is what the API server does with it: decode the stored object (schema defaults, conversion, pruning), apply or patch, schema
+defaults again, keep status and spec apart, count the generation, convert to the stored version, and write if anything differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from api.kinds import BY_NAME, api_version
+from api.schema import load_schema
+from api.walk.default import default, drop_nulls
+from api.walk.prune import prune
+from api.walk.validate import validate
+from tests.laws.managers.apply import Convert, Managers, Object, Updater, Who
+from tests.laws.managers.typed import InvalidError
+
+# What the API server writes into the metadata of an object at its creation, and tells of it; conversion sees it.
+OF_THE_SERVER: Final = {"uid": "00000000-0000-0000-0000-000000000001", "creationTimestamp": "2026-01-02T03:04:05Z"}
+RESOURCE_VERSION: Final = "1"
+
+
+class Written(NamedTuple):
+    """What a write did."""
+
+    obj: Object  # as the API server answers, in the version of the request
+    changed: bool  # whether there is a new resourceVersion
+    generation: bool  # whether there is a new generation
+
+
+class Server:
+    """Holds one object. Reads and writes are in whatever version the caller says."""
+
+    def __init__(self, kind: str, convert: Convert) -> None:
+        """Nothing is stored yet."""
+        self.kind = kind
+        self.stored: Object | None = None
+        self.managers: Managers = {}
+        self._convert = convert
+        self._updater = Updater(kind, convert)
+        self._storage = BY_NAME[kind].storage_version
+
+    def read(self, version: str) -> Object:
+        """The object in a version, as a GET answers it."""
+        assert self.stored is not None
+        obj: Object = orjson.loads(orjson.dumps(self.stored))
+        schema = load_schema(self.kind, self._storage)
+        prune(obj, schema)
+        default(obj, schema)
+        drop_nulls(obj, schema)
+        found = self._coerced(obj, version)
+        found["metadata"]["resourceVersion"] = RESOURCE_VERSION
+        return found
+
+    def apply(self, applied: Object, manager: str, *, force: bool = False, status: bool = False) -> Written:
+        """A server-side apply; creates the object where there is none. Raises ConflictError and InvalidError, and changes nothing then."""
+        version = _version(applied)
+        who = Who(manager, applies=True, subresource="status" if status else "")
+        live = self._live(applied, version)
+        merged, managers = self._updater.apply(live, applied, self.managers, who, force=force)
+        new = live if merged is None else orjson.loads(orjson.dumps(merged))
+        if merged is not None:
+            default(new, load_schema(self.kind, version))
+        return self._write(live, new, managers, status=status, touched=merged is not None)
+
+    def create(self, obj: Object, manager: str) -> Written:
+        """A POST."""
+        version = _version(obj)
+        empty = {"apiVersion": obj["apiVersion"], "kind": self.kind}
+        new = self._decoded(obj)
+        managers, _ = self._updater.update(empty, new, {}, Who(manager, applies=False, version=version))
+        return self._write(empty, new, managers, status=False, touched=True)
+
+    def patch(self, version: str, patch: Object, manager: str, *, status: bool = False) -> Written:
+        """A JSON merge patch."""
+        live = self.read(version)
+        new = self._decoded(_patched(live, patch))
+        who = Who(manager, applies=False, version=version, subresource="status" if status else "")
+        managers, touched = self._updater.update(live, new, self.managers, who)
+        return self._write(live, new, managers, status=status, touched=touched)
+
+    def _live(self, applied: Object, version: str) -> Object:
+        return {"apiVersion": applied["apiVersion"], "kind": self.kind} if self.stored is None else self.read(version)
+
+    def _decoded(self, obj: Object) -> Object:
+        """An object of a request's body."""
+        obj = orjson.loads(orjson.dumps(obj))
+        schema = load_schema(self.kind, _version(obj))
+        prune(obj, schema)
+        default(obj, schema)
+        drop_nulls(obj, schema)
+        return obj
+
+    def _coerced(self, obj: Object, version: str) -> Object:
+        """The object converted as for storage or from it: fields and nulls that the schema doesn't know are dropped."""
+        if obj["apiVersion"] != api_version(version):
+            obj = self._convert(obj, version)
+        obj = orjson.loads(orjson.dumps(obj))
+        prune(obj, load_schema(self.kind, version))
+        drop_nulls(obj, load_schema(self.kind, version))
+        return obj
+
+    def _write(self, live: Object, new: Object, managers: Managers, *, status: bool, touched: bool) -> Written:
+        """`touched`: whether the time of the writer's entry is renewed."""
+        first = self.stored is None
+        new = _kept_apart(live, new, status=status)
+        if problems := validate(new, load_schema(self.kind, _version(new)), None if first else live):
+            raise InvalidError("; ".join(f"{error.field}: {error.message}" for error in problems))
+        same = new == live and managers == self.managers
+        bumped = not status and not first and _but_metadata(new) != _but_metadata(live)
+        generation = live["metadata"]["generation"] + bumped if not first else 1
+        metadata = {name: value for name, value in new["metadata"].items() if name != "resourceVersion"}
+        new = {**new, "metadata": {**metadata, **OF_THE_SERVER, "generation": generation}}
+        stored = self._coerced(new, self._storage)
+        changed = first or stored != self.stored or managers != self.managers or bumped or (touched and not same)
+        self.stored, self.managers = stored, managers
+        return Written(self.read(_version(new)), changed, bumped)
+
+
+def _kept_apart(live: Object, new: Object, *, status: bool) -> Object:
+    """The main endpoint can't write the status, and that of the status nothing else."""
+    source, base = (new, live) if status else (live, new)
+    out = {name: value for name, value in base.items() if name != "status"}
+    return {**out, "status": source["status"]} if "status" in source else out
+
+
+def _version(obj: Object) -> str:
+    return str(obj["apiVersion"]).rpartition("/")[2]
+
+
+def _but_metadata(obj: Object) -> Object:
+    return {name: value for name, value in obj.items() if name != "metadata"}
+
+
+def _patched(value: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if type(patch) is not dict:
+        return patch
+    out = dict(value) if type(value) is dict else {}
+    for name, below in patch.items():
+        if below is None:
+            out.pop(name, None)
+        else:
+            out[name] = _patched(out.get(name), below)
+    return out

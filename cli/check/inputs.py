@@ -33,7 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument("--stdin-name", default="", metavar="NAME", help="what reports call standard input")
     inputs.add_argument("--files-from", metavar="FILE", help="a file of paths, one a line, or - for standard input")
     inputs.add_argument(
-        "-k", "--kustomize", action="append", default=[], metavar="DIR", help="a folder to render with kustomize; repeatable"
+        "-k",
+        "--kustomize",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder to render with kustomize, which may fetch nothing; repeatable",
     )
     inputs.add_argument("--cluster", action="store_true", help="the objects that a cluster holds, in all namespaces; unknown facts too")
     inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: the objects of one namespace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,93 @@ def test_a_program_that_does_not_start_is_unreadable(command: Command, programs:
 def test_without_a_program_or_folder_it_is_wrong_usage(command: Command, programs: Path, words: list[str], sentence: str) -> None:
     ran = command("check", *words)
     assert (ran.code, ran.err) == (2, f"dynamo-webhooks check: {sentence}\n")
+
+
+REMOTE = [
+    "https://localhost:1/crds.yaml",
+    "HTTP://localhost:1/crds.yaml",
+    "https://user:hunter2@localhost:1/crds.yaml",
+    "github.com/example/repository//base?ref=v1",
+    "git@example.com:example/repository",
+    "git::https://example.com/repository",
+    "gh:example/repository",
+    "ssh://git@example.com/repository",
+    "file:///srv/repository",
+    "../x/repository.git//base",
+    "example.com/repository?ref=main",
+]
+
+
+@pytest.mark.parametrize("address", REMOTE)
+def test_what_would_be_fetched_is_refused_before_anything_runs(command: Command, files: Files, programs: Path, address: str) -> None:
+    _program(programs, "kustomize", "echo called > called")
+    files(prod__kustomization=f"resources:\n- ../base\n- {address}\n", base__kustomization="resources: [a.yaml]\n", base__a=GOOD)
+    ran = command("check", "-k", "prod", "-q")
+    assert ran.code == 4
+    assert ran.err.startswith("prod/kustomization.yaml:3:3: resources[1] must be a local file or folder, got ")
+    assert "hunter2" not in ran.err
+    assert not Path("called").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("bases: [{}]\n", "bases[0]"),
+        ("components: [{}]\n", "components[0]"),
+        ("patches: [{{path: '{}'}}]\n", "patches[0].path"),
+        ("patchesStrategicMerge: ['{}']\n", "patchesStrategicMerge[0]"),
+        ("configMapGenerator: [{{name: c, files: ['key={}']}}]\n", "configMapGenerator[0].files[0]"),
+        ("secretGenerator: [{{name: c, envs: ['{}']}}]\n", "secretGenerator[0].envs[0]"),
+        ("openapi: {{path: '{}'}}\n", "openapi.path"),
+    ],
+)
+def test_every_field_that_names_files_is_looked_at_in_everything_that_is_included(
+    command: Command, files: Files, programs: Path, text: str, field: str
+) -> None:
+    _program(programs, "kustomize", "echo called > called")
+    address = "https://localhost:1/x.yaml"
+    files(
+        prod__kustomization="resources: [../base]\n",
+        base__kustomization="resources: [../prod, deep]\n",
+        base__deep__kustomization=text.format(address),
+    )
+    ran = command("check", "-k", "prod", "-q")
+    file = "prod/../base/deep/kustomization.yaml"
+    assert ran.code == 4
+    assert re.match(rf"{re.escape(file)}:1:\d+: {re.escape(field)} must be a local file or folder", ran.err)
+    assert not Path("called").exists()
+
+
+def test_a_generator_s_own_file_is_looked_at(command: Command, files: Files, programs: Path) -> None:
+    _program(programs, "kustomize", "echo called > called")
+    generator = "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: c}\nfiles: ['https://localhost:1/x']\n"
+    files(prod__kustomization="generators: [g.yaml]\n", prod__g=generator)
+    assert command("check", "-k", "prod", "-q").err.startswith("prod/g.yaml:4:9: files[0] must be a local file or folder")
+    assert not Path("called").exists()
+
+
+def test_what_is_local_is_rendered(command: Command, files: Files, programs: Path) -> None:
+    """A file may have a name that looks like an address, and an inline patch or a literal may hold one."""
+    _program(programs, "kustomize", PRINTING)
+    patch = (
+        "patches: [{patch: '{\"a\": \"https://localhost:1/x\"}'}]\nconfigMapGenerator: [{name: c, literals: ['a=https://localhost:1/x']}]\n"
+    )
+    files(prod__out=GOOD, prod__kustomization=f"resources: [out.yaml, 'a@b:c', ../x.git/]\n{patch}")
+    Path("prod", "a@b:c").write_text(GOOD)
+    assert "resources[2]" in command("check", "-k", "prod", "-q").err
+    files(prod__kustomization=f"resources: [out.yaml, 'a@b:c']\n{patch}")
+    assert (command("check", "-k", "prod", "-q").code, command("check", "-k", "prod", "-q").err) == (0, "")
+
+
+def test_the_program_itself_may_not_reach_a_network(command: Command, files: Files, programs: Path) -> None:
+    _program(programs, "kustomize", f'echo "$https_proxy $HTTP_PROXY $NO_PROXY $GIT_ALLOW_PROTOCOL" > called\n{PRINTING}')
+    files(prod__out=GOOD)
+    assert command("check", "-k", "prod", "-q").code == 0
+    assert Path("called").read_text() == "http://127.0.0.1:1 http://127.0.0.1:1  none\n"
+
+
+def test_a_folder_that_is_an_address_is_wrong_usage(command: Command, programs: Path) -> None:
+    _program(programs, "kustomize", "echo called > called")
+    ran = command("check", "-k", "https://user:hunter2@github.com/example/repository")
+    assert ran.code == 2
+    assert "-k https://github.com/example/repository: must be a local folder; nothing is fetched, so clone it first" in ran.err

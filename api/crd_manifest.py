@@ -17,6 +17,9 @@ SERVICE: Final = "dynamo-webhooks"
 PORT: Final = 443
 CONVERT: Final = "/convert"
 GENERATED_BY: Final = "webhooks.nvidia.com/generated-by"
+# "true" lets an update of the definition through that definition_guard.py would refuse. It is written as "false", so that applying the
+# definition again takes back what somebody allowed once.
+ALLOW_DATA_LOSS: Final = "webhooks.nvidia.com/allow-data-loss"
 # Deleting a CustomResourceDefinition deletes every object of its kind, so Helm must not do it along with a release.
 _KEEP: Final = ("helm.sh/resource-policy", "keep")
 
@@ -28,7 +31,7 @@ def manifest(kind: str, conversion: Mapping[str, Any], generator: str) -> Node:
     Raises KeyError for an unknown kind.
     """
     crd = build(kind, conversion=conversion if len(BY_NAME[kind].versions) > 1 else None)
-    crd["metadata"]["annotations"] = dict([_KEEP, (GENERATED_BY, generator)])
+    crd["metadata"]["annotations"] = dict([_KEEP, (ALLOW_DATA_LOSS, "false"), (GENERATED_BY, generator)])
     return crd
 
 

@@ -1,6 +1,6 @@
 """Writes `manifests/crds/*.yaml`, one CustomResourceDefinition a file: `python -m cli.crd_files`; `--check` fails when one is stale.
 
-The same definitions are printed by the command `crds`.
+The same definitions are printed by the command `crds`. The policy that guards them is written into the chart; kustomize takes that file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from api.crd_manifest import by_service, manifest
+from api.definition_guard import binding, policy
 from api.kinds import KINDS
 from cli.convert.texts import yaml_text
 from cli.release import installed
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "manifests" / "crds"
+GUARD: Final = FOLDER.parent / "chart" / "guard" / "policy.yaml"
 HEADER: Final = "# Written by `make generate` (dynamo-webhooks crds) from the models in api/models; edit those, not this file.\n"
+GUARD_HEADER: Final = "# Written by `make generate` from api/definition_guard.py; edit that, not this file.\n"
 
 
 def definitions(kinds: Iterable[str], conversion: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -31,11 +34,20 @@ def wanted() -> dict[str, str]:
     return {f"{crd['spec']['names']['plural']}.yaml": HEADER + yaml_text(crd) for crd in definitions([k.name for k in KINDS], by_service())}
 
 
+def guard() -> str:
+    """The text of the policy and its binding, for the default names."""
+    return GUARD_HEADER + "---\n".join(yaml_text(each) for each in (policy(), binding()))
+
+
 def stale() -> list[str]:
     """The names of the files that are missing, differ, or should not exist."""
     texts = wanted()
-    wrong = [name for name, text in texts.items() if not (FOLDER / name).is_file() or (FOLDER / name).read_text("utf-8") != text]
+    wrong = [name for name, text in texts.items() if not _holds(FOLDER / name, text)]
     return sorted({*wrong, *(file.name for file in FOLDER.glob("*") if file.name not in texts)})
+
+
+def _holds(file: Path, text: str) -> bool:
+    return file.is_file() and file.read_text("utf-8") == text
 
 
 def main(arguments: list[str]) -> int:
@@ -44,7 +56,9 @@ def main(arguments: list[str]) -> int:
         wrong = stale()
         if wrong:
             print(f"stale in manifests/crds: {', '.join(wrong)}; run make generate", file=sys.stderr)
-        return 1 if wrong else 0
+        if not (guarded := _holds(GUARD, guard())):
+            print("stale in manifests/chart/guard: policy.yaml; run make generate", file=sys.stderr)
+        return 1 if wrong or not guarded else 0
     FOLDER.mkdir(parents=True, exist_ok=True)
     texts = wanted()
     for file in FOLDER.glob("*"):
@@ -52,6 +66,7 @@ def main(arguments: list[str]) -> int:
             file.unlink()
     for name, text in texts.items():
         (FOLDER / name).write_text(text, "utf-8")
+    GUARD.write_text(guard(), "utf-8")
     return 0
 
 

@@ -61,6 +61,7 @@ async def _examine(args: argparse.Namespace) -> list[Finding]:
 async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool) -> list[Finding]:
     """All findings, in the order of the checks. Raises: ApiError when the cluster can't be asked, UsageError."""
     from cli.doctor import about
+    from cli.doctor.emptied import emptied
     from cli.doctor.finding import warning
     from cli.doctor.removal import removal
     from cli.doctor.sight import look
@@ -75,12 +76,12 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
         return [*found, *await removal(cluster, sight)]
-    return [*found, *judge(sight), *await requests(cluster, sight.namespace, sight.claims)]
+    return [*found, *judge(sight), *await emptied(cluster, sight), *await requests(cluster, sight.namespace, sight.claims)]
 
 
 def judge(sight: Sight) -> list[Finding]:
     """What follows from the sight alone."""
-    from cli.doctor import certificates, objects, running
+    from cli.doctor import certificates, guard, objects, running
 
     checks = (
         running.endpoints,
@@ -90,6 +91,7 @@ def judge(sight: Sight) -> list[Finding]:
         certificates.secrets,
         certificates.trust,
         certificates.rotation,
+        guard.guard,
         running.scope,
     )
     return [each for check in checks for each in check(sight)]

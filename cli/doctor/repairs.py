@@ -47,3 +47,8 @@ def store_again(kind: Kind, version: str) -> str:
 def patch(kind: str, name: str, *operations: dict[str, object]) -> str:
     """Changes an object."""
     return f"kubectl patch {kind.lower()} {name} --type=json -p '{json.dumps(list(operations))}'"
+
+
+def merge(kind: str, name: str, change: dict[str, object]) -> str:
+    """Changes an object by a merge patch, which makes the parents that are missing."""
+    return f"kubectl patch {kind.lower()} {name} --type=merge -p '{json.dumps(change)}'"

@@ -12,7 +12,7 @@ from certs.probe import Prober
 from certs.state import TargetKind
 from certs.store import Store
 from kube.errors import ForbiddenError
-from kube.resources import CRDS, LEASES, SERVICES
+from kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 SCOPE: Final = "dynamo-operator-namespace-scope"  # the Lease by which other operators claim a namespace
 CONFIGURATIONS: Final = (TargetKind.MUTATING, TargetKind.VALIDATING)
+
+
+def guard_name(about: Installation) -> str:
+    """What the policy on the definitions and its binding are called."""
+    return f"{about.profile.service}-definitions"
 
 
 class Sight(NamedTuple):
@@ -40,6 +45,13 @@ class Sight(NamedTuple):
     lease: Node | None  # the provisioner's
     claims: tuple[str, ...]  # namespaces of other operators
     unseen: dict[str, str]  # what may not be read -> the API server's sentence
+    policy: Node | None = None  # which guards the definitions
+    binding: Node | None = None
+
+    @property
+    def policy_name(self) -> str:
+        """What the policy and its binding are called."""
+        return guard_name(self.about)
 
     @property
     def namespace(self) -> str:
@@ -73,6 +85,7 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
     gatherer = Gatherer(cluster, about, Store(cluster, called), injector, prober, Refusals())
     gathered = await eyes.see("certificates", gatherer.gather())
     names = {kind: name for kind, name in about.targets if kind in CONFIGURATIONS}
+    guard = guard_name(about)
     claims = await eyes.see("claims", cluster.list(LEASES, fields=f"metadata.name={SCOPE}"))
     return Sight(
         about=about,
@@ -85,4 +98,6 @@ async def look(cluster: Cluster, about: Installation) -> Sight:
         lease=await eyes.see("lease", cluster.get(LEASES, called.lease, profile.namespace)),
         claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
         unseen=eyes.unseen,
+        policy=await eyes.see(POLICIES.kind, cluster.get(POLICIES, guard)),
+        binding=await eyes.see(POLICY_BINDINGS.kind, cluster.get(POLICY_BINDINGS, guard)),
     )

@@ -112,7 +112,9 @@ class ControlPlane:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    def request(self, method: str, path: str, body: Node | None = None, *, kind: str = "application/json", user: str = ADMIN) -> Reply:
+    def request(
+        self, method: str, path: str, body: Node | list[Node] | None = None, *, kind: str = "application/json", user: str = ADMIN
+    ) -> Reply:
         """Sends one raw request; `kind` is the content type of the body."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.port, context=ssl.create_default_context(cafile=str(self.ca)), timeout=120

@@ -145,7 +145,7 @@ def test_the_service_monitor_is_a_component_that_any_overlay_takes(cluster: Cont
     # kustomize reads nothing above its folder by an absolute path, so that the overlay is written beside a copy
     import shutil
 
-    shutil.copytree(MANIFESTS, tmp_path / "manifests", ignore=shutil.ignore_patterns("crds", "chart"))
+    shutil.copytree(MANIFESTS, tmp_path / "manifests", ignore=shutil.ignore_patterns("crds", "templates"))
     own = tmp_path / "manifests" / "overlays" / "own"
     own.mkdir()
     lines = {"resources": ["../self-signed"], "components": ["../service-monitor"]}
@@ -197,5 +197,5 @@ def test_only_the_default_names_what_a_restricted_installation_must_not_touch(wa
     if way.overlay == "namespaced":
         assert cluster_wide == restricted
     else:
-        assert len(cluster_wide) == 11
+        assert len(cluster_wide) == 13
         assert not cluster_wide & restricted

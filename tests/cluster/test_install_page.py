@@ -62,6 +62,7 @@ def _run(plane: ControlPlane, block: str) -> None:
 def _ours(plane: ControlPlane) -> list[str]:
     """What is left of an installation outside of namespaces, and the namespace."""
     kinds = "clusterrole,clusterrolebinding,validatingwebhookconfiguration,mutatingwebhookconfiguration,namespace"
+    kinds += ",validatingadmissionpolicy,validatingadmissionpolicybinding"
     found = plane.kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=dynamo-operator", "-o", "name")
     assert found.code == 0, found.stderr
     return found.stdout.split()
@@ -74,7 +75,7 @@ def _install(plane: ControlPlane) -> None:
     assert plane.kubectl("apply", "-f", str(MANIFESTS / "crds")).code == 0
     wait_until(lambda: plane.request("POST", PATH, GRAPH).status in (201, 409), "the kind being served", plane.server)
     _run(plane, "install: kustomize")
-    assert len(_ours(plane)) == 11
+    assert len(_ours(plane)) == 13
 
 
 def test_what_keeps_the_objects_leaves_a_cluster_that_reads_and_writes_them(cluster: ControlPlane) -> None:

@@ -1,0 +1,128 @@
+"""Finds graphs that have lost their components, as happens while conversion is switched off, and says from where to restore them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import ALPHA, BY_NAME, GROUP
+from cli.doctor.finding import Finding, error, warning
+from kube.errors import ApiError, ForbiddenError, NotFoundError
+from kube.resources import DEPLOYMENTS, Resource, of_kind
+from reconciler.render.names import COMPONENT, GRAPH_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cli.doctor.sight import Sight
+    from kube.protocol import Cluster
+
+Node = dict[str, Any]
+_GRAPH: Final = BY_NAME["DynamoGraphDeployment"]
+_PARTS: Final = BY_NAME["DynamoComponentDeployment"]
+_WORKLOADS: Final = (
+    DEPLOYMENTS,
+    Resource("grove.io", "v1alpha1", "podcliquesets", "PodCliqueSet"),
+    Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"),
+)
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_SHOWN: Final = 5  # children that are named of one graph
+
+
+class _Child(NamedTuple):
+    name: str  # with its kind
+    component: str  # by its label; empty where it holds the whole graph
+
+
+async def emptied(cluster: Cluster, sight: Sight) -> list[Finding]:
+    """Graphs without components are errors; children of a component that the graph doesn't name are warnings.
+
+    Graphs are read in the version in which they are stored, so that no conversion stands between.
+    """
+    found: list[Finding] = []
+    graphs = await _listed(cluster, of_kind(_GRAPH.name, _stored(sight, _GRAPH.plural)), "", found)
+    if not graphs:
+        return found
+    children: dict[tuple[str, str], list[_Child]] = {}
+    for resource in (of_kind(_PARTS.name, _stored(sight, _PARTS.plural)), *_WORKLOADS):
+        for obj in await _listed(cluster, resource, GRAPH_NAME, found):
+            metadata = obj["metadata"]
+            place = (metadata.get("namespace", ""), metadata["labels"][GRAPH_NAME])
+            child = _Child(f"{resource.kind} {metadata['name']}", metadata["labels"].get(COMPONENT, ""))
+            children.setdefault(place, []).append(child)
+    for graph in graphs:
+        metadata = graph["metadata"]
+        if not metadata.get("deletionTimestamp"):
+            found += _judged(graph, children.get((metadata.get("namespace", ""), metadata["name"]), []))
+    return found
+
+
+def _stored(sight: Sight, plural: str) -> str:
+    versions = ((sight.crds[plural] or {}).get("spec") or {}).get("versions") or ()
+    return next((str(each["name"]) for each in versions if each.get("storage")), ALPHA)
+
+
+async def _listed(cluster: Cluster, resource: Resource, labels: str, found: list[Finding]) -> list[Node]:
+    try:
+        return (await cluster.list(resource, labels=labels)).items
+    except NotFoundError:
+        return []  # the kind is not served
+    except ForbiddenError as failed:
+        found.append(warning("permission", f"{resource.plural} of every namespace", f"can't be listed: {failed.message}"))
+    except ApiError as failed:
+        found.append(error("emptied", f"{resource.plural} of every namespace", f"can't be listed: {failed.message}"))
+    return []
+
+
+def _judged(graph: Node, children: list[_Child]) -> Iterator[Finding]:
+    metadata = graph["metadata"]
+    what, named = f"{_GRAPH.name} {metadata.get('namespace', '')}/{metadata['name']}", _components(graph)
+    if not named:
+        text = "has no component: its fields are lost, as happens when it is written while conversion is switched off"
+        yield error("emptied", what, text + _left(children) + _sources(graph), _repair(graph))
+        return
+    strays = [each for each in children if each.component and each.component not in named]
+    for component in dict.fromkeys(each.component for each in strays):
+        of_it = [each for each in strays if each.component == component]
+        text = f"doesn't name component {component}, which is still there{_left(of_it)}; if nobody removed it, its fields are lost"
+        yield warning("emptied", what, text + _sources(graph), _repair(graph, component))
+
+
+def _components(obj: Mapping[str, Any]) -> set[str]:
+    """The names of a graph's components, in either version."""
+    spec = obj.get("spec")
+    if not isinstance(spec, dict):
+        return set()
+    listed = [each.get("name", "") for each in spec.get("components") or () if isinstance(each, dict)]
+    return {*(spec.get("services") or {}), *listed}
+
+
+def _left(children: list[_Child]) -> str:
+    if not children:
+        return ""
+    names = [each.name for each in children]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"; {', '.join(names[:_SHOWN])}{more} still say what it was"
+
+
+def _sources(graph: Node) -> str:
+    """From where it can be restored, the nearest first."""
+    fields = graph["metadata"].get("managedFields") or ()
+    managers = dict.fromkeys(str(each["manager"]) for each in fields if not each.get("subresource"))
+    told = f" (written by {', '.join(managers)})" if managers else ""
+    return f"; apply it again from where it came{told}, or restore it from a backup of etcd"
+
+
+def _repair(graph: Node, component: str = "") -> str:
+    """Applies what was applied last, where the graph remembers that, and it has what is missing."""
+    metadata = graph["metadata"]
+    try:
+        applied = json.loads((metadata.get("annotations") or {}).get(_APPLIED) or "null")
+    except ValueError:
+        return ""
+    named = _components(applied) if isinstance(applied, dict) else set()
+    if not named or (component and component not in named):
+        return ""
+    version = str(applied.get("apiVersion", "")).rpartition("/")[2]
+    where = f"-n {metadata.get('namespace', '')} {_GRAPH.plural}.{version}.{GROUP}/{metadata['name']}"
+    return f"kubectl apply view-last-applied {where} | kubectl apply -f -"

@@ -72,7 +72,8 @@ def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
     shape = shape_of(schema, {})
     fields = {name: field for name, field in shape.fields.items() if name not in {"apiVersion", "kind"}}
     root = Shape("object", {**fields, "metadata": METADATA})
-    well_typed = _compile(root, {})
+    checks: dict[int, Check] = {}
+    well_typed = _compile(root, checks)
     versions = (None, "", api_version)
     kinds = (None, "", kind)
 
@@ -83,7 +84,7 @@ def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
             return (_wrong((), "object", value),)
         said = (("apiVersion", api_version), ("kind", kind))
         errors = [_foreign(name, value[name], want) for name, want in said if value.get(name) not in (None, "", want)]
-        for error in _describe((), root, value):
+        for error in _describe((), root, value, lambda shape: _compile(shape, checks)):
             errors.append(error)
             if len(errors) == MOST_ERRORS:
                 break
@@ -189,20 +190,25 @@ def _exact(shape: Shape) -> type | None:
     return scalar.exact if scalar is not None else None
 
 
-def _describe(path: Path, shape: Shape, value: object) -> Iterator[FieldError]:
-    """Yields what the fast checks refused; typed parts are only as deep as the schema, so the recursion is bounded."""
+def _describe(path: Path, shape: Shape, value: object, check_of: Callable[[Shape], Check]) -> Iterator[FieldError]:
+    """Yields what the fast checks refused, entering only what they refuse; typed parts are only as deep as the schema."""
     if value is None or shape.form == "any":
         return
     if shape.form == "object" and isinstance(value, dict):
         for name, item in value.items():
-            if name in shape.fields:
-                yield from _describe((*path, name), shape.fields[name], item)
+            field = shape.fields.get(name)
+            if field is not None and not check_of(field)(item):
+                yield from _describe((*path, name), field, item, check_of)
     elif shape.form == "map" and isinstance(value, dict) and shape.item is not None:
+        check = check_of(shape.item)
         for key, item in value.items():
-            yield from _describe((*path, Key(key)), shape.item, item)
+            if not check(item):
+                yield from _describe((*path, Key(key)), shape.item, item, check_of)
     elif shape.form == "list" and isinstance(value, list) and shape.item is not None:
+        check = check_of(shape.item)
         for index, item in enumerate(value):
-            yield from _describe((*path, index), shape.item, item)
+            if not check(item):
+                yield from _describe((*path, index), shape.item, item, check_of)
     elif shape.form not in SCALARS or not SCALARS[shape.form].check(value):
         yield _wrong(path, shape.form, value)
 

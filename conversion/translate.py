@@ -27,37 +27,62 @@ def translated(kind: Kind, path: Path, obj: Fields, version: str, other: Fields)
 
     What lies outside of spec and status is the same in both. Keys of a map become places in a list as `other` has it.
     """
-    part = path[0] if path else ""
-    if part not in _PARTS:
-        return Place(path, True)
-    struct = kind.spec if part == "spec" else kind.status
-    translate = struct.to_right if version == RIGHT else struct.to_left
-    below = obj.get(str(part))
-    fields = below if type(below) is dict else {}
-    for length in range(len(path), 1, -1):
-        found = translate(path[1:length], fields)
-        if found is not None:
-            # a lens of entries answers with the entry where nothing in it corresponds
-            entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and found == translate(path[1:3], fields)
-            return Place(_placed((part, *found), other), length == len(path) and not entry)
-    return Place((part,), len(path) == 1)
+    return Translation(kind, obj, version, other).of(path)
+
+
+class Translation:
+    """Translates paths of one object, which stays as it is meanwhile, and looks through each list for names only once."""
+
+    __slots__ = ("_found", "_kind", "_obj", "_other", "_rightward")
+
+    def __init__(self, kind: Kind, obj: Fields, version: str, other: Fields) -> None:
+        """As `translated`."""
+        self._kind, self._obj, self._other = kind, obj, other
+        self._rightward = version == RIGHT
+        self._found: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first place of each name
+
+    def of(self, path: Path) -> Place:
+        """The place of one path."""
+        part = path[0] if path else ""
+        if part not in _PARTS:
+            return Place(path, True)
+        struct = self._kind.spec if part == "spec" else self._kind.status
+        translate = struct.to_right if self._rightward else struct.to_left
+        below = self._obj.get(str(part))
+        fields = below if type(below) is dict else {}
+        for length in range(len(path), 1, -1):
+            found = translate(path[1:length], fields)
+            if found is not None:
+                # a lens of entries answers with the entry where nothing in it corresponds
+                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and found == translate(path[1:3], fields)
+                return Place(self._placed((part, *found)), length == len(path) and not entry)
+        return Place((part,), len(path) == 1)
+
+    def _placed(self, path: Path) -> Path:
+        """Replaces names of list elements by their indices, as far as the object goes."""
+        steps: list[str | int] = []
+        other: Any = self._other
+        for step in path:
+            if type(other) is list and isinstance(step, str):
+                index = self._index(other, step)
+                steps.append(step if index is None else index)
+                other = other[index] if index is not None else None
+                continue
+            steps.append(step)
+            if type(other) is list:
+                other = other[step] if isinstance(step, int) and 0 <= step < len(other) else None
+            else:
+                other = other.get(step) if type(other) is dict else None
+        return tuple(steps)
+
+    def _index(self, items: list[Any], name: str) -> int | None:
+        known = self._found.get(id(items))
+        if known is None:
+            known = self._found[id(items)] = {}
+            for index, item in enumerate(items):
+                if type(item) is dict and type(called := item.get("name") or "") is str:
+                    known.setdefault(called, index)
+        return known.get(name)
 
 
 _ENTRY: Final = ("spec", "services", "NAME")
-
-
-def _placed(path: Path, other: Any) -> Path:
-    """Replaces names of list elements by their indices, as far as the object goes."""
-    steps: list[str | int] = []
-    for step in path:
-        if type(other) is list and isinstance(step, str):
-            index = next((i for i, item in enumerate(other) if type(item) is dict and (item.get("name") or "") == step), None)
-            steps.append(step if index is None else index)
-            other = other[index] if index is not None else None
-            continue
-        steps.append(step)
-        if type(other) is list:
-            other = other[step] if isinstance(step, int) and 0 <= step < len(other) else None
-        else:
-            other = other.get(step) if type(other) is dict else None
-    return tuple(steps)

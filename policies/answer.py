@@ -19,6 +19,8 @@ _PATH_LENGTH: Final = 700  # of that for the path, so that an absurd name in it 
 _LONGEST_FIELD: Final = 1_000  # of a cause
 CAUSES: Final = 100  # of one answer: 10,000 bad services must not make a 2 MB answer
 WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB anyway
+NAMED: Final = max(CAUSES, WARNINGS)
+MOST: Final = 1_000  # errors, and warnings, that a server looks for: an answer names a tenth of them, and says that there are more
 
 # what refuses a request: errors, our own faults, and rules that lack a fact (they fail closed, and say so)
 REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
@@ -45,7 +47,7 @@ def warnings(findings: Iterable[Finding], translate: Translation | None = None) 
     found = [finding for finding in findings if finding.level is Level.WARNING]
     shown = found if len(found) <= WARNINGS else found[: WARNINGS - 1]
     texts = [_warning(finding, translate) for finding in shown]
-    return texts if len(found) <= WARNINGS else [*texts, f"and {len(found) - len(shown)} more warnings"]
+    return texts if len(found) <= WARNINGS else [*texts, f"and {_more(found, shown)} more warnings"]
 
 
 def _warning(finding: Finding, translate: Translation | None) -> str:
@@ -61,7 +63,7 @@ def status(kind: str, group: str, name: str, findings: list[Finding], translate:
     shown = refusing[:CAUSES]
     lines = [sentence(finding, translate) for finding in shown]
     if len(refusing) > CAUSES:
-        lines.append(f"and {len(refusing) - CAUSES} more")
+        lines.append(f"and {_more(refusing, shown)} more")
     what = f'{kind}.{group} "{printable(shortened(name, 253))}"'
     return {
         "status": "Failure",
@@ -75,6 +77,10 @@ def status(kind: str, group: str, name: str, findings: list[Finding], translate:
             "causes": [_cause(finding, translate) for finding in shown],
         },
     }
+
+
+def _more(found: list[Finding], shown: list[Finding]) -> str:
+    return f"{len(found) - len(shown)}" if len(found) < MOST else f"at least {MOST - len(shown)}"
 
 
 def _cause(finding: Finding, translate: Translation | None) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+from api.wording import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,6 +27,7 @@ _DOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = range(-(2**63), 2**63)
+_LONGEST: Final = 253  # characters of a name
 _MOST_DIGITS: Final = 19  # of a number in that range
 
 
@@ -84,9 +87,15 @@ def interpod_failover(component: Fields) -> bool:
     return failover is not None and enabled(failover) and failover.get("mode") == INTER_POD
 
 
+def said(text: str) -> str:
+    """A value of the whole object, as the findings of each of its components may repeat it: no name in use is longer."""
+    return shortened(text, _LONGEST)
+
+
 def opted_out_of_grove(review: Review) -> bool:
     """Whether the graph's annotation keeps it off Grove; only `false`, in any case, does."""
-    return str(review.annotations.get(GROVE_OPT_OUT, "")).lower() == "false"
+    written = review.annotations.get(GROVE_OPT_OUT)
+    return written is not None and len(written) == len("false") and written.lower() == "false"
 
 
 def off_grove(at: At) -> str:

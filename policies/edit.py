@@ -39,9 +39,10 @@ def patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation]:
 
 
 def apply(obj: dict[str, Any], edits: list[Edit]) -> dict[str, Any]:
-    """Returns the object with the edits applied; what is not on an edited path is shared with the input."""
+    """Returns the object with the edits applied; what is not on an edited path is shared with the input, what is on one copied once."""
+    copied: dict[int, Any] = {}  # by id: containers of the result that nobody else has
     for edit in edits:
-        obj = _with(obj, edit.path, edit.value)
+        obj = _with(obj, edit.path, edit.value, copied)
     return obj
 
 
@@ -65,11 +66,15 @@ def _fill(tree: dict[str, Any], rest: Path, value: Any) -> None:
     tree[str(rest[-1])] = value
 
 
-def _with(node: Any, path: Path, value: Any) -> Any:
+def _with(node: Any, path: Path, value: Any, copied: dict[int, Any]) -> Any:
     if not path:
         return value
     step, rest = path[0], path[1:]
+    if id(node) not in copied:
+        node = list(node) if isinstance(step, int) else dict(node or {})
+        copied[id(node)] = node
     if isinstance(step, int):
-        return [*node[:step], _with(node[step], rest, value), *node[step + 1 :]]
-    node = node or {}
-    return {**node, str(step): _with(node.get(step), rest, value)}
+        node[step] = _with(node[step], rest, value, copied)
+    else:
+        node[str(step)] = _with(node.get(step), rest, value, copied)
+    return node

@@ -1,12 +1,14 @@
-"""Runs all rules that can fire on a review and collects every finding; the ratchet of updates and the order of findings live here."""
+"""Runs all rules that can fire on a review and collects their findings in a stable order; what updates are forgiven, ratchet.py says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from api.paths import MISSING, Path, lookup
+from api.paths import Path
+from api.wording import shortened
+from policies.answer import MESSAGE_LENGTH, REFUSING
 from policies.at import At, fault, not_evaluated
 from policies.catalogue import rules
 from policies.domain import owning_graph
@@ -14,6 +16,7 @@ from policies.edit import Edit
 from policies.facts import UnknownFactError
 from policies.finding import Finding, Level
 from policies.raised import log
+from policies.ratchet import new_ones
 from policies.review import CURRENT, UPDATE, V1_2, Fields, Review
 from policies.rule import DCD, Rule
 
@@ -39,23 +42,36 @@ class _Group(NamedTuple):
     keyed: dict[str, Woken]
 
 
-def evaluate(review: Review) -> list[Finding]:
+def evaluate(review: Review, most: int | None = None) -> list[Finding]:
     """All findings of a review, in a stable order; under profile current an update is not blamed for what it did not touch.
 
+    `most` bounds them while they are made, errors and warnings each: rules are asked no further once there are so many errors.
     Never raises: a rule that raises is a finding of level fault, logged with its traceback.
     """
     if deleting(review):
         return []
-    findings = _collect(review, _plan(review.profile, review.kind, review.operation, False))
-    if not findings:
-        return findings
+    found: Iterator[Finding] = _collect(review, _plan(review.profile, review.kind, review.operation, False))
     if review.profile == CURRENT:
         if review.kind == DCD and owning_graph(review) is not None:
-            findings = _of_a_graph(review, findings)
+            found = _of_a_graph(review, found)
         if review.operation == UPDATE and review.old is not None:
-            findings = _ratchet(review, review.old, findings)
+            found = new_ones(found, _stored(review, review.old), review.object, review.old)
+    findings = list(found) if most is None else _bounded(found, most)
     findings.sort(key=_place)
     return findings
+
+
+def _bounded(found: Iterable[Finding], most: int) -> list[Finding]:
+    """The first findings of each sort, and of their sentences what an answer can hold. Warnings never keep an error from being found."""
+    errors: list[Finding] = []
+    others: list[Finding] = []
+    for finding in found:
+        kept = errors if finding.level in REFUSING else others
+        if len(kept) < most:
+            kept.append(finding if len(finding.text) <= MESSAGE_LENGTH else finding._replace(text=shortened(finding.text, MESSAGE_LENGTH)))
+        if len(errors) == most:
+            break
+    return errors + others
 
 
 def deleting(review: Review) -> bool:
@@ -75,9 +91,8 @@ def idle(review: Review) -> list[Finding]:
     return [found for found in _collect(review, plan) if isinstance(found, Finding)]
 
 
-def _collect(review: Review, plan: tuple[_Group, ...]) -> list[Any]:
+def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
     """Asks every rule that can fire. This is the hot path of the server: a good graph costs two dozen calls and nothing else."""
-    found: list[Any] = []
     above: Above = {}
     obj = review.object
     for steps, places, always, keyed in plan:
@@ -86,11 +101,10 @@ def _collect(review: Review, plan: tuple[_Group, ...]) -> list[Any]:
                 continue
             asked = _awake(value, always, keyed, above) if keyed and type(value) is dict else always
             if asked:
-                _ask(asked, At(review, steps, step, value), found)
+                yield from _ask(asked, At(review, steps, step, value))
     for rule, (places, steps) in above.items():
         for step, value in places(obj):
-            _ask((rule,), At(review, steps, step, value), found)
-    return found
+            yield from _ask((rule,), At(review, steps, step, value))
 
 
 def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above: Above) -> list[Rule]:
@@ -112,13 +126,13 @@ def _awake(value: Any, always: tuple[Rule, ...], keyed: dict[str, Woken], above:
     return asked
 
 
-def _ask(asked: Iterable[Rule], at: At, found: list[Any]) -> None:
+def _ask(asked: Iterable[Rule], at: At) -> Iterator[Any]:
     for rule in asked:
         at.rule = rule
         try:
-            found += rule.check(at)
+            yield from rule.check(at)
         except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
-            found.append(_instead(rule, at.path, error))
+            yield _instead(rule, at.path, error)
 
 
 def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
@@ -129,36 +143,27 @@ def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
     return fault(rule, path, error)
 
 
-def _of_a_graph(review: Review, findings: list[Finding]) -> list[Finding]:
+def _of_a_graph(review: Review, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Drops what only profile current refuses in a component that the operator makes of a graph: rules of its own, and stricter ones.
 
     New graphs were held to those rules themselves. An older one, whose author nobody asks now, must go on getting its components.
     What may not change once it runs is held as in any component: nothing that is missing is kept from being made by that.
     """
-    then = Review(review.kind, review.operation, review.object, review.old, user=review.user, facts=review.facts, profile=V1_2)
-    refused = {finding.rule.code for finding in _collect(then, _plan(V1_2, review.kind, review.operation, False))}
-    return [f for f in findings if f.rule.code in refused or f.level is Level.WARNING or not f.rule.ratchets]
+    refused: set[str] | None = None
+    for finding in findings:
+        if finding.level is not Level.WARNING and finding.rule.ratchets:
+            if refused is None:
+                then = Review(review.kind, review.operation, review.object, review.old, user=review.user, facts=review.facts, profile=V1_2)
+                refused = {found.rule.code for found in _collect(then, _plan(V1_2, review.kind, review.operation, False))}
+            if finding.rule.code not in refused:
+                continue
+        yield finding
 
 
-def _ratchet(review: Review, old: Fields, findings: list[Finding]) -> list[Finding]:
-    """Drops errors that the stored object already had at the same place with the same value."""
-    if not any(_may_ratchet(finding) for finding in findings):
-        return findings
+def _stored(review: Review, old: Fields) -> Iterator[Finding]:
+    """What is wrong with the stored object, by the rules of updates."""
     before = Review(review.kind, UPDATE, old, old, user=review.user, facts=review.facts, profile=review.profile)
-    had = {(f.rule.code, f.path, f.text) for f in _collect(before, _plan(review.profile, review.kind, UPDATE, False)) if _may_ratchet(f)}
-    return [f for f in findings if not (_may_ratchet(f) and (f.rule.code, f.path, f.text) in had and _same(review.object, old, f.path))]
-
-
-def _may_ratchet(finding: Finding) -> bool:
-    return finding.rule.ratchets and finding.level in (Level.ERROR, Level.NOT_EVALUATED)
-
-
-def _same(new: Fields, old: Fields, path: Path) -> bool:
-    """Whether the value is the same; a block counts as the same, since the sentence names what is wrong inside it."""
-    now, then = lookup(new, path), lookup(old, path)
-    if isinstance(now, (dict, list)) and isinstance(then, (dict, list)):
-        return True
-    return (None if now is MISSING else now) == (None if then is MISSING else then)
+    return _collect(before, _plan(review.profile, review.kind, UPDATE, False))
 
 
 def _place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:

@@ -12,7 +12,8 @@ from conversion.difference import differences
 from conversion.engine import convert, viewed
 from conversion.kinds import KINDS
 from conversion.remainder import keys
-from conversion.translate import translated
+from conversion.translate import Translation
+from policies.answer import REFUSING
 from policies.edit import apply, pointer
 from webhooks.wording import elsewhere, reworded
 
@@ -41,26 +42,37 @@ class Across:
         """
         return viewed(self.kind, obj, self.read)
 
-    def findings(self, findings: list[Finding], judged: Fields, written: Fields) -> list[Finding]:
-        """Findings about `judged` as findings about what the author wrote: paths and words."""
-        return [self._finding(finding, judged, written) for finding in findings]
+    def findings(self, findings: list[Finding], judged: Fields, written: Fields, most: int | None = None) -> list[Finding]:
+        """Findings about `judged` as findings about what the author wrote: paths and words.
 
-    def _finding(self, finding: Finding, judged: Fields, written: Fields) -> Finding:
-        place = translated(self.kind, finding.path, judged, self.author, written)
+        `most` is how many errors, and how many others, are going to be named: the rest stays as it is.
+        """
+        translation = Translation(self.kind, judged, self.author, written)
+        told: list[Finding] = []
+        left = {True: most, False: most}
+        for finding in findings:
+            refuses = finding.level in REFUSING
+            count = left[refuses]
+            told.append(finding if count == 0 else self._finding(finding, translation, judged, written))
+            left[refuses] = None if count is None else max(count - 1, 0)
+        return told
+
+    def _finding(self, finding: Finding, translation: Translation, judged: Fields, written: Fields) -> Finding:
+        place = translation.of(finding.path)
         said = reworded(finding, self.kind.name, self.author)
         if place.exact:
             return said._replace(path=place.path)
         text = elsewhere(finding.text, render(finding.path), self.read)
-        return said._replace(path=self._remembered(finding.path, judged, written) or place.path, text=text)
+        return said._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
 
-    def _remembered(self, path: Path, judged: Fields, written: Fields) -> Path | None:
+    def _remembered(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:
         """The annotation that a block comes from which the author's version has no field for."""
         key = self.kind.spec_key
         if key not in ((written.get("metadata") or {}).get("annotations") or {}):
             return None
         for length in range(len(path), 1, -1):
             block = path[:length]
-            if translated(self.kind, block, judged, self.author, written).exact:
+            if translation.of(block).exact:
                 return None
             if lookup(judged, block) is not MISSING:
                 return ("metadata", "annotations", Key(key))

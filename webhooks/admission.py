@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from api.bounds import bounds
 from api.decode import decoder
 from api.kinds import GROUP
 from api.paths import render
-from api.wording import shortened
+from api.wording import printable, shortened
 from conversion.lens.protocol import ConversionError
-from policies.answer import REFUSING, status, warnings
+from policies.answer import MOST, NAMED, REFUSING, status, warnings
 from policies.edit import patch
 from policies.evaluate import deleting, edits, evaluate
 from policies.facts import Facts
@@ -82,6 +83,8 @@ def _judge(route: Route, call: Call, settings: Settings) -> Answer:
     mutating = route.purpose is Purpose.MUTATE
     if (mutating and operation == DELETE) or (not mutating and operation == "CONNECT"):
         return allowed(call, [], verdict_of(call, "allowed", 200))
+    if (beyond := _beyond(route, call, mutating=mutating)) is not None:
+        return beyond
     for field in _needed(call, settings.profile, mutating=mutating):
         wrong = _undecodable(route, call, field)
         if wrong is not None:
@@ -98,7 +101,22 @@ def _judge(route: Route, call: Call, settings: Settings) -> Answer:
     if mutating:
         found = edits(review)
         return _patched(call, found, patch(review.object, found))
-    return _told(route, call, review, evaluate(review))
+    return _told(route, call, review, evaluate(review, MOST))
+
+
+def _beyond(route: Route, call: Call, *, mutating: bool) -> Answer | None:
+    """Answers at once for an object that its schema refuses for its size, whatever else is in it.
+
+    An API server looks at the schema after the mutating webhooks, which leave the refusal to it, and before the validating ones. Those
+    meet such an object only where the stored one was too large as well; then it is judged like any other.
+    """
+    if call.operation == DELETE or (excess := bounds(route.kind, route.version)(call.object)) is None:
+        return None
+    if mutating:
+        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="schema"))
+    if call.operation == UPDATE and bounds(route.kind, route.version)(call.old) is not None:
+        return None
+    return _invalid(route, call, excess.field, str(excess.reason.value), excess.message, excess.message)
 
 
 def _needed(call: Call, profile: str, *, mutating: bool) -> tuple[str, ...]:
@@ -154,15 +172,21 @@ def _across(route: Route, call: Call, review: Review, *, mutating: bool) -> Answ
     if mutating:
         found = edits(judged)
         return _patched(call, found, across.patch(review.object, found) if found else [])
-    return _told(route, call, review, across.findings(evaluate(judged), obj, review.object))
+    return _told(route, call, review, across.findings(evaluate(judged, MOST), obj, review.object, NAMED))
 
 
 def _inconvertible(route: Route, call: Call, error: ConversionError) -> Answer:
     """Refuses what the other version can't say, so that it could be neither stored nor judged."""
     field = render(error.path)
-    cause = {"reason": Cause.INVALID.value, "message": shortened(error.reason, 300), "field": shortened(field, 300)}
-    message = f"{field}: {error.reason}, or the object can't be converted to {GROUP}/{route.read}"
-    why = {"status": "Failure", "code": 422, "reason": "Invalid", "message": shortened(message, MESSAGE_LENGTH)}
+    why = f"{error.reason}, or the object can't be converted to {GROUP}/{route.read}"
+    return _invalid(route, call, field, Cause.INVALID.value, error.reason, why)
+
+
+def _invalid(route: Route, call: Call, field: str, reason: str, text: str, message: str) -> Answer:
+    """Refuses for one cause that no rule found; `message` is the sentence for people, `text` the one of the cause."""
+    cause = {"reason": reason, "message": printable(shortened(text, 300)), "field": printable(shortened(field, 300))}
+    told = printable(shortened(f"{field}: {message}", MESSAGE_LENGTH))
+    why = {"status": "Failure", "code": 422, "reason": "Invalid", "message": told}
     details = {"group": GROUP, "kind": route.kind, "causes": [cause]}
     return refused(call, {**why, "details": details}, [], verdict_of(call, "refused", 422))
 

@@ -73,7 +73,12 @@ _FRAMEWORK: Final = (
 _OWN: Final = (
     Declared("requests", COUNTER, "Requests answered, by outcome and the review's code", ("path", "operation", "outcome", "code")),
     Declared("rule_hits", COUNTER, "Requests in which a rule or default spoke", _RULED),
-    Declared("skipped", COUNTER, "Requests allowed without asking rules: `deleting` or `excluded`", ("path", "reason")),
+    Declared(
+        "skipped",
+        COUNTER,
+        "Requests allowed without asking rules: `deleting`, `excluded`, or `schema` (the API server refuses the size)",
+        ("path", "reason"),
+    ),
     Declared("request_size_bytes", HISTOGRAM, "Size of request bodies", ("path",), SPREADS["request_size_bytes"]),
     Declared(
         "conversion_duration_seconds", HISTOGRAM, "Time to answer a conversion review", buckets=SPREADS["conversion_duration_seconds"]

@@ -58,7 +58,7 @@ class Verdict(NamedTuple):
     namespace: str = ""
     name: str = ""
     rules: tuple[str, ...] = ()
-    skipped: str = ""  # why no rule was asked: deleting, excluded
+    skipped: str = ""  # why no rule was asked: deleting, excluded, schema (a bound of it)
     patched: int = 0  # operations in the patch
     tally: Tally | None = None  # of a conversion's objects
     bound: str = ""  # the bound of limits.py that was met

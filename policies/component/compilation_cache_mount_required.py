@@ -1,6 +1,7 @@
 """DYN211: a compilation cache whose place is not known."""
 
 from policies.at import At
+from policies.domain import said
 from policies.order import Stage
 from policies.rule import COMPONENT, Difference, Hits, rule
 
@@ -59,6 +60,6 @@ def compilation_cache_mount_required(at: At) -> Hits:
     for index, mount in enumerate(at.value["volumeMounts"]):
         if mount and mount.get("useAsCompilationCache"):
             if not mount.get("mountPoint"):
-                text = f'must name the directory of the compilation cache for backendFramework "{backend}", got nothing'
+                text = f'must name the directory of the compilation cache for backendFramework "{said(backend)}", got nothing'
                 yield at.required(("volumeMounts", index, "mountPoint"), text)
             return

@@ -2,6 +2,7 @@
 
 from policies.at import At
 from policies.component._failover import intrapod
+from policies.domain import said
 from policies.order import Stage
 from policies.rule import COMPONENT, Difference, Hits, rule
 
@@ -60,4 +61,5 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
     """
     backend = at.review.spec.get("backendFramework")
     if backend not in (None, "", "vllm") and intrapod(at.value):
-        yield at.forbidden("failover", f'must not be enabled in mode intraPod for backendFramework "{backend}": only vllm can stand by')
+        text = f'must not be enabled in mode intraPod for backendFramework "{said(backend)}": only vllm can stand by'
+        yield at.forbidden("failover", text)

@@ -1,7 +1,7 @@
 """DYN302: an inter-pod GPU memory service for an engine that can't use it."""
 
 from policies.at import At
-from policies.domain import INTER_POD, interpod_gms
+from policies.domain import INTER_POD, interpod_gms, said
 from policies.order import Stage
 from policies.rule import SERVICES, Hits, rule
 
@@ -49,5 +49,5 @@ def gms_interpod_requires_vllm(at: At) -> Hits:
     """
     backend = at.review.spec.get("backendFramework")
     if backend != "vllm" and interpod_gms(at.value):
-        seen = f'got "{backend}"' if backend else "got nothing"
+        seen = f'got "{said(backend)}"' if backend else "got nothing"
         yield at.forbidden("", f'must have spec.backendFramework "vllm" for gpuMemoryService.mode "{INTER_POD}", {seen}')

@@ -3,7 +3,7 @@
 from typing import Final
 
 from policies.at import At
-from policies.domain import owning_graph
+from policies.domain import owning_graph, said
 from policies.finding import Level
 from policies.order import Stage
 from policies.review import Review
@@ -47,4 +47,4 @@ def warn_dynamo_namespace(at: At) -> Hits:
 
 def _of_graph(review: Review) -> str:
     graph = (owning_graph(review) or "") if review.kind == DCD else review.metadata.get("name") or ""
-    return f"{review.metadata.get('namespace') or ''}-{graph.replace('.', '-')}"
+    return f"{said(review.metadata.get('namespace') or '')}-{said(graph).replace('.', '-')}"

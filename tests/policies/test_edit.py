@@ -122,3 +122,20 @@ def test_the_image_is_the_one_of_the_operators_version(version: str, tag: str | 
 
 def test_1_2_puts_build_metadata_into_the_tag() -> None:
     assert _after(DGDR, CREATE, {"spec": {}}, version="1.2.0+b", profile=V1_2)["spec"]["image"].endswith(":1.2.0+b")
+
+
+def test_edits_of_one_parent_share_one_copy_and_the_input_stays() -> None:
+    obj: dict[str, Any] = {"spec": {"services": {"a": {"x": 1}, "b": None}, "list": [{}, {}]}}
+    before = copy.deepcopy(obj)
+    kept = {"k": 1}
+    paths = (
+        ("spec", "services", "a", "r"),
+        ("spec", "services", "b", "r"),
+        ("spec", "list", 1, "r"),
+        ("spec", "kept"),
+        ("spec", "kept", "r"),
+    )
+    found = apply(obj, _edits(*((path, kept if path[-1] == "kept" else 1) for path in paths)))
+    assert found == {"spec": {"services": {"a": {"x": 1, "r": 1}, "b": {"r": 1}}, "list": [{}, {"r": 1}], "kept": {"k": 1, "r": 1}}}
+    assert (obj, kept) == (before, {"k": 1})
+    assert found["spec"]["list"][0] is obj["spec"]["list"][0]

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conversion.engine import convert
+from conversion.kinds import KINDS
 from policies.facts import Facts
 from policies.review import CURRENT, V1_2
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, PRIVATE, graph, review
@@ -95,9 +97,60 @@ def test_warnings_are_bounded() -> None:
     """One for each of 10,000 services would make an answer of a megabyte."""
     obj = graph()
     obj["spec"]["services"] = {f"s{number}": {"dynamoNamespace": "x"} for number in range(500)}
-    told = response(ask(review(obj), chosen=Settings(FACTS, V1_2)))["warnings"]
+    stored = {**obj, "spec": {**obj["spec"], "services": {name: {} for name in obj["spec"]["services"]}}}
+    told = response(ask(review(obj, "UPDATE", stored), chosen=Settings(FACTS, V1_2)))["warnings"]
     assert len(told) == 100
     assert told[-1] == "and 401 more warnings"
+
+
+@pytest.mark.parametrize(
+    ("version", "spec", "field", "message"),
+    [
+        ("v1beta1", {"components": [{"name": f"w{i}"} for i in range(30_000)]}, "spec.components", "must have at most 25 items, got 30000"),
+        ("v1alpha1", {"services": {f"w{i}": "x" for i in range(26)}}, "spec.services", "must have at most 25 items, got 26"),
+        ("v1alpha1", {"pvcs": [{}] * 101}, "spec.pvcs", "must have at most 100 items, got 101"),
+        ("v1beta1", {"components": [{"name": "n" * 64}]}, "spec.components[0].name", "must have at most 63 characters, got 64"),
+    ],
+)
+def test_what_the_schema_refuses_for_its_size_is_not_looked_into(
+    version: str, spec: dict[str, Any], field: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API server asks the mutating webhooks before its schema, and the validating ones after it."""
+    for name in ("decoder", "edits", "evaluate", "Across"):
+        monkeypatch.delattr(admission, name)
+    body = review({"metadata": {"name": "g"}, "spec": spec})
+    told = ask(body, path_of("DynamoGraphDeployment", version, Purpose.MUTATE))
+    assert response(told) == {"uid": "u-1", "allowed": True, "status": {"code": 200}}
+    assert told.verdict.skipped == "schema"
+    status = refusal(ask(body, path_of("DynamoGraphDeployment", version, Purpose.VALIDATE)), 422)
+    reason = "FieldValueTooLong" if "characters" in message else "FieldValueTooMany"
+    assert status["details"]["causes"] == [{"reason": reason, "message": message, "field": field}]
+    assert status["message"] == f"{field}: {message}"
+
+
+def test_a_stored_graph_that_was_too_large_before_is_judged_like_any_other() -> None:
+    """The API server forgives it what an update leaves as it was, and so it must stay editable, and held to its rules."""
+    services = {f"w{i}": {"replicas": 1} for i in range(26)}
+    old = {"metadata": {"name": "g"}, "spec": {"services": services}}
+    assert response(ask(review({**old, "metadata": {"name": "g", "labels": {}}}, "UPDATE", old)))["allowed"] is True
+    new = {**old, "spec": {"services": {**services, "w3": {"replicas": -1}}}}
+    assert [cause["field"] for cause in refusal(ask(review(new, "UPDATE", old)), 422)["details"]["causes"]] == [
+        "spec.services[w3].replicas"
+    ]
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_a_bound_hides_no_error(version: str) -> None:
+    """Thousands of warnings, and of errors that the stored object had, come before the one that is new."""
+    services = {f"w{i:05}": {"replicas": -1, "dynamoNamespace": "x"} for i in range(3_000)}
+    old = {"metadata": {"name": "g"}, "spec": {"services": services}}
+    new = {"metadata": {"name": "g"}, "spec": {"services": {**services, "w02999": {"replicas": -2}}}}
+    if version == "v1beta1":
+        old, new = (convert(KINDS["DynamoGraphDeployment"], one, version).object for one in (old, new))
+    told = ask(review(new, "UPDATE", old), path_of("DynamoGraphDeployment", version, Purpose.VALIDATE))
+    [cause] = refusal(told, 422)["details"]["causes"]
+    assert cause["message"].startswith("must be 0 or more, got -2")
+    assert "2999" in cause["field"]
 
 
 def test_defaults_are_the_smallest_patch() -> None:
@@ -299,7 +352,7 @@ def test_an_unknown_fact_refuses_and_says_which() -> None:
 def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """500 with the uid; the sentence names the type of the error alone."""
 
-    def fail(_review: object) -> list[Any]:
+    def fail(_review: object, _most: int) -> list[Any]:
         raise ValueError(PRIVATE)
 
     monkeypatch.setattr(admission, "evaluate", fail)
@@ -317,7 +370,7 @@ def test_a_rule_that_raises_is_a_500_and_the_others_still_speak(monkeypatch: pyt
     from policies.catalogue import rules
 
     broken = rules(CURRENT)[0]
-    monkeypatch.setattr(admission, "evaluate", lambda _: [fault(broken, (), ValueError(PRIVATE))])
+    monkeypatch.setattr(admission, "evaluate", lambda *_: [fault(broken, (), ValueError(PRIVATE))])
     status = refusal(ask(review(graph())), 500)
     assert status["reason"] == "InternalError"
     assert PRIVATE not in orjson.dumps(status).decode()
@@ -337,10 +390,12 @@ def test_verdicts_hold_names_and_no_values() -> None:
 def test_absurd_sizes_stay_bounded() -> None:
     """10,000 bad services, a name of a million characters: an answer of a bounded length."""
     services = {f"s{i}": {"componentType": "worker", "replicas": -1} for i in range(10_000)}
-    body = review({"metadata": {"name": "x" * 1_000_000, "namespace": "n"}, "spec": {"services": services}})
-    status = refusal(ask(body), 422)
+    body = {"metadata": {"name": "x" * 1_000_000, "namespace": "n"}, "spec": {"services": services}}
+    stored: dict[str, Any] = {"spec": {"services": {name: {} for name in services}}}
+    status = refusal(ask(review(body, "UPDATE", stored)), 422)
     assert len(status["details"]["causes"]) == 100
     assert len(orjson.dumps(status)) < 100_000
+    assert status["message"].endswith("and at least 900 more")
     wrong = review({"spec": {"services": {f"s{i}" + "y" * 1_000: {"replicas": "x"} for i in range(5_000)}}})
     assert len(ask(wrong).body) < 100_000
 

@@ -1,0 +1,84 @@
+"""What updates are forgiven, and that neither its bound nor that of findings lets a new error through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from policies import ratchet
+from policies.answer import MESSAGE_LENGTH, refuses
+from policies.catalogue import by_word
+from policies.evaluate import evaluate
+from policies.finding import Cause, Finding, Level
+from policies.ratchet import new_ones
+from policies.review import CREATE, UPDATE, Review
+from policies.rule import DGD
+from tests.policies.examples import merged
+
+
+def _finding(index: int, text: str = "t") -> Finding:
+    rule = by_word("replicas-non-negative")
+    assert rule is not None
+    return Finding(rule, Cause.INVALID, Level.ERROR, ("spec", index), text)
+
+
+def _graph(mounts: list[Any]) -> dict[str, Any]:
+    return merged(DGD, {"spec": {"services": {"a": {"volumeMounts": mounts}}}})
+
+
+def test_whatever_the_order_what_was_there_is_forgiven() -> None:
+    old = [_finding(index) for index in range(50)]
+    assert list(new_ones(old[::-1], old, {}, {})) == []
+    assert list(new_ones([old[3], old[3], old[1]], old, {}, {})) == []
+    assert list(new_ones([_finding(7), _finding(99), _finding(8, "u")], old, {}, {})) == [_finding(99), _finding(8, "u")]
+
+
+def test_the_stored_object_is_looked_through_no_further_than_asked() -> None:
+    seen: list[int] = []
+
+    def before() -> Iterator[Finding]:
+        for index in range(1_000):
+            seen.append(index)
+            yield _finding(index)
+
+    assert list(new_ones([_finding(0), _finding(1)], before(), {}, {})) == []
+    assert seen == [0, 1]
+
+
+def test_what_is_forgotten_counts_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ratchet, "REMEMBERED", 10)
+    old = [_finding(index) for index in range(100)]
+    assert list(new_ones(old, old, {}, {})) == []  # in one order nothing needs to be remembered
+    assert list(new_ones([old[99], old[3], old[50]], old, {}, {})) == [old[50]]
+
+
+def test_old_findings_do_not_hide_a_new_one_behind_the_bound() -> None:
+    old = _graph([{}] * 3_000)
+    assert evaluate(Review(DGD, UPDATE, old, old), 10) == []
+    new = _graph([{}] * 3_001)
+    [found] = evaluate(Review(DGD, UPDATE, new, old), 10)
+    assert found.path[-2:] == (3_000, "mountPoint")
+
+
+def test_warnings_do_not_hide_an_error_behind_the_bound() -> None:
+    cache = {"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}
+    obj = _graph([cache] * 3_000)
+    found = evaluate(Review(DGD, CREATE, obj), 10)
+    assert (len(found), refuses(found)) == (10, False)
+    obj["spec"]["services"]["z"] = {"replicas": -1}
+    assert refuses(evaluate(Review(DGD, CREATE, obj), 10))
+
+
+def test_below_its_bound_nothing_is_otherwise_than_without_one() -> None:
+    obj = _graph([{}] * 9)
+    assert evaluate(Review(DGD, CREATE, obj), 10) == evaluate(Review(DGD, CREATE, obj))
+    assert len(evaluate(Review(DGD, CREATE, _graph([{}] * 20)), 10)) == 10
+    assert len(evaluate(Review(DGD, CREATE, _graph([{}] * 20)))) == 20
+
+
+def test_sentences_are_bounded_where_findings_are() -> None:
+    obj = merged(DGD, {"spec": {"services": {"a": {"resources": {"limits": {"cpu": "x" * 10_000}}}}}})
+    [whole], [short] = evaluate(Review(DGD, CREATE, obj)), evaluate(Review(DGD, CREATE, obj), 10)
+    assert (len(whole.text) > 10_000, len(short.text)) == (True, MESSAGE_LENGTH)

@@ -39,7 +39,7 @@ hostile: $(READY) ## two hundred thousand damaged reviews, and as many through a
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) -m cluster
 
-bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about four minutes
+bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about six minutes
 	$(BIN)/python -m tests.bench --write
 
 lint: $(READY) ## ruff

@@ -1,8 +1,8 @@
 """Measures everything in one run (`make bench`), prints it, and with `--write` writes docs/bench.md and docs/bench.png.
 
-`--quick` takes short settings, whose figures mean little; `--cluster` also measures the API server's cache fill, which needs a control
-plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that of the cache fill. On an idle machine of two CPUs a run
-takes about four minutes, and the cache fill another one or two.
+`--quick` takes short settings, whose figures mean little; `--growth` measures the growth by shape alone and writes nothing; `--cluster`
+also measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS
+that of the cache fill. On an idle machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import yaml
 
 from certs.files import store_self_signed
 from tests.bench.checking import checks
+from tests.bench.growth import growth
 from tests.bench.lasting import memory, starts
 from tests.bench.load import Measured, apart, bare, ours
 from tests.bench.settings import QUICK, WHOLE, Settings
@@ -44,6 +45,7 @@ def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) ->
         peak(table, our)
         whole(table, our)
     starts(table, certificates, facts, settings)
+    growth(table, settings)
     checks(table, settings, folder)
     if cluster:
         from tests.bench.filling import filling
@@ -57,8 +59,12 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/bench.md and docs/bench.png")
     parser.add_argument("--quick", action="store_true", help="short settings: shows that it works")
     parser.add_argument("--cluster", action="store_true", help="also the API server's cache fill")
+    parser.add_argument("--growth", action="store_true", help="only how costs grow with sizes, by shape and route")
     given = parser.parse_args()
     table = Table()
+    if given.growth:
+        growth(table, QUICK if given.quick else WHOLE)
+        return
     with tempfile.TemporaryDirectory() as name:
         measure(table, QUICK if given.quick else WHOLE, Path(name), cluster=given.cluster)
     if given.write:

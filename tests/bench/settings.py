@@ -17,6 +17,7 @@ class Settings(NamedTuple):
     long: int  # requests between the first look at the memory and the last
     starts: int
     cluster_objects: int
+    growth_seconds: float  # of CPU that the costliest route of a shape takes at least at its smallest size
 
 
 WHOLE: Final = Settings(
@@ -28,5 +29,8 @@ WHOLE: Final = Settings(
     long=int(os.environ.get("BENCH_LONG") or 100_000),
     starts=7,
     cluster_objects=int(os.environ.get("BENCH_OBJECTS") or 2_000),
+    growth_seconds=0.01,
 )
-QUICK: Final = Settings(rounds=3, block=60, small_block=20, sizes=(10, 100, 1_000), seconds=2.0, long=2_000, starts=2, cluster_objects=200)
+QUICK: Final = Settings(
+    rounds=3, block=60, small_block=20, sizes=(10, 100, 1_000), seconds=2.0, long=2_000, starts=2, cluster_objects=200, growth_seconds=0.002
+)

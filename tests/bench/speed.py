@@ -10,7 +10,7 @@ import orjson
 
 from tests.bench.requests import conversion, graph, objects, review, wide
 from tests.bench.table import microseconds
-from webhooks.routes import ROUTES, Purpose, path_of
+from webhooks.routes import ROUTES, Purpose
 
 if TYPE_CHECKING:
     from tests.bench.load import Measured
@@ -93,11 +93,11 @@ def _other(version: str) -> str:
 
 
 def linear(table: Table, pair: Pair, settings: Settings) -> None:
-    """What one more object of a review, or one more service of a graph, costs: as much where there are many as where there are few."""
+    """What one more object of a review, or one more service of a graph, costs: as much where there are many as where there are few.
+
+    Reviews of graphs with more services than the schema allows are not measured: they are answered without looking into them.
+    """
     _growth(table, pair, settings, "convert: an object of a review", "/convert", conversion)
-    paths = {purpose: path_of(*SPECIAL, purpose) for purpose in (Purpose.VALIDATE, Purpose.MUTATE)}
-    for purpose, path in paths.items():
-        _growth(table, pair, settings, f"{purpose.value}: a service of a graph", path, lambda size: review(wide(size)))
     _growth(table, pair, settings, "convert: a service of a graph", "/convert", lambda size: conversion(1, wide(size)))
 
 

@@ -90,7 +90,7 @@ def _is_long_enough(asked: Asked, serving: Serving, settings: Settings) -> bool:
 
 
 def _costs(route: Route, bodies: list[bytes], serving: Serving, settings: Settings) -> list[float]:
-    """Seconds of CPU for each body: the least of several, and of more where they are short, in turn, so that neighbours disturb all alike."""
+    """Seconds of CPU for each body: the least of several, and of more where they are short, taken in turn."""
     least, spent, count = [float("inf")] * len(bodies), 0.0, 0
     while count < settings.rounds or (spent < 5 * settings.growth_seconds and count < 10 * settings.rounds):
         seconds = [once(route, text, serving) for text in bodies]

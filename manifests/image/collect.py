@@ -18,10 +18,10 @@ from typing import Final
 
 ELF: Final = b"\x7fELF"
 # Folder -> what is left out of it: of the standard library what only people at a terminal or builders of packages use, of the environment
-# the installer and what is for a shell. Only ever at these places: a pattern for all folders would take files of the application with it.
+# the installer; programs are named below. Only ever at these places: a pattern for all folders would take files of the application with it.
 _LIBRARY: Final = ("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "site-packages", "dist-packages", "config-*")
 _PACKAGES: Final = ("pip", "pip-*.dist-info")
-_PROGRAMS: Final = ("pip*", "activate*", "Activate*")
+_PROGRAMS: Final = re.compile(r"python[\d.]*|dynamo-webhooks")  # what stays of them: scripts of dependencies are for other uses
 USER: Final = 65532
 FILES: Final = {
     "etc/passwd": f"dynamo:x:{USER}:{USER}::/:/none\n",
@@ -38,7 +38,8 @@ def main() -> int:
     stdlib = Path(sysconfig.get_path("stdlib"))
     environment, interpreter = Path(sys.prefix), Path(sys.executable).resolve()
     packages = Path(sysconfig.get_path("purelib"))
-    unwanted = {stdlib: _LIBRARY, packages: _PACKAGES, environment / "bin": _PROGRAMS}
+    programs = tuple(path.name for path in (environment / "bin").iterdir() if not _PROGRAMS.fullmatch(path.name))
+    unwanted = {stdlib: _LIBRARY, packages: _PACKAGES, environment / "bin": programs}
     copied = [_tree(stdlib, target, unwanted), _tree(environment, target, unwanted), _file(interpreter, target)]
     _links(environment / "bin" / "python", target)
     missing = _libraries([path for root in copied for path in _objects(root)], target)
@@ -47,7 +48,9 @@ def main() -> int:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     _file(Path("/etc/ld.so.cache"), target)
-    (target / "tmp").mkdir(mode=0o1777, exist_ok=True)
+    scratch = target / "tmp"
+    scratch.mkdir(exist_ok=True)
+    scratch.chmod(0o1777)  # a mode that is given to mkdir is cut by the umask
     if missing:
         sys.stderr.write("no such library on this machine: " + ", ".join(sorted(missing)) + "\n")
     return 1 if missing else 0

@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import ssl
+import stat
 import subprocess
 import sys
 import urllib.request
@@ -91,8 +92,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]
     done = subprocess.run([python, ROOT / "manifests" / "image" / "collect.py", target], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for folder, _, _ in os.walk(target):
-        Path(folder).chmod(0o755)  # temporary directories are made for one user alone
-    (target / "tmp").chmod(0o1777)
+        if Path(folder) != target / "tmp":
+            Path(folder).chmod(0o755)  # temporary directories are made for one user alone
     yield target, str(python)
     shutil.rmtree(home)
 
@@ -116,6 +117,17 @@ def test_the_image_holds_no_shell_and_no_installer(image: tuple[Path, str]) -> N
     root, _ = image
     names = {path.name for path in root.rglob("*")}
     assert not names & {"sh", "bash", "dash", "busybox", "pip", "apt", "curl"}
+
+
+def test_its_programs_are_the_command_and_the_interpreter(image: tuple[Path, str]) -> None:
+    root, python = image
+    programs = {path.name for path in (root / Path(python).relative_to("/")).parent.iterdir()}
+    assert {name for name in programs if not re.fullmatch(r"python[\d.]*", name)} == {"dynamo-webhooks"}
+
+
+def test_everybody_may_write_to_the_scratch_directory(image: tuple[Path, str]) -> None:
+    root, _ = image
+    assert stat.S_IMODE((root / "tmp").stat().st_mode) == 0o1777
 
 
 def test_the_command_starts_in_the_image(image: tuple[Path, str], version: str) -> None:

@@ -151,7 +151,7 @@ class Subject:
 def draw_subject(draw: Draw, kind: str = "") -> Subject:
     """An object of a kind, by default most often a graph."""
     kind = kind or (GRAPH, GRAPH, GRAPH, COMPONENT, REQUEST, ADAPTER)[draw(6)]
-    facets = tuple(name for name in FACETS[kind] if draw(3) == 0)
+    facets = tuple(name for name in FACETS[kind] if draw(3) == 2)
     names = {GRAPH: ("a", "Worker", "z")[: 1 + draw(3)], COMPONENT: (NAME,)}.get(kind, ())
     return Subject(kind, tuple(draw_part(draw, name) for name in names), facets)
 
@@ -166,4 +166,4 @@ def draw_part(draw: Draw, name: str) -> Part:
         if found not in chosen and not taken & set(chosen):
             chosen.append(found)
     only = list(ALPHA_ONLY)
-    return Part(name, TYPES[draw(len(TYPES))], tuple(chosen), (only[draw(len(only))],) if draw(4) == 0 else ())
+    return Part(name, TYPES[draw(len(TYPES))], tuple(chosen), (only[draw(len(only))],) if draw(4) == 3 else ())

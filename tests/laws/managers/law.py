@@ -1,0 +1,196 @@
+"""What must hold of every sequence of writes: whatever managers say stays, in whichever version and order they say it.
+
+Kept: what an apply says is there afterwards, and what the other managers said is still there. Again: the same apply once more writes
+nothing, also after labels, a status or other fields were written in either version. Apart: such writes change nothing else. Dropped: what a
+manifest no longer says goes, and nothing else. Moved: a manifest in the other version gives what it gives when it is the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from api.kinds import ALPHA, BETA
+from api.schema import load_schema
+from api.walk.default import default
+from tests.laws.managers.apply import ConflictError, Convert, Managers
+from tests.laws.managers.fields import Fields
+from tests.laws.managers.sequences import OWNER, Intent, Sequence, Step
+from tests.laws.managers.server import Server, Written
+from tests.laws.managers.typed import InvalidError, compare, element_of, fields_of, merge
+from tests.laws.managers.types import Type, type_of
+
+Object = dict[str, Any]
+VERSIONS: Final = (ALPHA, BETA)
+ABOUT: Final = 400  # characters of a value that a complaint shows
+
+
+class State(NamedTuple):
+    """What a server holds, for going back to it."""
+
+    stored: Object | None
+    managers: Managers
+
+
+def breaches(sequence: Sequence, convert: Convert) -> list[str]:
+    """What the first step that breaks the law breaks; nothing when all is well."""
+    server = Server(sequence.kind, convert)
+    said: dict[str, Step] = {}
+    for number, step in enumerate(sequence.steps):
+        before = {version: server.read(version) for version in VERSIONS} if number else {}
+        try:
+            written = write(server, step)
+        except (ConflictError, InvalidError) as error:
+            found = [f"refused: {error!r}"]
+        else:
+            dropped = said.get(step.manager) if step.intent is Intent.DROP else None
+            if step.applies:
+                said[step.manager] = step
+            found = list(_broken(server, step, written, before, said, dropped))
+            if step.intent is Intent.MOVE:
+                found += _moved(server, sequence.steps[: number + 1], convert)
+        if found:
+            return [f"step {number}, {step.intent.value} {step.version} by {step.manager}: {text[:ABOUT]}" for text in found]
+    return []
+
+
+def write(server: Server, step: Step) -> Written:
+    """The step, done."""
+    if step.applies:
+        return server.apply(step.body, step.manager, force=step.force)
+    return server.patch(step.version, step.body, step.manager, status=step.intent is Intent.STATUS)
+
+
+def _broken(
+    server: Server, step: Step, written: Written, before: dict[str, Object], said: dict[str, Step], dropped: Step | None
+) -> Iterator[str]:
+    for last in said.values():
+        yield from _lost(server, last)
+    if step.applies:
+        if dropped is not None:
+            yield from _dropped(server, before[step.version], dropped, step)
+    else:
+        yield from _apart(server, step, written, before)
+    yield from _again(server, said)
+
+
+def _lost(server: Server, last: Step) -> Iterator[str]:
+    """What a manager said and isn't there."""
+    live = server.read(last.version)
+    default(live, load_schema(server.kind, last.version))
+    found = compare(type_of(server.kind, last.version), live, _laid(server, live, last))
+    for changed in (found.added, found.modified):
+        if changed:
+            yield f"lost of what {last.manager} said in {last.version}: {changed.v1()}"
+
+
+def _laid(server: Server, live: Object, last: Step) -> Object:
+    """The object with what was said once more, and with the schema's defaults of it."""
+    merged: Object = orjson.loads(orjson.dumps(merge(type_of(server.kind, last.version), live, last.body)))
+    default(merged, load_schema(server.kind, last.version))
+    return merged
+
+
+def _again(server: Server, said: dict[str, Step]) -> Iterator[str]:
+    """What writes something though it was said before."""
+    state = State(server.stored, server.managers)
+    for last in said.values():
+        try:
+            written = server.apply(last.body, last.manager)
+        except (ConflictError, InvalidError) as error:
+            yield f"again, {last.manager} in {last.version}: {error!r}"
+        else:
+            if written.changed:
+                yield f"again, {last.manager} in {last.version}: a new {'generation' if written.generation else 'resourceVersion'}"
+        server.stored, server.managers = state
+
+
+def _apart(server: Server, step: Step, written: Written, before: dict[str, Object]) -> Iterator[str]:
+    """What a write of a label, a status or a field changed beside it."""
+    if written.generation and step.intent is not Intent.EDIT:
+        yield "a new generation"
+    own = _paths(step.body) if step.intent is Intent.EDIT else {("f:metadata",)} if step.intent is Intent.LABEL else {("f:status",)}
+    for version in VERSIONS:
+        kind = type_of(server.kind, version)
+        found = compare(kind, _without_annotations(before[version]), _without_annotations(server.read(version)))
+        for name, changed in zip(("added", "removed", "modified"), found, strict=True):
+            allowed = own if name != "removed" else set()
+            beyond = [path for path in changed.paths() if path not in _SERVERS and not any(path[: len(one)] == one for one in allowed)]
+            if beyond and not (version != step.version and step.intent is Intent.EDIT):
+                yield f"{name} in {version}: {sorted(beyond)}"
+
+
+_SERVERS: Final = {("f:metadata", "f:generation"), ("f:metadata",), ("f:metadata", "f:labels"), ("f:spec",), ("f:status",)}
+
+
+def _paths(patch: Any, above: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    if type(patch) is dict and patch:
+        return {path for name, below in patch.items() for path in _paths(below, (*above, f"f:{name}"))} | ({above} if above else set())
+    return {above}
+
+
+def _without_annotations(obj: Object) -> Object:
+    return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "annotations"}}
+
+
+def _dropped(server: Server, before: Object, last: Step, step: Step) -> Iterator[str]:
+    """What didn't go with the smaller manifest, and what went with it."""
+    kind = type_of(server.kind, step.version)
+    after = server.read(step.version)
+    old, new = (fields_of(kind, one.body).with_named(kind) for one in (last, step))
+    gone = old - new
+    owned = Fields()
+    for who, fields in server.managers.items():
+        if fields.version == step.version and who.name != OWNER:
+            owned |= fields.fields.with_named(kind)
+    if left := (fields_of(kind, last.body) - fields_of(kind, step.body) - owned) & fields_of(kind, after):
+        yield f"still there: {left.v1()}"
+    found = compare(kind, _without_annotations(before), _without_annotations(after))
+    for name, changed in (("added", found.added), ("modified", found.modified)):
+        if beyond := [path for path in changed.paths() if path not in _SERVERS]:
+            yield f"{name}: {sorted(beyond)}"
+    if beyond := [path for path in found.removed.paths() if not _within(path, gone)]:
+        yield f"removed, too: {sorted(beyond)}"
+
+
+def _within(path: tuple[str, ...], fields: Fields) -> bool:
+    """Whether the path or one above it is in the set."""
+    node: Fields | None = fields
+    for element in path:
+        if node is None:
+            return False
+        if element in node.members:
+            return True
+        node = node.children.get(element)
+    return False
+
+
+def _moved(server: Server, steps: tuple[Step, ...], convert: Convert) -> Iterator[str]:
+    """How the moved manifest differs from one that was there from the start; read in v1beta1, where every field has one spelling."""
+    alone = Server(server.kind, convert)
+    for step in (steps[-1], *(step for step in steps if step.manager != OWNER)):
+        try:
+            write(alone, step._replace(force=True))
+        except InvalidError as error:
+            yield f"alone: {error!r}"
+            return
+    kind = type_of(server.kind, BETA)
+    have, want = (sorted_lists(kind, found.read(BETA)) for found in (server, alone))
+    found = compare(kind, want, have)
+    for name, changed in zip(("added", "removed", "modified"), found, strict=True):
+        if beyond := [path for path in changed.paths() if path[0] == "f:spec"]:
+            yield f"{name} beside the twin alone: {sorted(beyond)}"
+
+
+def sorted_lists(kind: Type, value: Any) -> Any:
+    """The value with the items of lists that have keys in the order of their keys."""
+    if kind.map and type(value) is dict:
+        fields = kind.map.fields
+        return {name: sorted_lists(fields.get(name, kind.map.extra) or kind, below) for name, below in value.items()}
+    if kind.list and type(value) is list:
+        items = [sorted_lists(kind.list.items, item) for item in value]
+        form = kind.list
+        return items if form.atomic else sorted(items, key=lambda item: element_of(form, item))
+    return value

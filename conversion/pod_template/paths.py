@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from api.paths import Key
 from conversion.pod_template.compose import PROBES
 from conversion.pod_template.content import MAIN, SIDECAR, names
-from conversion.pod_template.mounts import cache_of, flagged, flat_list, flat_place, place
+from conversion.pod_template.mounts import flagged, flat_list, flat_place, place
 from conversion.pod_template.resources import GPU
 from conversion.reading import fields, items
 
@@ -53,13 +53,14 @@ def _amounts_right(rest: Path, flat: Fields) -> Path:
 
 
 def _mount_right(rest: Path, left: Fields) -> Path:
-    entries = items(left, "volumeMounts")
-    if not rest or type(rest[0]) is not int or not -1 < rest[0] < len(entries):
+    entries = left.get("volumeMounts")  # not looked through: an update may have a finding for each of its entries
+    if type(entries) is not list or not rest or type(rest[0]) is not int or not -1 < rest[0] < len(entries):
         return (*_MAIN, "volumeMounts")
     entry = entries[rest[0]]
+    if type(entry) is not dict:
+        return (*_MAIN, "volumeMounts")
     member = {"name": "name", "mountPoint": "mountPath"}.get(str(rest[1]) if len(rest) > 1 else "")
-    cache = cache_of(entries)
-    if cache is not None and flagged(entry):
+    if flagged(entry):
         named = {"name": "pvcName", "mountPath": "mountPath"}.get(member or "")
         return ("compilationCache", named) if named else ("compilationCache",)
     return (*_MAIN, "volumeMounts", rest[0], *((member,) if member else ()))

@@ -1,7 +1,7 @@
 """Measures everything in one run (`make bench`), prints it, and with `--write` writes docs/bench.md and docs/bench.png.
 
-`--quick` takes short settings, whose figures mean little; `--growth` measures the growth by shape alone and writes nothing; `--cluster`
-also measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS
+`--quick` takes short settings, whose figures mean little; `--growth` measures (and writes) the growth by shape alone; `--cluster` also
+measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS
 that of the cache fill. On an idle machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
 """
 
@@ -16,7 +16,7 @@ import yaml
 
 from certs.files import store_self_signed
 from tests.bench.checking import checks
-from tests.bench.growth import growth
+from tests.bench.growth import SECTION, growth
 from tests.bench.lasting import memory, starts
 from tests.bench.load import Measured, apart, bare, ours
 from tests.bench.settings import QUICK, WHOLE, Settings
@@ -64,6 +64,8 @@ def main() -> None:
     table = Table()
     if given.growth:
         growth(table, QUICK if given.quick else WHOLE)
+        if given.write:
+            table.write_section(SECTION)
         return
     with tempfile.TemporaryDirectory() as name:
         measure(table, QUICK if given.quick else WHOLE, Path(name), cluster=given.cluster)

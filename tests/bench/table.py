@@ -59,12 +59,19 @@ class Table:
         from tests.bench.plot import draw
 
         machine = f"Measured on {os.cpu_count()} CPUs with Python {platform.python_version()}."
-        parts = [HEAD, machine]
-        for section in dict.fromkeys(row.section for row in self.rows):
-            lines = [_line(row) for row in self.rows if row.section == section]
-            parts.append(f"\n## {section}\n\n| what | ours | bare | ratio | goal |\n| --- | --- | --- | --- | --- |\n" + "\n".join(lines))
+        parts = [HEAD, machine, *(self._part(section) for section in dict.fromkeys(row.section for row in self.rows))]
         PAGE.write_text("\n".join(parts) + "\n")
         draw(self, DOCS / "bench.png")
+
+    def write_section(self, section: str) -> None:
+        """Writes one section anew, at the end of the page where it isn't there yet."""
+        before, found, rest = PAGE.read_text().partition(f"\n## {section}\n")
+        _, after, others = rest.partition("\n## ") if found else ("", "", "")
+        PAGE.write_text(f"{before}{self._part(section)}\n{after}{others}")
+
+    def _part(self, section: str) -> str:
+        lines = [_line(row) for row in self.rows if row.section == section]
+        return f"\n## {section}\n\n| what | ours | bare | ratio | goal |\n| --- | --- | --- | --- | --- |\n" + "\n".join(lines)
 
 
 def _line(row: Row) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 import pytest
 
-from tests.bench import speed
+from tests.bench import growth, speed
 from tests.bench import table as tables
 from tests.bench.plot import draw
 from tests.bench.requests import conversion, objects, review, wide
+from tests.bench.settings import QUICK
 from tests.bench.table import Table
 from tests.bench.waiting import at
+from tests.hostile.shapes import everything
 from tests.webhooks.test_admission import SETTINGS
 from webhooks.admission import answer
 from webhooks.routes import ROUTES, Purpose
@@ -44,6 +47,48 @@ def test_the_page_has_a_table_for_each_section(monkeypatch: pytest.MonkeyPatch, 
     assert "| validate Kind (7 bytes) | 9 us | 3 us | 3.00 | 1.6 |" in page
     assert "| at once | 5 ms |  |  | p99 5 ms |" in page
     assert page.index("## Single objects") < page.index("## Waiting")
+
+
+def test_a_section_can_be_written_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tables, "PAGE", tmp_path / "bench.md")
+    monkeypatch.setattr(tables, "DOCS", tmp_path)
+    _filled().write()
+    before = (tmp_path / "bench.md").read_text()
+    for section in ("Waiting", "Single objects", "New"):
+        table = Table()
+        table.row(section, "again", "1 ms")
+        table.write_section(section)
+    page = (tmp_path / "bench.md").read_text()
+    assert [line for line in page.split("\n") if line.startswith("## ")] == ["## Single objects", "## Waiting", "## New"]
+    assert page.count("| again | 1 ms |") == 3
+    assert page.startswith(before.partition("## Single")[0])
+    _filled().write_section("Waiting")
+    assert "| at once | 5 ms |" in (tmp_path / "bench.md").read_text()
+
+
+class Growing:
+    """Takes time by the length of a body, to a power."""
+
+    def __init__(self, power: int) -> None:
+        self.power = power
+        self.now = 0.0
+
+    def answer(self, _route: object, text: bytes, _settings: object) -> None:
+        self.now += (len(text) / 100_000) ** self.power
+
+
+@pytest.mark.parametrize(("power", "over"), [(1, "0"), (2, "6")])
+def test_what_grows_too_fast_is_counted(power: int, over: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    growing = Growing(power)
+    monkeypatch.setattr(growth, "answer", growing.answer)
+    monkeypatch.setattr(time, "process_time", lambda: growing.now)
+    shapes = [shape for shape in everything() if (shape.name, shape.kind) == ("containers", "DynamoGraphDeployment")]
+    monkeypatch.setattr(growth, "everything", lambda: shapes)
+    table = Table()
+    found = growth.growth(table, QUICK)
+    assert {one.route for one in found} > {"validate v1alpha1", "mutate v1beta1", "convert to v1beta1"}
+    assert (table.rows[-1].ours, table.rows[-1].goal) == (over, "0")
+    assert (table.rows[0].ratio > growth.MOST) == (over != "0")
 
 
 def test_the_picture_is_a_png(tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ class Bodies:
 
 
 def _go_on(request: BaseRequest) -> None:
-    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+    expected = request.version.minor == 1 and request.headers.get("Expect", "").lower() == "100-continue"
+    if expected and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 

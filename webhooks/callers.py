@@ -45,7 +45,7 @@ class Callers:
         wrong = self._wrong(connection)
         self._meter.called(route.path, UNVERIFIED if wrong else VERIFIED)
         # a caller whom other authorities verified is heard this once: they may have been joined, and not replaced
-        connection.outdated = connection.generation != self.generation()
+        connection.last |= connection.generation != self.generation()
         return rejection(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
 
     def _wrong(self, connection: Connection) -> str:

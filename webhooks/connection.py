@@ -20,20 +20,31 @@ if TYPE_CHECKING:
     from aiohttp import StreamReader
     from aiohttp.web import BaseRequest, Server
 
+_CODING: Final = "chunked"
 _UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
+
+
+def is_framed(request: BaseRequest) -> bool:
+    """Whether everybody agrees on where a request ends; the parser takes other transfer codings than the one that it undoes."""
+    return request.headers.get("Transfer-Encoding", _CODING).lower() == _CODING
+
+
+def is_last(request: BaseRequest) -> bool:
+    """Whether nothing may follow a request: what comes behind one for another protocol, or for a tunnel, may not be HTTP."""
+    return "Upgrade" in request.headers or request.method == "CONNECT" or not is_framed(request)
 
 
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "_unreadable", "caller", "generation", "met", "outdated", "spoken", "unread")
+    __slots__ = ("_late", "_limits", "_unreadable", "caller", "generation", "last", "met", "spoken", "unread")
 
     def __init__(
         self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
     ) -> None:
         """Bounds come from `limits`; `met` is told of those that are met. Bodies stay as they were sent: compressed ones are not JSON.
 
-        `generation`: of the authorities that verify the client, see callers.py, which also sets `caller` and `outdated`.
+        `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
         """
         super().__init__(
             server,
@@ -49,7 +60,7 @@ class Connection(RequestHandler):
         self.spoken = False
         self.generation = generation
         self.caller: tuple[str, float] | None = None
-        self.outdated = False  # to be closed with the answer: other authorities are trusted now
+        self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits
         self.met = met
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come

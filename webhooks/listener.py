@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import ssl
 from typing import TYPE_CHECKING, Final
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from certs.context import ReloadingContext
     from webhooks.limits import Limits
 
+_LOG: Final = logging.getLogger("webhooks.server")
 _BACKLOG: Final = 1024
 _AT_ONCE: Final = 16  # connections that are accepted in one turn of the loop
+_QUIET_SECONDS: Final = 60.0
 _PAUSE: Final = 0.5  # seconds, when the process has no file descriptors left
 
 
@@ -41,6 +44,7 @@ class Listener:
         self._sock, self._context, self._limits, self._factory, self._met = sock, context, limits, factory, met
         self._greeting: dict[socket.socket, asyncio.Task[None]] = {}  # the oldest first
         self._closed = False
+        self._quiet = 0.0  # until when no strange certificate is told
         sock.listen(_BACKLOG)
         self._resume()
 
@@ -84,13 +88,20 @@ class Listener:
                 ssl_handshake_timeout=self._limits.head_seconds,
                 ssl_shutdown_timeout=self._limits.goodbye_seconds,
             )
-        except ssl.SSLCertVerificationError:
-            self._met(Bound.CLIENT_CERTIFICATE)
+        except ssl.SSLCertVerificationError as error:
+            self._strange(error)
             self._lost(accepted, protocol)
         except OSError:  # no TLS, or nothing at all: no log would be worth it
             self._lost(accepted, protocol)
         finally:
             self._greeting.pop(accepted, None)
+
+    def _strange(self, error: ssl.SSLCertVerificationError) -> None:
+        """Says why, from time to time: the client learns of nothing but the end of its connection, as no event loop sends TLS's alert."""
+        self._met(Bound.CLIENT_CERTIFICATE)
+        if self._loop.time() >= self._quiet:
+            self._quiet = self._loop.time() + _QUIET_SECONDS
+            _LOG.warning("a client's certificate does not verify, and its connection was closed: %s", error.verify_message)
 
     def _lost(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
         accepted.close()

@@ -65,3 +65,12 @@ def _table() -> dict[str, Route]:
 
 
 ROUTES: Final[dict[str, Route]] = _table()
+
+
+def at(target: str) -> Route | None:
+    """The route of a request target: a path, or, as HTTP wants every server to accept, a whole URL. The query counts for nothing."""
+    path = target.partition("?")[0]
+    if not path.startswith("/"):
+        scheme, _, rest = path.partition("://")
+        path = "/" + rest.partition("/")[2] if scheme.lower() in ("http", "https") else ""
+    return ROUTES.get(path)

@@ -16,7 +16,7 @@ from webhooks.access import Access
 from webhooks.admission import Settings, answer, example
 from webhooks.bodies import Bodies
 from webhooks.callers import Callers
-from webhooks.connection import Connection
+from webhooks.connection import Connection, is_framed, is_last
 from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.limits import Bound, Limits
 from webhooks.listener import Listener
@@ -24,7 +24,7 @@ from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.pair import Pair
 from webhooks.reply import JSON, Dates, Reply
-from webhooks.routes import ROUTES, Purpose, Route
+from webhooks.routes import ROUTES, Purpose, Route, at
 
 if TYPE_CHECKING:
     import socket
@@ -166,7 +166,8 @@ class Webhooks:
         started = time.perf_counter()
         connection = cast("Connection", request.protocol)
         connection.spoken = True
-        route = ROUTES.get(request.raw_path.partition("?")[0])
+        connection.last |= is_last(request)
+        route = at(request.raw_path)
         size = 0
         found = _unfit(route, request)
         if found is None and route is not None:
@@ -272,7 +273,7 @@ class Webhooks:
             cast("Connection", request.protocol).unread = request.content
         keep_alive = (
             whole
-            and not (self._draining or cast("Connection", request.protocol).outdated)
+            and not (self._draining or cast("Connection", request.protocol).last)
             and request.keep_alive
             and request.version.minor == 1
         )
@@ -297,6 +298,8 @@ def _finished(slices: Generator[None, None, Answer]) -> Answer | None:
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
     """The answer to a request that has no review in it by its path, method or content type."""
+    if not is_framed(request):
+        return rejection(400, "Transfer-Encoding must be chunked, or absent")
     if route is None:
         return rejection(404, "no webhook is served at this path")
     if request.method != "POST":

@@ -163,8 +163,10 @@ class ControlPlane:
 
 
 @contextlib.contextmanager
-def control_plane(assets: Path, home: Path, *, controllers: bool = False) -> Iterator[ControlPlane]:
+def control_plane(assets: Path, home: Path, *more: str, controllers: bool = False) -> Iterator[ControlPlane]:
     """Runs etcd and kube-apiserver, and kube-controller-manager with `controllers`, until the end of the block.
+
+    `more` are further flags of kube-apiserver.
 
     Raises StartError with the tail of the log of what did not come up.
     """
@@ -175,7 +177,7 @@ def control_plane(assets: Path, home: Path, *, controllers: bool = False) -> Ite
     with contextlib.ExitStack() as stack:
         etcd = stack.enter_context(running(Process("etcd", programs.etcd(assets, home, client, peer), home / "etcd.log")))
         wait_until(lambda: _healthy(client), "etcd being healthy", etcd)
-        server = Process("kube-apiserver", programs.api_server(assets, home, client, port), home / "kube-apiserver.log")
+        server = Process("kube-apiserver", programs.api_server(assets, home, client, port, *more), home / "kube-apiserver.log")
         stack.enter_context(running(server))
         plane = ControlPlane(assets, home, port, server, 0.0)
         wait_until(lambda: _ready(plane), "kube-apiserver being ready", etcd, server)

@@ -36,7 +36,7 @@ def etcd(assets: Path, home: Path, client: int, peer: int) -> list[str | Path]:
     ]
 
 
-def api_server(assets: Path, home: Path, etcd: int, port: int) -> list[str | Path]:
+def api_server(assets: Path, home: Path, etcd: int, port: int, *more: str) -> list[str | Path]:
     """The command line of kube-apiserver with a certificate that it makes itself, tokens and RBAC; pods get no service account."""
     return [
         assets / "kube-apiserver",
@@ -55,6 +55,7 @@ def api_server(assets: Path, home: Path, etcd: int, port: int) -> list[str | Pat
         f"--token-auth-file={home / 'tokens.csv'}",
         "--allow-privileged=true",
         "--disable-admission-plugins=ServiceAccount",
+        *more,
     ]
 
 

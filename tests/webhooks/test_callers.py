@@ -153,6 +153,9 @@ async def test_a_certificate_that_does_not_verify_ends_its_own_handshake(site: S
     await until(lambda: site.running.server.meter.bounds.get(Bound.CLIENT_CERTIFICATE) == 1)
     assert (await other.post("/convert", CONVERSION)).status == 200
     assert (await site.post(site.caller())).status == 200
+    with pytest.raises((OSError, asyncio.IncompleteReadError)):
+        await (await site.connect(leaf, version)).post("/convert", CONVERSION)
+    assert sum("does not verify" in line["msg"] for line in site.running.log()) == 1
 
 
 @VERSIONS

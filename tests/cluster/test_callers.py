@@ -1,0 +1,196 @@
+"""Client certificates of a real API server, given to it by the files of docs/install.md: admission needs one, conversion carries none."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import urllib.request
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import pytest
+import trustme
+import yaml
+
+from api.crd import build as crd
+from api.kinds import ALPHA, BETA
+from tests.cluster.admission import COMMAND
+from tests.cluster.conversion import restart
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.objects import graph, path_of
+from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.provisioning import own_address
+from tests.cluster.rendering import MANIFESTS
+from tests.webhooks.serving import write_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+NAMESPACE: Final = "dynamo-system"
+SERVICE: Final = "dynamo-webhooks"
+NAME: Final = "kube-apiserver"
+FOLDER: Final = "/etc/kubernetes/webhooks"  # where the page keeps the API server's files
+PAGE: Final = (MANIFESTS.parent / "docs" / "install.md").read_text()
+BLOCKS: Final = dict(re.findall(r"^```yaml\n# client certificates: (.+)\n((?:.*\n)+?)^```$", PAGE, re.MULTILINE))
+GRAPHS: Final = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
+
+
+class Site(NamedTuple):
+    """A control plane that calls our server by its Service, and the authorities of both sides."""
+
+    plane: ControlPlane
+    server: Process
+    metrics: int
+    folder: Path  # of the API server's files
+    callers: trustme.CA
+
+    def show(self, leaf: trustme.LeafCert | None) -> None:
+        """Starts the API server again with another client certificate, or with none."""
+        kubeconfig: Node = yaml.safe_load(BLOCKS["kubeconfig"].replace(FOLDER, str(self.folder)))
+        if leaf is None:
+            kubeconfig["users"] = []
+        else:
+            (self.folder / "client.crt").write_bytes(leaf.cert_chain_pems[0].bytes())
+            (self.folder / "client.key").write_bytes(leaf.private_key_pem.bytes())
+        (self.folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+        restart(self.plane)
+
+    def create(self, name: str) -> tuple[int, str]:
+        """Creates a graph: the status, and the message of a refusal."""
+        obj = graph("default", name=name)
+        reply = self.plane.request("POST", path_of(obj), obj)
+        return reply.status, str(reply.body.get("message", ""))
+
+    def converted(self) -> int:
+        """How many graphs come back in the version that isn't stored."""
+        reply = self.plane.request("GET", f"/apis/nvidia.com/{BETA}/namespaces/default/dynamographdeployments")
+        assert reply.status == 200, reply.body
+        return sum(item["spec"]["components"][0]["name"] == "w" for item in reply.body["items"])
+
+    def counted(self, name: str) -> dict[str, float]:
+        """The samples of one metric, by their labels."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=60) as answer:
+            lines = answer.read().decode().splitlines()
+        return {
+            labels: float(value) for labels, value in (line[len(name) :].rsplit(" ", 1) for line in lines if line.startswith(name + "{"))
+        }
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home, folder = tmp_path_factory.mktemp("callers"), tmp_path_factory.mktemp("apiserver")
+    authority, callers = trustme.CA(), trustme.CA()
+    certificates = home / "serving"
+    certificates.mkdir()
+    write_pair(certificates, authority.issue_cert(f"{SERVICE}.{NAMESPACE}.svc"))
+    callers.cert_pem.write_to_path(str(home / "client-ca.crt"))
+    address, [port, metrics] = own_address(), free_ports(2)
+    webhook = {"clientCA": str(home / "client-ca.crt"), "clientNames": [NAME], "certDir": str(certificates)}
+    (home / "config.yaml").write_text(json.dumps(_configuration(webhook)))
+    words: list[str | Path] = [COMMAND, "serve", "--no-cluster", "--workers", "2", "--drain-lag", "0", "--config", home / "config.yaml"]
+    words += ["--listen", f"{address}:{port}", "--probe-listen", "127.0.0.1:0", "--metrics-listen", f"127.0.0.1:{metrics}"]
+    flag = f"--admission-control-config-file={folder / 'admission.yaml'}"
+    (folder / "admission.yaml").write_text(BLOCKS["admission.yaml"].replace(FOLDER, str(folder)))
+    (folder / "kubeconfig").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config"}))
+    with running(Process("dynamo-webhooks", words, home / "log")) as server:
+        wait_until(lambda: "ready https://" in server.text(), "dynamo-webhooks being ready", server)
+        with control_plane(assets, home / "plane", flag) as plane:
+            try:
+                _register(plane, address, port, authority.cert_pem.bytes())
+                yield Site(plane, server, metrics, folder, callers)
+            finally:
+                plane.server.stop()
+
+
+def _configuration(webhook: Node) -> Node:
+    return {
+        "apiVersion": "operator.config.dynamo.nvidia.com/v1alpha1",
+        "kind": "OperatorConfiguration",
+        "server": {"webhook": webhook, "metrics": {"secure": False}},
+        "rbac": {"plannerClusterRoleName": "p", "dgdrProfilingClusterRoleName": "q", "eppClusterRoleName": "e"},
+        "mpi": {"sshSecretName": "key", "sshSecretNamespace": NAMESPACE},
+    }
+
+
+def _register(plane: ControlPlane, address: str, port: int, bundle: bytes) -> None:
+    """The Service with our server behind it, the definition with its conversion, and two webhooks."""
+    metadata = {"name": SERVICE, "namespace": NAMESPACE}
+    labelled = {**metadata, "labels": {"kubernetes.io/service-name": SERVICE}}
+    plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    plane.apply(
+        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"name": "webhook", "port": 443}]}},
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": labelled,
+            "addressType": "IPv6" if ":" in address else "IPv4",
+            "ports": [{"name": "webhook", "port": port, "protocol": "TCP"}],
+            "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        },
+    )
+
+    def client(path: str) -> Node:
+        return {"service": {"name": SERVICE, "namespace": NAMESPACE, "path": path}, "caBundle": base64.b64encode(bundle).decode()}
+
+    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": client("/convert"), "conversionReviewVersions": ["v1"]}}
+    plane.install(crd("DynamoGraphDeployment", conversion=conversion))
+    rule = {"apiGroups": ["nvidia.com"], "apiVersions": [ALPHA], "resources": ["dynamographdeployments"], "operations": ["CREATE"]}
+    for purpose, verb in (("Validating", "validate"), ("Mutating", "mutate")):
+        hook = {
+            "name": f"{verb}.example.com",
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "clientConfig": client(GRAPHS.replace("validate", verb)),
+            "rules": [rule],
+        }
+        configuration = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": f"{purpose}WebhookConfiguration"}
+        plane.apply({**configuration, "metadata": {"name": f"callers-{verb}"}, "webhooks": [hook]})
+
+
+def _settled(site: Site, prefix: str, wanted: int, words: str) -> str:
+    """The message of the first create with this outcome: until a restarted API server has read the webhooks, it may know none."""
+    numbers = iter(range(10_000))
+
+    def outcome() -> str | None:
+        status, message = site.create(f"{prefix}-{next(numbers)}")
+        return (message or "created") if status == wanted and words in message else None
+
+    return wait_until(outcome, f"{wanted} with {words!r}", site.plane.server, site.server, patience=90)
+
+
+def test_admission_needs_the_certificate_and_conversion_none(site: Site) -> None:
+    """One API server after the other: without a certificate, with ours, with one of another name, with one of a stranger's."""
+    message = _settled(site, "none", 500, "must present a client certificate")
+    assert "failed calling webhook" in message
+    site.converted()
+
+    site.show(site.callers.issue_cert("x", common_name=NAME))
+    _settled(site, "ours", 201, "")
+    reply = site.plane.request("GET", "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments")
+    assert reply.status == 200
+    by_caller = "dynamo_webhooks_requests_by_caller_total"
+    wait_until(lambda: site.counted(by_caller).get(f'{{caller="verified",path="{GRAPHS}"}}', 0) >= 1, "a verified caller", site.server)
+    written = len(reply.body["items"])
+    assert site.converted() == written >= 1
+
+    site.show(site.callers.issue_cert("x", common_name="somebody"))
+    _settled(site, "other", 500, "must bear one of the names in server.webhook.clientNames")
+    assert site.converted() == written
+
+    site.show(trustme.CA().issue_cert("x", common_name=NAME))
+    message = _settled(site, "stranger", 500, "failed to call webhook")
+    assert "client certificate" not in message
+    told = "does not verify, and its connection was closed: unable to get local issuer certificate"
+    wait_until(lambda: told in site.server.text(), "a line about it", site.server)
+    assert site.converted() == written
+    assert site.counted("dynamo_webhooks_bounds_met_total")['{bound="client_certificate"}'] >= 1
+    counted = site.counted(by_caller)
+    assert counted['{caller="unverified",path="/convert"}'] >= 3
+    assert '{caller="verified",path="/convert"}' not in counted
+
+
+def test_the_page_has_both_files() -> None:
+    assert BLOCKS.keys() == {"admission.yaml", "kubeconfig"}
+    assert all(yaml.safe_load(block) for block in BLOCKS.values())

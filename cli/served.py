@@ -37,7 +37,7 @@ UNCONFIGURED: Final = ServerSettings(
     profile="current",
     workers=0,
     drain_lag=0.0,
-    bounds=Bounds(7 * 2**20, 256 * 2**20, 30.0, 1000, 20.0),
+    bounds=Bounds(7 * 2**20, 0, 30.0, 2.0, 0, 1000, 20.0),
     scope=ScopeSettings("", 30.0, 10.0, 10.0, 60.0),
     features=Features(None, None, None, None, gpu_discovery=True, gms_snapshot=False),
     logs=Logs("info", console=False),
@@ -50,6 +50,7 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
     Raises: UsageError that names a flag, or everything that is wrong with the file and the environment.
     """
     from policies.semver import is_semver
+    from webhooks.memory import container_limit, workers_for
 
     if args.workers is not None and args.workers < 1:
         raise UsageError(f"--workers: must be at least 1, got {args.workers}")
@@ -63,7 +64,9 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
     if args.operator_version is not None:
         chosen["identity"] = replace(found.identity, version=args.operator_version)
     found = replace(found, **chosen)
-    return replace(found, workers=found.workers or os.cpu_count() or 1)
+    available = found.bounds.memory or container_limit()
+    found = replace(found, bounds=replace(found.bounds, memory=available))
+    return replace(found, workers=found.workers or workers_for(available, os.cpu_count() or 1))
 
 
 def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
@@ -89,6 +92,7 @@ def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
 def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[str, Any], directory: Path) -> Plan:
     """What the serving processes are to do, and the one that watches the cluster for them."""
     from policies.facts import facts_from
+    from webhooks import memory
     from webhooks.admission import Settings
     from webhooks.limits import Limits
     from webhooks.process import Plan
@@ -96,11 +100,12 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
     bounds = settings.bounds
     limits = Limits(
         body=bounds.admission_body,
-        conversion_body=bounds.conversion_body,
         conversion_seconds=bounds.conversion_seconds,
+        request_cpu=bounds.request_cpu,
         connections=bounds.connections,
         drain_seconds=bounds.drain_seconds,
     )
+    limits = memory.divided(limits, bounds.memory, settings.workers, bounds.conversion_body)
     orders = None
     if watches(args, os.environ):
         orders = {

@@ -22,6 +22,7 @@ from policies.finding import Cause, Level
 from policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
 from webhooks import convert
 from webhooks.across import Across
+from webhooks.budget import MEMORY, BudgetError
 from webhooks.envelope import (
     MESSAGE_LENGTH,
     OPERATIONS,
@@ -35,6 +36,7 @@ from webhooks.envelope import (
     rejection,
     verdict_of,
 )
+from webhooks.limits import Bound
 from webhooks.routes import Purpose, Route
 
 if TYPE_CHECKING:
@@ -60,20 +62,28 @@ class Settings(NamedTuple):
         return names if self.facts.operatorScope == "cluster" and isinstance(names, frozenset) else frozenset()
 
 
-def answer(route: Route, body: bytes, settings: Settings) -> Answer:
+def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer:
     """Answers one request body; never raises. A fault of ours is a review with code 500 and the request's uid."""
     if route.purpose is Purpose.CONVERT:
-        return convert.answer(body)
+        return convert.answer(bytes(body))
     try:
         call = read(body)
     except RejectedError as error:
         return rejection(error.status, error.sentence, error.bound)
     try:
         return _judge(route, call, settings)
+    except BudgetError as error:
+        return _too_much(call, str(error), Bound.REQUEST_CPU)
+    except MemoryError:
+        return _too_much(call, MEMORY, Bound.REQUEST_MEMORY)
     except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
         _LOG.exception("a request could not be judged")
         message = f"the request could not be judged: {type(error).__name__}; this is a bug of ours"
         return refused(call, failure(500, message), [], verdict_of(call, "fault", 500))
+
+
+def _too_much(call: Call, sentence: str, bound: Bound) -> Answer:
+    return refused(call, failure(413, sentence), [], verdict_of(call, "refused", 413)._replace(bound=bound))
 
 
 def _judge(route: Route, call: Call, settings: Settings) -> Answer:

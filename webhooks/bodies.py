@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from aiohttp.web import BaseRequest
 
+    from webhooks.executor.spool import Spool
     from webhooks.limits import Limits
 
 # What a conversion needs beside its text: objects become up to 1.6 times as long, as what the other version can't say goes along, and lie
@@ -59,8 +60,8 @@ class Bodies:
         except TimeoutError:
             raise _too_slow(seconds, conversion=conversion) from None
 
-    async def read_long(self, request: BaseRequest, stay: Stay, *, conversion: bool = False) -> bytes:
-        """The same for a long one, for which there must be room; a conversion's may be longer than others, if its length is declared.
+    async def read_long(self, request: BaseRequest, stay: Stay, spool: Spool, *, conversion: bool = False) -> None:
+        """The same for a long one, for which there must be room, into `spool`; a conversion's may be longer, if its length is declared.
 
         Raises: as `read`, and RejectedError 429 when there was no room in time.
         """
@@ -73,7 +74,7 @@ class Bodies:
                 _go_on(request)
                 stay.begin()
                 with stay.turn(transfer):
-                    body = await self._arrived(request, most, stay, conversion=conversion)
+                    await self._spooled(request, most, stay, spool, conversion=conversion)
         except TimeoutError:
             if not stay.size:
                 raise RejectedError(429, f"within {seconds:g} seconds there was no room: other long reviews came first") from None
@@ -81,8 +82,7 @@ class Bodies:
                 sentence = f"others wait, and the body came at less than {self._limits.pace} bytes a second"
                 raise RejectedError(408, sentence, Bound.PACE) from None
             raise _too_slow(seconds, conversion=conversion) from None
-        stay.change(times * len(body))
-        return body
+        stay.change(times * spool.size)
 
     def most(self, request: BaseRequest) -> int:
         """The longest body that a conversion may have."""
@@ -101,18 +101,26 @@ class Bodies:
         if request.content_length is not None and request.content_length > most:
             raise _too_long(most, conversion=conversion)
 
-    async def _arrived(self, request: BaseRequest, most: int, stay: Stay | None = None, *, conversion: bool) -> bytes:
+    async def _arrived(self, request: BaseRequest, most: int, *, conversion: bool) -> bytes:
         content, parts, size = request.content, [request.content.read_nowait()], 0
         size = len(parts[0])
         while not content.at_eof():
             part = await content.readany()
             size += len(part)
-            if stay is not None:
-                stay.moved = size
             if size > most:
                 raise _too_long(most, conversion=conversion)
             parts.append(part)
         return b"".join(parts)
+
+    async def _spooled(self, request: BaseRequest, most: int, stay: Stay, spool: Spool, *, conversion: bool) -> None:
+        content = request.content
+        part = content.read_nowait()
+        while part or not content.at_eof():
+            if spool.size + len(part) > most:
+                raise _too_long(most, conversion=conversion)
+            spool.write(part)
+            stay.moved = spool.size
+            part = await content.readany()
 
 
 def _go_on(request: BaseRequest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from aiohttp.http_exceptions import BadHttpMessage
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from aiohttp.web import BaseRequest, Server
 
 _CODING: Final = "chunked"
+_LOG: Final = logging.getLogger("webhooks.server")
 _UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
 
 
@@ -112,14 +114,16 @@ class Connection(RequestHandler):
         self,
         request: BaseRequest,
         status: int = 500,
-        exc: BaseException | None = None,  # noqa: ARG002 - the signature is aiohttp's
-        message: str | None = None,  # noqa: ARG002 - as above
+        exc: BaseException | None = None,
+        message: str | None = None,  # noqa: ARG002 - the signature is aiohttp's
     ) -> StreamResponse:
-        """Answers what isn't HTTP, and says nothing of it in the log: it may hold anything."""
+        """Answers what isn't HTTP, and says nothing of it in the log, since it may hold anything; logs an internal error."""
         if request.writer.output_size > 0:
             raise ConnectionError
         if status < 500:
             self.met(Bound.HEAD)
+        else:
+            _LOG.error("a request could not be answered", exc_info=exc)
         sentence = "the request can't be read as HTTP/1.1" if status < 500 else "the request could not be answered; this is a bug of ours"
         answer = rejection(400 if status < 500 else 500, sentence)
         return cast("StreamResponse", Reply(answer.status, JSON, answer.body, self._limits, keep_alive=False))

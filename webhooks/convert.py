@@ -1,4 +1,4 @@
-"""What a ConversionReview is answered: bytes in, bytes out, in slices, so that a long review leaves the loop to others in between.
+"""What a ConversionReview is answered: bytes in, bytes out.
 
 What an object becomes, the room `conversion` says. No facts, no cluster: the answer depends on the request alone.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
@@ -17,49 +17,68 @@ from api.wording import shortened
 from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
 from conversion.remainder import text_of
+from webhooks.budget import MEMORY, BudgetError
 from webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
+from webhooks.limits import Bound
 from webhooks.pieces import DoubtError, apart
 from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
+    from mmap import mmap
 
     from conversion.engine import Converted
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
-SLICE_SECONDS: Final = 0.0005  # of work between two looks at what else has arrived: a review of one object takes less
 LISTED: Final = 20  # failing objects that a message names, and damaged annotations that one review logs
 _START: Final = {version: b'{"apiVersion":"' + version.encode() + b'","kind":"ConversionReview","response":{"uid":' for version in VERSIONS}
 _SUCCESS: Final = b',"result":{"status":"Success"},"convertedObjects":['
 _END: Final = b"]}}"
 
 
+class Sink(Protocol):
+    """Where a long answer is written, piece by piece."""
+
+    def write(self, part: bytes) -> None:
+        """Adds to the end."""
+
+    def clear(self) -> None:
+        """Forgets what was written."""
+
+
+class _Held:
+    """The sink of a short answer."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def write(self, part: bytes) -> None:
+        self.parts.append(part)
+
+    def clear(self) -> None:
+        self.parts.clear()
+
+
 def answer(body: bytes) -> Answer:
-    """Answers one request body at one go; never raises."""
-    slices = steps(body)
-    while True:
-        try:
-            next(slices)
-        except StopIteration as end:
-            found: Answer = end.value
-            return found
-
-
-def steps(body: bytes) -> Generator[None, None, Answer]:
-    """Answers one request body; yields after every half millisecond of work, returns the answer, never raises.
+    """Answers one request body; never raises.
 
     A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
     """
-    began = time.perf_counter()  # decoding is work, too
+    held = _Held()
+    found = answer_into(body, held)
+    return found if found.body else found._replace(body=b"".join(held.parts))
+
+
+def answer_into(body: bytes | mmap, sink: Sink) -> Answer:
+    """As `answer`, with the converted objects written to `sink`: the body of the returned answer is empty then, and `sink` else."""
     with contextlib.suppress(DoubtError):
-        return (yield from _in_pieces(body, began))
-    whole = _at_one_go(body, began)
-    del body  # the text is not needed once it is decoded
-    return (yield from whole)
+        return _in_pieces(body, sink)
+    sink.clear()
+    return _at_one_go(body, sink)
 
 
-def _in_pieces(body: bytes, began: float) -> Generator[None, None, Answer]:
+def _in_pieces(body: bytes | mmap, sink: Sink) -> Answer:
     """Decodes one object after the other, which also keeps only one of them in memory. Raises: DoubtError."""
     parts = apart(body)
     if parts is None:
@@ -71,24 +90,23 @@ def _in_pieces(body: bytes, began: float) -> Generator[None, None, Answer]:
     desired = request.get("desiredAPIVersion")
     if not parts.framed(request) or type(desired) is not str or not desired:
         raise DoubtError
-    return (yield from _Work(desired).through(parts.objects(body), version, uid, began))
+    return _Work(desired, sink).through(parts.objects(body), version, uid)
 
 
-def _at_one_go(body: bytes, began: float) -> Generator[None, None, Answer]:
+def _at_one_go(body: bytes | mmap, sink: Sink) -> Answer:
     try:
-        _, request, version, uid = load(body, "ConversionReview", VERSIONS)
+        _, request, version, uid = load(memoryview(body), "ConversionReview", VERSIONS)
     except RejectedError as error:
         return rejection(error.status, error.sentence, error.bound)
-    del body
     objects, desired = request.get("objects"), request.get("desiredAPIVersion")
     if objects is not None and type(objects) is not list:
         return _failed(version, uid, 400, ["request.objects must be a list"], "", Tally())
     if type(desired) is not str or not desired:
         return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", Tally())
-    return (yield from _Work(desired).through(_let_go(objects or []), version, uid, began))
+    return _Work(desired, sink).through(_released(objects or []), version, uid)
 
 
-def _let_go(objects: list[Any]) -> Iterator[Any]:
+def _released(objects: list[Any]) -> Iterator[Any]:
     """Each object, held no longer when the next is asked for: a long list must not lie in memory twice."""
     for index, obj in enumerate(objects):
         objects[index] = None
@@ -98,44 +116,54 @@ def _let_go(objects: list[Any]) -> Iterator[Any]:
 class _Work:
     """One review on its way."""
 
-    def __init__(self, desired: str) -> None:
+    def __init__(self, desired: str, sink: Sink) -> None:
         self.target = target(desired)
+        self.sink = sink
         self.tally = Tally()
-        self.parts: list[bytes] = []
         self.failures: list[str] = []
         self.damaged: list[str] = []
+        self.converted = 0
         self.failed = 0
         self.faults = 0
 
-    def through(self, objects: Iterator[Any], version: str, uid: str, began: float) -> Generator[None, None, Answer]:
-        """Converts all objects in their order; `began` is when the first slice did."""
-        now = time.perf_counter()
-        pause, count = began + SLICE_SECONDS, 0
-        for index, obj in enumerate(objects):
-            count += 1
-            outcome = self._one(obj, index)
-            before, now = now, time.perf_counter()
-            self.tally.add(obj, self.target.version, outcome, now - before)
-            if now > pause:
-                yield
-                now = time.perf_counter()
-                pause = now + SLICE_SECONDS
+    def through(self, objects: Iterator[Any], version: str, uid: str) -> Answer:
+        """Converts all objects in their order."""
+        self.sink.write(b"".join((_START[version], orjson.dumps(uid), _SUCCESS)))
+        count = 0
+        try:
+            now = time.perf_counter()
+            for index, obj in enumerate(objects):
+                count += 1
+                outcome = self._one(obj, index)
+                before, now = now, time.perf_counter()
+                self.tally.add(obj, self.target.version, outcome, now - before)
+        except (BudgetError, MemoryError) as error:
+            self.sink.clear()
+            met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
+            sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
+            found = _failed(version, uid, 413, [sentence], "", self.tally)
+            return found._replace(verdict=found.verdict._replace(bound=met))
         self._tell_damaged(uid)
         if self.failed:
+            self.sink.clear()
             code = 500 if self.faults else 422
             return _failed(version, uid, code, self._sentences(count), "fault" if self.faults else "", self.tally)
-        verdict = Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally)
-        return Answer(200, b"".join((_START[version], orjson.dumps(uid), _SUCCESS, b",".join(self.parts), _END)), verdict)
+        self.sink.write(_END)
+        return Answer(200, b"", Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally))
 
     def _one(self, obj: object, index: int) -> str:
         try:
             done = convert_object(obj, self.target)
             if not self.failed:
-                self.parts.append(_dumped(done))
+                text = _dumped(done)
+                self.sink.write(b"," + text if self.converted else text)
+                self.converted += 1
         except ConversionError as error:
             field = render(error.path)
             self._fail(obj, index, f"{field}: {error.reason}" if field else error.reason)
             return REFUSED
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
             _LOG.exception("an object could not be converted")
             self.faults += 1
@@ -147,7 +175,6 @@ class _Work:
 
     def _fail(self, obj: object, index: int, reason: str) -> None:
         self.failed += 1
-        self.parts.clear()
         if self.failed <= LISTED:
             self.failures.append(f"{shortened(_called(obj, index), 600)}: {shortened(reason, 500)}")
 
@@ -189,7 +216,7 @@ def _called(obj: object, index: int) -> str:
 
 
 def _failed(version: str, uid: str, code: int, sentences: list[str], outcome: str, tally: Tally) -> Answer:
-    reason = {400: "BadRequest", 422: "Invalid", 500: "InternalError"}[code]
+    reason = {400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid", 500: "InternalError"}[code]
     message = shortened("; ".join(sentences), LISTED * MESSAGE_LENGTH)
     # the API server reads the list even of a failure
     response = {"uid": uid, "result": {"status": "Failure", "code": code, "reason": reason, "message": message}, "convertedObjects": []}

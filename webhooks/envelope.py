@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from api.wording import article, shortened
+from webhooks.budget import MEMORY
 from webhooks.limits import Bound
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def rejection(status: int, sentence: str, bound: str = "") -> Answer:
     return Answer(status, orjson.dumps(body), Verdict("rejected", status, bound=bound))
 
 
-def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], str, str]:
+def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], str, str]:
     """Decodes a review of one kind into (review, its request, apiVersion, uid); duplicate keys: the last one wins, as in Go.
 
     Raises: RejectedError when there is no review to answer.
@@ -111,6 +112,8 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
+        if "memory" in error.msg:
+            raise RejectedError(413, MEMORY, Bound.REQUEST_MEMORY) from None
         # the decoder's own words name a place and what was expected there, never a part of the document
         bound = Bound.DEPTH if "depth" in error.msg else ""
         raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}", bound) from None
@@ -130,7 +133,7 @@ def load(body: bytes, kind: str, versions: tuple[str, ...]) -> tuple[dict[str, A
     return review, request, version, uid or ""
 
 
-def read(body: bytes) -> Call:
+def read(body: bytes | memoryview) -> Call:
     """Decodes an AdmissionReview.
 
     Raises: RejectedError when there is no review to answer.

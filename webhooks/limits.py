@@ -10,10 +10,13 @@ class Limits(NamedTuple):
     """What one client may cost."""
 
     body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
-    small_body: int = 256 * 1024  # bodies up to here are read at once, longer ones wait for room
+    small_body: int = 64 * 1024  # requests up to here are answered in the event loop, longer ones wait for room and for an executor
     room: int = 32 * 1024 * 1024  # for longer bodies of admission in memory, per worker
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
-    conversions: int = 2  # longer conversion reviews that are converted at one time, per worker
+    admission_memory: int = 200 * 1024 * 1024  # that the process of one longer request may have beside its body and answer
+    conversion_memory: int = 200 * 1024 * 1024  # the same for a conversion
+    request_cpu: float = 2  # seconds of CPU for one longer request; the API server gives up after 10 s
+    conversion_cpu: float = 0.1  # seconds more for each MiB of a conversion; an ordinary list needs a quarter of that
     pace: int = 64 * 1024  # bytes a second that a client must send or take when others wait for room
     slow_seconds: float = 5  # in which it may show its pace
     conversion_body: int = 256 * 1024 * 1024  # of a conversion review: an API server sends a whole list as one
@@ -41,6 +44,8 @@ class Bound(StrEnum):
     BODY_SECONDS = "body_seconds"
     CONVERSION_SECONDS = "conversion_seconds"
     DEPTH = "depth"
+    REQUEST_CPU = "request_cpu"
+    REQUEST_MEMORY = "request_memory"
     HEAD_SECONDS = "head_seconds"
     HEAD = "head"  # a line too long, headers too many, or no HTTP at all
     WRITE_SECONDS = "write_seconds"

@@ -17,12 +17,13 @@ from policies.facts import facts_from
 from webhooks import logs, metrics
 from webhooks.cluster.feed import Feed
 from webhooks.courier import Courier, Post
+from webhooks.executor.executor import Executor
 from webhooks.gate import Gate
 from webhooks.handshake import Handshake
 from webhooks.level import LevelFile, LevelSource
 from webhooks.logs import Lines
 from webhooks.probes import METRICS, PROBES, Probes
-from webhooks.server import Webhooks
+from webhooks.server import Webhooks, self_check
 
 if TYPE_CHECKING:
     import socket
@@ -116,13 +117,18 @@ def run(main: Coroutine[None, None, None]) -> None:
         runner.run(main)
 
 
-async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
+def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
     """Serves in this one process until a signal; `ready` is called once, when requests may come."""
+    self_check(plan.settings)  # what it loads is there before the executor is forked
+    run(_serve_alone(plan, sockets, plain, ready, Executor(plan.limits, plan.logs)))
+
+
+async def _serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None], executor: Executor) -> None:
     loop = asyncio.get_running_loop()
     lines = Lines()
     logs.install(lines, plan.logs)
     courier = plan.courier()
-    server = Webhooks(plan.settings, plan.context(courier), lines, plan.limits)
+    server = Webhooks(plan.settings, plan.context(courier), lines, executor, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
     feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.pair.hurry)
@@ -140,7 +146,7 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
             feed.log_level(level)
 
     tasks = [loop.create_task(_announce(server, state, ready)), follow_level(plan, set_level)]
-    await stop.wait()
+    await ended(stop, executor)
     for task in tasks:
         if task is not None:
             task.cancel()
@@ -149,7 +155,16 @@ async def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, re
         await feed.stop()
         feeding.cancel()
     await probes.close()
+    executor.close()
     lines.close()
+
+
+async def ended(stop: asyncio.Event, executor: Executor) -> None:
+    """Waits until the process is to stop, or can no longer answer everything."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for each in waiting:
+        each.cancel()
 
 
 def on_signals(first: Callable[[], None], again: Callable[[], None]) -> None:

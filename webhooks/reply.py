@@ -63,7 +63,15 @@ class Reply:
     __slots__ = ("_body", "_head", "_seconds", "keep_alive")
 
     def __init__(
-        self, status: int, head: bytes, body: bytes, limits: Limits, *, keep_alive: bool, extra: bytes = b"", bare: bool = False
+        self,
+        status: int,
+        head: bytes,
+        body: bytes | memoryview,
+        limits: Limits,
+        *,
+        keep_alive: bool,
+        extra: bytes = b"",
+        bare: bool = False,
     ) -> None:
         """`head` holds the content type and date lines, `extra` further ones; `bare` leaves the body out, as HEAD wants it."""
         self.keep_alive = keep_alive

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import orjson
 from aiohttp.web import BaseRequest, Server, StreamResponse
@@ -18,35 +18,38 @@ from webhooks.bodies import Bodies
 from webhooks.callers import Callers
 from webhooks.connection import Connection, is_framed, is_last
 from webhooks.envelope import Answer, RejectedError, rejection
-from webhooks.limits import Bound, Limits
+from webhooks.executor.spool import Spool
+from webhooks.fair import client_of
+from webhooks.limits import Bound
 from webhooks.listener import Listener
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.pair import Pair
 from webhooks.reply import JSON, Dates, Reply
 from webhooks.routes import ROUTES, Purpose, Route, at
+from webhooks.turns import Turns
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Generator, Iterable, Iterator
+    from collections.abc import Awaitable, Iterable, Iterator
 
     from aiohttp.web import RequestHandler
 
     from certs.context import ReloadingContext
+    from webhooks.executor.executor import Executor, LongAnswer
+    from webhooks.limits import Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # asked for its level alone: lines are made by access.py
 _ALLOW: Final = b"Allow: POST\r\n"
 _TURNS: Final = 20  # of the loop, in which a request that has arrived is answered
-# of the loop between two slices of a long conversion: what arrives is read in one, its handler wakes in the next and answers; with a
-# single turn each of them would wait for a slice of its own
-_BETWEEN: Final = 3
+B = TypeVar("B")
 
 
 class Webhooks:
     """Answers webhooks on one or more sockets; `start`, then `drain` once."""
 
-    def __init__(self, settings: Settings, context: ReloadingContext, lines: Lines, limits: Limits | None = None) -> None:
+    def __init__(self, settings: Settings, context: ReloadingContext, lines: Lines, executor: Executor, limits: Limits) -> None:
         """Must be made inside the running loop; listens on nothing yet."""
         self.meter = Meter()
         self.listening = asyncio.Event()
@@ -54,12 +57,13 @@ class Webhooks:
         self.pair = Pair(context, self.meter)
         self._callers = Callers(context.clients, self.meter)
         self._lines = lines
-        self._limits = limits or Limits()
+        self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._bodies = Bodies(self._limits, self.meter.met)
         self._http = Server(cast("Any", self._handle))
         self._busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
-        self._converting = asyncio.Semaphore(self._limits.conversions)
+        self._executor = executor
+        self._turns = Turns()
         self._sockets: list[socket.socket] = []
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
@@ -70,6 +74,7 @@ class Webhooks:
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
         self._sockets = sockets
+        self._executor.watch()
         self._failed = self_check(self._settings)
         if self._failed:
             _LOG.error("not ready: %s", self._failed)
@@ -87,6 +92,8 @@ class Webhooks:
             told.append("not listening")
         if self._draining:
             told.append("draining")
+        if self._executor.lost.is_set():
+            told.append("the process that answers long requests has ended")
         return told
 
     def gauges(self) -> dict[str, tuple[str, float]]:
@@ -183,37 +190,35 @@ class Webhooks:
     async def _short(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
         """Answers a review with a short body; returns that body's size, too, and when it had arrived."""
         converting, content = route.purpose is Purpose.CONVERT, request.content
-        body: bytes | Answer = b""
+        body: bytes | Answer | None = b""
         if content.is_eof():
             body = content.read_nowait()
         else:
             with self._held(request):
                 body = await self._read(route, self._bodies.read(request, conversion=converting))
         started = time.perf_counter()
-        if not isinstance(body, Answer) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
+        if isinstance(body, bytes) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
             # a bound shorter than what is read at once: all of it had arrived before anybody looked
             body = _refused(self._bodies.too_long(request, conversion=converting))
-        if isinstance(body, Answer):
+        if not isinstance(body, bytes):
+            assert body is not None  # noqa: S101 - a short body is read, or refused
             return body, 0, started
-        found = await self._in_slices(request, convert.steps(body)) if converting else answer(route, body, self._settings)
+        text, settings = body, self._settings
+        with self._held(request):
+            found = await self._turns.run(_client(request), lambda: answer(route, text, settings))
         return found, len(body), started
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
         converting = route.purpose is Purpose.CONVERT
-        with self._held(request), self._bodies.stay(conversion=converting) as stay:
-            found = await self._read(route, self._bodies.read_long(request, stay, conversion=converting))
-            started, size = time.perf_counter(), 0
-            if not isinstance(found, Answer):
-                size = len(found)
-                if converting:
-                    slices = convert.steps(found)
-                    found = b""  # its only holder from now on lets go of it as soon as it can
-                    async with self._converting:
-                        started = time.perf_counter()
-                        found = await self._in_slices(request, slices)
-                else:
-                    found = answer(route, found, self._settings)
+        with self._held(request), self._bodies.stay(conversion=converting) as stay, Spool() as body:
+            found: Answer | LongAnswer | None = await self._read(route, self._bodies.read_long(request, stay, body, conversion=converting))
+            started, size = time.perf_counter(), body.size
+            if found is None and not size:
+                found = answer(route, b"", self._settings)
+            elif found is None:
+                found = await self._executor.run(route, _client(request), body, self._settings, lambda: request.transport is not None)
+            body.close()
             stay.change(len(found.body))
             self._told(route, request, found, started, size)
             reply = self._reply(request, found)
@@ -221,17 +226,6 @@ class Webhooks:
             with contextlib.suppress(ConnectionResetError):  # the client has left, or was too slow: nobody is there to be told
                 await reply.send(request, stay)
             return cast("StreamResponse", reply)
-
-    async def _in_slices(self, request: BaseRequest, slices: Generator[None, None, Answer]) -> Answer:
-        found = _finished(slices)
-        if found is None:
-            with self._held(request):
-                while found is None:
-                    for _ in range(_BETWEEN):
-                        await asyncio.sleep(0)
-                    # nobody would take the answer: an API server that gave up asks again, and the work would pile up
-                    found = _finished(slices) if request.transport is not None else rejection(408, "the client has left")
-        return found
 
     @contextlib.contextmanager
     def _held(self, request: BaseRequest) -> Iterator[None]:
@@ -245,7 +239,7 @@ class Webhooks:
             if not outer:
                 self._busy.discard(connection)
 
-    async def _read(self, route: Route, reading: Awaitable[bytes]) -> bytes | Answer:
+    async def _read(self, route: Route, reading: Awaitable[B]) -> B | Answer:
         """Waits for a body; the answer to a client that sends too much or too slowly."""
         self.meter.reading[route.path] = self.meter.reading.get(route.path, 0) + 1
         try:
@@ -259,14 +253,14 @@ class Webhooks:
         finally:
             self.meter.reading[route.path] -= 1
 
-    def _told(self, route: Route | None, request: BaseRequest, found: Answer, started: float, size: int) -> None:
+    def _told(self, route: Route | None, request: BaseRequest, found: Answer | LongAnswer, started: float, size: int) -> None:
         """Counts an answer and logs it."""
         seconds = time.perf_counter() - started
         self.meter.answered(route, found.verdict, seconds, size)
         if found.verdict.outcome == "fault" or _ACCESS.isEnabledFor(logging.INFO):
             self._lines.add(self._access.line(route, found.verdict, seconds, request.headers.get("traceparent", "")))
 
-    def _reply(self, request: BaseRequest, found: Answer) -> Reply:
+    def _reply(self, request: BaseRequest, found: Answer | LongAnswer) -> Reply:
         # a connection in an unknown state, or about to be closed anyway, is not used again
         whole = request.content.at_eof() and found.status not in (408, 413, 429)
         if not whole and request.transport is not None:
@@ -287,13 +281,9 @@ def _refused(error: RejectedError) -> Answer:
     return rejection(error.status, error.sentence, error.bound)
 
 
-def _finished(slices: Generator[None, None, Answer]) -> Answer | None:
-    """Does one slice of a conversion; its answer when that was the last."""
-    try:
-        next(slices)
-    except StopIteration as end:
-        return cast("Answer", end.value)
-    return None
+def _client(request: BaseRequest) -> str:
+    transport = request.transport
+    return client_of(transport.get_extra_info("peername") if transport is not None else None)
 
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:

@@ -15,6 +15,8 @@ from policies.facts import facts_from
 from webhooks import logs, process
 from webhooks.cluster.feed import LINE_BYTES
 from webhooks.courier import Handed
+from webhooks.descriptors import release
+from webhooks.executor.executor import Executor
 from webhooks.logs import Lines
 from webhooks.process import SIGNALS, Plan
 from webhooks.server import Webhooks
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     import socket
 
 _LOG: Final = logging.getLogger("webhooks.workers")
-MOST_DESCRIPTORS: Final = 65_536  # numbers are given out from below: a supervisor never has so many
 # what the supervisor says, a line each; its question is any other
 ASK: Final = b"ask\n"
 DRAIN: Final = b"drain\n"
@@ -40,10 +41,10 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes)
         # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-        _let_go({0, 1, 2, sock.fileno(), channel.fileno()})
+        release({0, 1, 2, sock.fileno(), channel.fileno()})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         asyncio.set_event_loop(None)
-        process.run(_work(plan, sock, channel, pair))
+        process.run(_work(plan, sock, channel, pair, Executor(plan.limits, plan.logs)))
         code = 0
     except BaseException:  # noqa: BLE001 - the parent's stack is below: nothing may get there
         _LOG.exception("a worker failed")
@@ -51,39 +52,21 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes)
         os._exit(code)
 
 
-def _let_go(kept: set[int]) -> None:
-    """Lets go of what the supervisor has open: what others serve, and connections to it, which would not end when it ends them.
-
-    Their numbers stay taken, since objects of the supervisor that die here may close them.
-    """
-    nothing, _ = os.pipe()  # there need not be a /dev/null
-    for descriptor in _descriptors() - kept - {nothing}:
-        with contextlib.suppress(OSError):  # it is none: the one with which the others were listed
-            os.fstat(descriptor)
-            os.dup2(nothing, descriptor, inheritable=False)
-
-
-def _descriptors() -> set[int]:
-    try:
-        return {int(name) for name in os.listdir("/dev/fd")}  # noqa: PTH208 - pathlib has no use here
-    except OSError:  # nobody has mounted /proc
-        return set(range(MOST_DESCRIPTORS))
-
-
-async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes) -> None:
+async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes, executor: Executor) -> None:
     """Serves one socket until the supervisor says so, or is gone."""
     loop = asyncio.get_running_loop()
     lines = Lines(shared=True)
     logs.install(lines, plan.logs)
     handed = Handed(pair) if pair else None
-    server = Webhooks(plan.settings, plan.context(handed), lines, plan.limits)
+    server = Webhooks(plan.settings, plan.context(handed), lines, executor, plan.limits)
     stop = asyncio.Event()
     lines.start(loop)
     await server.start([sock])
     reports = loop.create_task(_report(server, plan, handed, channel, stop))
-    await stop.wait()
+    await process.ended(stop, executor)
     await server.drain(plan.lag)
     reports.cancel()
+    executor.close()
     lines.close()
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger("webhooks.workers")
 ANSWER_SECONDS: Final = 1.0  # for a worker to say how it is
-HUNG_SECONDS: Final = 60.0  # without an answer; longer than any request takes
+HUNG_SECONDS: Final = 5.0  # without an answer; what a worker does between two turns of its loop takes milliseconds
 RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place, or a worker that can't start would eat a CPU
 REPORT_LIMIT: Final = 4 * 1024 * 1024
 
@@ -257,7 +257,7 @@ class Supervisor:
     async def _watch_hung(self) -> None:
         """Ends workers that haven't answered for long; they are replaced as crashed ones."""
         while True:
-            await asyncio.sleep(HUNG_SECONDS / 12)
+            await asyncio.sleep(HUNG_SECONDS / 5)
             await self._ask_all()
             for worker in list(self._workers.values()):
                 if time.monotonic() - worker.asked > HUNG_SECONDS:

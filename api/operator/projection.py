@@ -129,8 +129,16 @@ def _metrics(found: OperatorConfiguration) -> Endpoint:
 
 
 def _bounds(found: OperatorConfiguration) -> Bounds:
-    limits = found.serving.limits
-    return Bounds(limits.admission_body, limits.conversion_body, limits.conversion_timeout, limits.connections, found.serving.drain_timeout)
+    serving, limits = found.serving, found.serving.limits
+    return Bounds(
+        admission_body=limits.admission_body,
+        conversion_body=limits.conversion_body,
+        conversion_seconds=limits.conversion_timeout,
+        request_cpu=limits.request_cpu,
+        memory=serving.memory,
+        connections=limits.connections,
+        drain_seconds=serving.drain_timeout,
+    )
 
 
 def _scope(found: OperatorConfiguration) -> ScopeSettings:

@@ -78,9 +78,18 @@ class Limits(Section):
     """What one client may cost a worker."""
 
     admission_body: Bytes = Field(default=7 * 2**20, description="largest admission review; a longer one is answered 413")
-    conversion_body: Bytes = Field(default=256 * 2**20, description="largest conversion review; an API server sends a whole list as one")
+    conversion_body: Bytes = Field(
+        default=0,
+        description="largest conversion review; an API server sends a whole list as one. 0, or more than `serving.memory` allows: as much "
+        "as that allows, 80Mi with two workers in 2Gi",
+    )
     conversion_timeout: Annotated[float, span_of(1, 600)] = Field(
         default=30.0, description="how long the body of a conversion review may take to arrive"
+    )
+    request_cpu: Annotated[float, span_of(0.1, 30)] = Field(
+        default=2.0,
+        description="CPU time for one request of more than 64 KiB, less than the webhooks' timeout; what needs more is refused. "
+        "A conversion has 0.1 s more for each MiB",
     )
     connections: Annotated[int, whole(1, 100_000)] = Field(default=1000, description="connections open at one time")
 
@@ -91,7 +100,14 @@ class Serving(Section):
     profile: Annotated[str, one_of("current", "1.2")] = Field(
         default="current", description="which verdicts: ours, or exactly those of the Go operator 1.2"
     )
-    workers: Annotated[int, whole(0, 256)] = Field(default=0, description="serving processes; 0 for the number of CPUs")
+    workers: Annotated[int, whole(0, 256)] = Field(
+        default=0, description="serving processes; 0 for the number of CPUs, or fewer if `memory` does not suffice for as many"
+    )
+    memory: Bytes = Field(
+        default=0,
+        description="what all processes of a server may use together: bounds of bodies and requests follow from it. "
+        "0 for the container's limit, and 2Gi where it has none",
+    )
     drain_lag: Annotated[float, span_of(0, 300)] = Field(
         default=15.0, description="how long a stopping server keeps accepting, while endpoints learn of its end"
     )

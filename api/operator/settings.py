@@ -69,8 +69,10 @@ class Bounds:
     """What one client may cost."""
 
     admission_body: int
-    conversion_body: int
+    conversion_body: int  # 0: as much as memory allows
     conversion_seconds: float
+    request_cpu: float
+    memory: int  # 0: the container's limit
     connections: int
     drain_seconds: float
 
@@ -91,7 +93,7 @@ class ServerSettings:
     serving_secret: str
     trust: str  # the ConfigMap of usable issuers
     profile: str
-    workers: int  # 0: the number of CPUs
+    workers: int  # 0: as many as CPUs and memory allow
     drain_lag: float
     bounds: Bounds
     scope: ScopeSettings

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
     plan = served.plan_for(args, settings, told, directory)
     if settings.workers == 1:
-        process.run(process.serve_alone(plan, sockets, plain, ready))
+        process.serve_alone(plan, sockets, plain, ready)
     else:
         workers.supervise(plan, sockets, plain, ready)
     return 0

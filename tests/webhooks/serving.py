@@ -15,6 +15,7 @@ from certs.context import ReloadingContext
 from certs.files import CERTIFICATE, KEY
 from tests.webhooks.test_admission import SETTINGS
 from webhooks import logs
+from webhooks.executor.executor import Executor
 from webhooks.limits import Limits
 from webhooks.logs import Lines
 from webhooks.server import Webhooks
@@ -162,7 +163,8 @@ async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True, c
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     lines = Lines(descriptor)
     handler = logs.install(lines)
-    server = Webhooks(SETTINGS, ReloadingContext(directory, clients=clients), lines, limits)
+    executor = Executor(limits, log=descriptor)
+    server = Webhooks(SETTINGS, ReloadingContext(directory, clients=clients), lines, executor, limits)
     lines.start(asyncio.get_running_loop())
     address, sockets = bind(Address("127.0.0.1", 0))
     await server.start(sockets)
@@ -174,6 +176,7 @@ async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True, c
         await server.drain()
         for sock in sockets:
             sock.close()
+        executor.close()
         lines.close()
         logs.remove(handler)
         os.close(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -12,7 +11,7 @@ import pytest
 
 from policies.facts import Facts
 from tests.webhooks.requests import PRIVATE, graph
-from webhooks import convert, envelope
+from webhooks import convert
 from webhooks.admission import Settings, answer
 from webhooks.envelope import Answer
 from webhooks.meters import Meter
@@ -262,24 +261,6 @@ def test_clients_cannot_make_labels() -> None:
     }
 
 
-def test_a_long_review_is_done_in_slices_and_lets_go_of_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a pause after every object: as many slices as objects, and the same bytes as at one go."""
-    body = review(MIXED)
-    whole = convert.answer(body)
-    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
-    slices = convert.steps(body)
-    pauses = 0
-    while True:
-        try:
-            next(slices)
-        except StopIteration as end:
-            found = end.value
-            break
-        pauses += 1
-    assert pauses == len(MIXED)
-    assert found.body == whole.body
-
-
 def test_what_is_nested_too_deeply_for_the_encoder_converts() -> None:
     deep: Any = "x"
     for _ in range(300):
@@ -299,19 +280,3 @@ def _nested(obj: Any) -> bytes:
 def test_another_review_is_rejected() -> None:
     found, told = ask(b'{"kind":"AdmissionReview","request":{"uid":"c-1"}}')
     assert (found.status, told["message"]) == (400, "kind must be ConversionReview")
-
-
-@pytest.mark.parametrize(("seconds", "pauses"), [(0.0, 0), (convert.SLICE_SECONDS * 2, 1)])
-def test_decoding_is_a_part_of_the_first_slice(monkeypatch: pytest.MonkeyPatch, seconds: float, pauses: int) -> None:
-    """A long review can't be decoded in parts: what else has arrived is looked at soon after it, and not a slice later."""
-    now, load = [0.0], envelope.load
-
-    def slow(*given: Any) -> Any:
-        now[0] += seconds
-        return load(*given)
-
-    monkeypatch.setattr(convert, "load", slow)
-    monkeypatch.setattr(convert, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    request = {"uid": "u", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [graph(), graph()]}
-    slices = convert.steps(orjson.dumps({"request": request}))
-    assert len(list(slices)) == pauses

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import mmap
+import os
 import socket
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import pytest
@@ -19,8 +22,35 @@ from webhooks.bodies import WITH_ANSWER
 from webhooks.limits import Bound, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
+
+
+class Held:
+    """Conversions that wait for the test's word, in processes that are forked after this was made."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._begun, self._go = folder / "begun", folder / "go"
+        self._begun.mkdir()
+        answer_into = convert.answer_into
+
+        def held(body: Any, sink: convert.Sink) -> Any:
+            if isinstance(body, mmap.mmap):  # a long one
+                (self._begun / str(os.getpid())).touch()
+                while not self._go.exists():
+                    time.sleep(0.001)
+            return answer_into(body, sink)
+
+        monkeypatch.setattr(convert, "answer_into", held)
+
+    def begun(self) -> int:
+        """How many have begun."""
+        return len(list(self._begun.iterdir()))
+
+    def go(self) -> None:
+        self._go.touch()
+
+
+LONG: Final = conversion([graph()] * 1_000)
 
 
 async def test_a_review_is_answered_over_tls(tmp_path: Path) -> None:
@@ -52,12 +82,11 @@ async def test_a_failure_is_logged_without_values(tmp_path: Path) -> None:
 
 
 async def test_admission_is_answered_while_a_long_review_is_converted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a pause after every object an admission request that comes later is answered first."""
+    held = Held(tmp_path, monkeypatch)
     async with served(tmp_path) as server:
-        begun = _begun(monkeypatch)
         long, short = await server.connect(), await server.connect()
         long.send(post("/convert", conversion([graph()] * 3_000)))
-        await until(begun)
+        await until(held.begun)
         order: list[str] = []
 
         async def wait(client: Client, name: str) -> Any:
@@ -68,6 +97,7 @@ async def test_admission_is_answered_while_a_long_review_is_converted(tmp_path: 
         waiting = asyncio.create_task(wait(long, "conversion"))
         short.send(post(GRAPHS, review(graph())))
         told = await wait(short, "admission")
+        held.go()
         converted = await waiting
     assert order == ["admission", "conversion"]
     assert told["response"]["allowed"] is True
@@ -89,27 +119,15 @@ async def test_a_conversion_may_be_longer_than_an_admission_review(tmp_path: Pat
         assert (await chunked.answer()).status == 413
 
 
-def _begun(monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Pauses after every object, and tells whether a review has arrived whole since: until then a server that has warmed up only reads."""
-    seen: list[int] = []
-    steps = convert.steps
-
-    def noticed(body: bytes) -> Any:
-        seen.append(len(body))
-        return steps(body)
-
-    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(convert, "steps", noticed)
-    return lambda: bool(seen)
-
-
 async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(tmp_path, monkeypatch)
     async with served(tmp_path) as server:
-        begun = _begun(monkeypatch)
         client = await server.connect()
-        client.send(post("/convert", conversion([graph()] * 1_000)))
-        await until(begun)
+        client.send(post("/convert", LONG))
+        await until(held.begun)
         draining = asyncio.create_task(server.server.drain())
+        await until(lambda: "draining" in server.server.reasons())
+        held.go()
         found = await client.answer()
         assert len(found.json["response"]["convertedObjects"]) == 1_000
         assert found.headers["connection"] == "close"
@@ -119,31 +137,26 @@ async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("lag", [0.0, 15.0])
 async def test_a_drain_waits_for_a_conversion_of_twenty_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lag: float) -> None:
     """T17, with the bounds of a real server, told to stop in the midst; the seconds pass on the loop's clock alone."""
-    loop, steps = asyncio.get_running_loop(), convert.steps
+    loop = asyncio.get_running_loop()
     clock, passed = loop.time, [0.0]
-    drains: list[asyncio.Task[None]] = []
-
+    held = Held(tmp_path, monkeypatch)
     async with served(tmp_path, Limits()) as server:
-
-        def slowly(body: bytes) -> Any:
-            for second in range(20):
-                passed[0] += 1
-                if second == 10:
-                    drains.append(loop.create_task(server.server.drain(lag)))
-                yield
-            assert "draining" in server.server.reasons()
-            return (yield from steps(body))
-
         client, idle = await server.connect(), await server.connect()
-        monkeypatch.setattr(convert, "steps", slowly)
         monkeypatch.setattr(loop, "time", lambda: clock() + passed[0])
         objects = [{**graph(), "metadata": {"name": f"g-{number}"}} for number in range(500)]
-        found = await client.post("/convert", conversion(objects))
+        client.send(post("/convert", conversion(objects)))
+        await until(held.begun)
+        passed[0] += 10
+        drain = asyncio.create_task(server.server.drain(lag))
+        await until(lambda: "draining" in server.server.reasons())
+        passed[0] += 10
+        held.go()
+        found = await client.answer()
         assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [f"g-{number}" for number in range(500)]
         assert found.headers["connection"] == "close"
         assert await client.closed()
         passed[0] += lag
-        await drains[0]
+        await drain
         assert await idle.closed()
 
 
@@ -185,41 +198,40 @@ async def test_the_end_of_a_long_answer_reaches_a_client_that_pauses(tmp_path: P
 
 
 async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for its turn is not converted for nobody."""
+    held = Held(tmp_path, monkeypatch)
     async with served(tmp_path) as server:
-        begun = _begun(monkeypatch)
-        client = await server.connect()
-        client.send(post("/convert", conversion([graph()] * 5_000)))
-        await until(begun)  # the whole body has arrived
-        client.writer.transport.abort()
+        first, second = await server.connect(), await server.connect()
+        first.send(post("/convert", LONG))
+        await until(held.begun)
+        second.send(post("/convert", LONG))
+        await until(lambda: server.server._bodies._conversion.used >= 2 * WITH_ANSWER * len(LONG))  # both bodies have arrived
+        second.writer.transport.abort()
+        await until(lambda: any(connection.transport is None for connection in server.server._http.connections))
+        held.go()
+        assert (await first.answer()).status == 200
         await until(lambda: not server.server._busy)
-        other = await server.connect()
-        assert (await other.post("/convert", conversion([graph()]))).status == 200
-        left, answered = [line for line in server.log() if line["logger"] == "access"]
-    assert (left["msg"], left["code"], answered["msg"]) == ("rejected", 408, "converted")  # the rest was not converted for nobody
+        assert held.begun() == 1
+        answered, left = [line for line in server.log() if line["logger"] == "access"]
+    assert (answered["msg"], left["msg"], left["code"]) == ("converted", "rejected", 408)
 
 
-@pytest.mark.parametrize(("room", "together"), [(10, 2), (1, 1)], ids=["many", "one"])
-async def test_so_many_reviews_are_converted_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, together: int) -> None:
-    """A few at a time, where there is room for many; one that needs all the room is alone."""
-    monkeypatch.setattr(convert, "SLICE_SECONDS", 0.0)
-    running: list[int] = []
-    most: list[int] = []
-    steps = convert.steps
+async def test_one_long_list_is_converted_at_a_time_and_the_smallest_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(tmp_path, monkeypatch)
+    async with served(tmp_path) as server:
+        clients = [await server.connect() for _ in range(3)]
+        answered: list[int] = []
 
-    def counted(body: bytes) -> Any:
-        running.append(1)
-        most.append(len(running))
-        found = yield from steps(body)
-        running.pop()
-        return found
+        async def ask(client: Client, count: int) -> None:
+            found = await client.post("/convert", conversion([numbered(graph(), number) for number in range(count)]))
+            answered.append(len(found.json["response"]["convertedObjects"]))
 
-    monkeypatch.setattr(convert, "steps", counted)
-    body = conversion([graph()] * 50)
-    limits = QUICK._replace(small_body=100, conversions=2, conversion_room=room * WITH_ANSWER * len(body))
-    async with served(tmp_path, limits) as server:
-        clients = [await server.connect() for _ in range(4)]
-        for client in clients:
-            client.send(post("/convert", body))
-        answers = [await client.answer() for client in clients]
-    assert all(orjson.loads(found.body)["response"]["result"]["status"] == "Success" for found in answers)
-    assert max(most) == together
+        asking = [asyncio.create_task(ask(clients[0], 500))]
+        await until(held.begun)
+        for client, count in zip(clients[1:], (900, 300), strict=True):
+            asking.append(asyncio.create_task(ask(client, count)))
+            await until(lambda: len(server.server._executor._lanes[True]._queue) == len(asking) - 1)
+        assert held.begun() == 1
+        held.go()
+        await asyncio.gather(*asking)
+    assert answered == [500, 300, 900]

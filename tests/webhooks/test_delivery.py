@@ -23,6 +23,7 @@ from tests.webhooks.serving import DEADLINE, QUICK, until, write_pair
 from tests.webhooks.test_admission import SETTINGS
 from webhooks.cluster.carrier import Carrier
 from webhooks.courier import Courier, Handed, Post
+from webhooks.executor.executor import Executor
 from webhooks.handshake import Handshake
 from webhooks.logs import Lines
 from webhooks.server import Webhooks
@@ -151,7 +152,8 @@ async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, auth
 async def listening(courier: Courier) -> AsyncIterator[tuple[Webhooks, Handshake]]:
     """A server that is brought its certificate, and its handshake with itself."""
     lines = Lines()
-    server = Webhooks(SETTINGS, ReloadingContext(courier), lines, QUICK)
+    executor = Executor(QUICK)
+    server = Webhooks(SETTINGS, ReloadingContext(courier), lines, executor, QUICK)
     _, sockets = bind(Address("127.0.0.1", 0))
     seconds = iter(range(10**6))
     await server.start(sockets)
@@ -161,6 +163,7 @@ async def listening(courier: Courier) -> AsyncIterator[tuple[Webhooks, Handshake
         await server.drain()
         for each in sockets:
             each.close()
+        executor.close()
         lines.close()
 
 

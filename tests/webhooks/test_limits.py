@@ -138,6 +138,14 @@ async def never_ending(running: Served) -> None:
     assert await client.closed()
 
 
+async def too_slow_to_answer(running: Served) -> None:
+    await answered(running, "/convert", MANY, 200)
+
+
+async def too_much_to_decode(running: Served) -> None:
+    await answered(running, GRAPHS, b'{"request":{"object":[' + b"{}," * 10**6 + b"{}]}}", 413)
+
+
 CASES: Final = {
     Bound.ADMISSION_BODY: Met(QUICK._replace(body=len(BODY)), too_long),
     Bound.CONVERSION_BODY: Met(QUICK._replace(conversion_body=1_999), too_long_to_convert),
@@ -146,6 +154,8 @@ CASES: Final = {
     Bound.CONVERSION_SECONDS: Met(QUICK._replace(conversion_seconds=0.2, body_seconds=1.0), too_slow_to_convert),
     Bound.LARGE_BODIES: Met(QUICK._replace(small_body=10, room=10), turns),
     Bound.PACE: Met(QUICK._replace(small_body=10, room=10, slow_seconds=0.05), pace),
+    Bound.REQUEST_CPU: Met(QUICK._replace(request_cpu=0.01, conversion_cpu=0.0), too_slow_to_answer),
+    Bound.REQUEST_MEMORY: Met(QUICK._replace(admission_memory=2**22), too_much_to_decode),
     Bound.HEAD_SECONDS: Met(QUICK._replace(head_seconds=3.0), silence),  # enough for a handshake, whatever else runs
     Bound.HEAD: Met(QUICK, strange, 3),
     Bound.WRITE_SECONDS: Met(QUICK._replace(write_seconds=0.2), not_reading),

@@ -195,7 +195,7 @@ async def test_a_slow_sender_that_nobody_waits_for_has_its_time(tmp_path: Path) 
 
 async def test_slow_readers_keep_neither_room_nor_places(tmp_path: Path) -> None:
     """Two that don't take their answers, and all the room is theirs: a third is answered all the same."""
-    limits = SLOW._replace(conversions=2, conversion_room=len(MANY))
+    limits = SLOW._replace(conversion_room=len(MANY))
     async with served(tmp_path, limits) as running:
         slow = [await running.connect() for _ in range(2)]
         for times, client in enumerate(slow, 1):
@@ -214,7 +214,7 @@ async def test_slow_readers_keep_neither_room_nor_places(tmp_path: Path) -> None
 
 async def test_converting_goes_on_beside_readers_that_are_slow(tmp_path: Path) -> None:
     """A place for converting is free again as soon as there is an answer: nobody needs to be thrown out."""
-    limits = SLOW._replace(conversions=1, conversion_room=100 * len(MANY), slow_seconds=DEADLINE)
+    limits = SLOW._replace(conversion_room=100 * len(MANY), slow_seconds=DEADLINE)
     async with served(tmp_path, limits) as running:
         slow = await running.connect()
         slow_reader(slow)

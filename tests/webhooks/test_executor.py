@@ -1,0 +1,281 @@
+"""Long requests in processes of their own: equal answers, bounds of CPU and memory, crashes, fairness."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+import pytest
+
+from conversion import objects
+from tests.webhooks.requests import GRAPHS, graph, review
+from tests.webhooks.serving import QUICK, post, served, until
+from tests.webhooks.test_admission import SETTINGS
+from tests.webhooks.test_convert import MIXED
+from tests.webhooks.test_convert import review as conversion
+from webhooks import admission, convert
+from webhooks.executor import job
+from webhooks.executor.executor import ENDED
+from webhooks.executor.job import Order, Outcome, told, written
+from webhooks.executor.spool import Spool
+from webhooks.limits import Bound
+from webhooks.routes import ROUTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.webhooks.serving import Http
+
+LONG: Final = QUICK.small_body + 1
+CHUNKED: Final = f"POST {GRAPHS} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+WITHIN: Final = QUICK._replace(request_cpu=0.3, conversion_cpu=0.0)
+
+
+def padded(body: bytes) -> bytes:
+    """The same review, long enough to be answered in a process of its own."""
+    return body + b" " * (LONG - len(body))
+
+
+def forever() -> None:
+    """Takes CPU time until somebody ends it."""
+    while True:
+        pass
+
+
+def swallowing() -> None:
+    """Rules and conversions catch every exception: this must not hide the end of a request."""
+    while True:
+        with contextlib.suppress(Exception):
+            forever()
+
+
+def stuck() -> None:
+    """What never gives Python a chance to raise."""
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    forever()
+
+
+def greedy() -> None:
+    """Takes memory until there is none."""
+    kept = []
+    while True:
+        kept.append(bytes(1024 * 1024))
+
+
+def crashing() -> None:
+    """Ends as a fault of a library would."""
+    ctypes.string_at(0)
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch, what: Callable[[], None]) -> None:
+    """Makes what judges and what converts do something else; for servers that start later, and their long requests alone."""
+    here = os.getpid()
+    judge, convert_object = admission._judge, objects.convert_object
+
+    def judged(*given: Any) -> Any:
+        if os.getpid() != here:
+            what()
+        return judge(*given)
+
+    def converted(*given: Any) -> Any:
+        if os.getpid() != here:
+            what()
+        return convert_object(*given)
+
+    monkeypatch.setattr(admission, "_judge", judged)
+    monkeypatch.setattr(convert, "convert_object", converted)
+
+
+async def ask(tmp_path: Path, path: str, body: bytes, limits: Any = WITHIN) -> tuple[Http, dict[str, int]]:
+    """What a server answers, the bounds that were met; a small request beside it must be answered."""
+    async with served(tmp_path, limits) as server:
+        client = await server.connect()
+        found = await client.post(path, body)
+        other = await server.connect()
+        assert (await other.post(GRAPHS, review(graph()))).json["response"]["allowed"] is True
+        assert (await other.post(GRAPHS, padded(review(graph())))).status in (200, 503)
+        return found, server.server.meter.bounds
+
+
+@pytest.mark.parametrize("path", sorted(ROUTES))
+async def test_the_answer_is_the_same_as_in_the_event_loop(tmp_path: Path, path: str) -> None:
+    """Byte for byte, and the log and the counters say the same."""
+    route = ROUTES[path]
+    body = conversion(MIXED) if path == "/convert" else admission.example(route, "u-1")
+    if path == GRAPHS:
+        broken = graph()
+        broken["spec"]["services"]["main"] = {"replicas": -1}
+        body = review(broken)
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        short = await client.post(path, body)
+        long = await client.post(path, padded(body))
+        assert (long.status, long.body) == (short.status, short.body)
+        one, other = [line for line in server.log() if line["logger"] == "access"]
+        counted = server.server.meter.snapshot()
+    same = {key: value for key, value in one.items() if key not in ("ts", "duration_ms", "seconds", "ms", "size", "bytes")}
+    assert {key: other[key] for key in same} == same
+    assert all(sum(values[5:]) == 2 for values in counted["requests"])
+    if path == "/convert":
+        assert sum(objects for *_, objects, _ in counted["conversions"]) == 2 * len(MIXED)
+
+
+@pytest.mark.parametrize("what", [forever, swallowing])
+async def test_a_request_that_takes_too_long_is_refused_with_its_uid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: Callable[[], None]
+) -> None:
+    slowly(monkeypatch, what)
+    found, bounds = await ask(tmp_path, GRAPHS, padded(review(graph())))
+    told = found.json["response"]
+    assert (found.status, told["allowed"], told["status"]["code"]) == (200, False, 413)
+    assert told["uid"] == orjson.loads(review(graph()))["request"]["uid"]
+    assert told["status"]["message"] == "the request needs more than 0.3 s of CPU time, which is all that one may have; make it smaller"
+    assert bounds[Bound.REQUEST_CPU] >= 1
+
+
+async def test_a_conversion_that_takes_too_long_fails_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slowly(monkeypatch, forever)
+    found, bounds = await ask(tmp_path, "/convert", padded(conversion([graph()])))
+    result = found.json["response"]["result"]
+    assert (found.status, result["status"], result["code"], result["reason"]) == (200, "Failure", 413, "RequestEntityTooLarge")
+    assert result["message"].endswith("make it smaller; 0 objects had been converted")
+    assert bounds[Bound.REQUEST_CPU] == 2  # with the admission request behind it
+
+
+async def test_what_does_not_notice_the_bound_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "GRACE_SECONDS", 0)
+    slowly(monkeypatch, stuck)
+    found, bounds = await ask(tmp_path, GRAPHS, padded(review(graph())))
+    assert (found.status, found.json["message"]) == (503, ENDED)
+    assert bounds[Bound.REQUEST_MEMORY] >= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't bound memory so")
+@pytest.mark.parametrize("path", [GRAPHS, "/convert"])
+async def test_a_request_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    slowly(monkeypatch, greedy)
+    limits = QUICK._replace(admission_memory=2**26, conversion_memory=2**26)
+    found, bounds = await ask(tmp_path, path, padded(review(graph()) if path == GRAPHS else conversion([graph()])), limits)
+    status = found.json["response"].get("status") or found.json["response"]["result"]
+    assert (found.status, status["code"]) == (200, 413)
+    assert status["message"].startswith("the request needs more memory than one request may have")
+    assert bounds[Bound.REQUEST_MEMORY] >= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't bound memory so")
+async def test_a_body_that_decodes_to_more_than_the_bound_is_refused(tmp_path: Path) -> None:
+    """The decoder is not ours, and may end the process where it gets no memory."""
+    body = b'{"request":{"uid":"u","operation":"CREATE","object":{"spec":[' + b"{}," * 1_000_000 + b"{}]}}}"
+    found, bounds = await ask(tmp_path, GRAPHS, body, QUICK._replace(admission_memory=2**25))
+    assert found.status in (413, 503)
+    assert "more memory" in found.json["message"]
+    assert bounds[Bound.REQUEST_MEMORY] == 1
+
+
+async def test_a_crash_costs_its_own_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slowly(monkeypatch, crashing)
+    found, _ = await ask(tmp_path, GRAPHS, padded(review(graph())))
+    assert (found.status, found.json["reason"]) == (503, "ServiceUnavailable")
+
+
+async def test_facts_that_change_are_known_to_the_next_request(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        body = padded(review(graph()))
+        assert (await client.post(GRAPHS, body)).json["response"]["allowed"] is True
+        namespace = graph()["metadata"]["namespace"]
+        facts = SETTINGS.facts._replace(excludedNamespaces=frozenset({namespace}))
+        server.server.use(SETTINGS._replace(facts=facts))
+        assert (await client.post(GRAPHS, body)).json["response"]["allowed"] is True
+        lines = [line for line in server.log() if line["logger"] == "access"]
+    assert [line.get("skipped", "") for line in lines] == ["", "excluded"]
+
+
+async def test_no_process_and_no_file_is_left_behind(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        await client.post("/convert", padded(conversion(MIXED)))
+        before = len(os.listdir("/dev/fd"))  # noqa: PTH208 - as ls does
+        for _ in range(20):
+            await client.post("/convert", padded(conversion(MIXED)))
+        assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
+        forker = server.server._executor._pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(forker, 0)
+
+
+async def test_the_end_of_the_forking_process_is_noticed(tmp_path: Path) -> None:
+    """The server isn't ready any more, and its worker ends and is replaced."""
+    async with served(tmp_path) as server:
+        os.kill(server.server._executor._pid, signal.SIGKILL)
+        await until(lambda: server.server.reasons() == ["the process that answers long requests has ended"])
+        client = await server.connect()
+        assert (await client.post(GRAPHS, padded(review(graph())))).status == 503
+        assert (await client.post(GRAPHS, review(graph()))).status == 200
+
+
+async def test_a_forking_process_ends_with_its_worker(tmp_path: Path) -> None:
+    """However the worker ends: the end of the socket is what counts."""
+    async with served(tmp_path) as server:
+        executor = server.server._executor
+        executor._channel.shutdown(2)
+        await until(executor.lost.is_set)
+        assert os.waitpid(executor._pid, 0)[0] == executor._pid  # noqa: ASYNC222 - it has ended
+
+
+async def test_an_empty_long_body_is_answered(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        client.send(CHUNKED + b"0\r\n\r\n")
+        found = await client.answer()
+    assert (found.status, found.json["message"]) == (400, "the body must be of kind AdmissionReview, got nothing")
+
+
+def test_an_outcome_survives_its_line() -> None:
+    found = admission.answer(ROUTES["/convert"], conversion(MIXED), SETTINGS)
+    outcome = Outcome(found.status, len(found.body), 0.25, found.verdict)
+    again = told(written(outcome))
+    assert again[:3] == outcome[:3]
+    assert again.verdict._replace(tally=None) == outcome.verdict._replace(tally=None)
+    assert again.verdict.tally is not None
+    assert outcome.verdict.tally is not None
+    assert again.verdict.tally.counts == outcome.verdict.tally.counts
+    denied = Outcome(200, 5, 0.1, admission.answer(ROUTES[GRAPHS], review({**graph(), "spec": {"services": {}}}), SETTINGS).verdict)
+    assert told(written(denied)) == denied
+
+
+def test_a_spool_is_written_and_mapped_and_cleared() -> None:
+    with Spool() as spool:
+        spool.write(b"one")
+        spool.write(memoryview(b" two"))
+        assert (spool.size, bytes(spool.mapped(spool.size))) == (7, b"one two")
+        spool.clear()
+        spool.write(b"x")
+        mapped = spool.mapped(spool.size)
+    assert (spool.descriptor, bytes(mapped)) == (-1, b"x")
+
+
+def test_an_order_fits_its_frame() -> None:
+    from webhooks.executor.forker import FRAME
+
+    longest = max(ROUTES, key=len)
+    assert len(orjson.dumps([*Order(longest, 2**40, 1e6 + 0.123456789, 2**40, 50)])) < FRAME
+    assert time.process_time() < 2**40  # as many seconds as the frame has room for
+
+
+async def test_long_requests_are_posted_as_they_are(tmp_path: Path) -> None:
+    """A chunked body is long, whatever its length."""
+    body = review(graph())
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        client.send(CHUNKED + f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n")
+        chunked = await client.answer()
+        client.send(post(GRAPHS, body))
+        assert (await client.answer()).body == chunked.body

@@ -1,0 +1,178 @@
+"""The fair queue and the turns of short requests."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from webhooks.envelope import Answer, Verdict
+from webhooks.fair import HALF_SECONDS, FairQueue, client_of
+from webhooks.turns import TURN_SECONDS, Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Clock:
+    """Time that passes when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def drained(queue: FairQueue[str]) -> list[str]:
+    return [queue.take()[1] for _ in range(len(queue))]
+
+
+def test_whoever_used_least_is_next() -> None:
+    queue: FairQueue[str] = FairQueue(Clock())
+    for client, seconds in (("greedy", 2.0), ("modest", 0.5)):
+        queue.charge(client, seconds)
+        queue.put(client, 1, client)
+    queue.put("new", 1, "new")
+    assert drained(queue) == ["new", "modest", "greedy"]
+
+
+def test_a_client_that_is_charged_for_each_entry_alternates_with_others() -> None:
+    queue: FairQueue[str] = FairQueue(Clock())
+    for number in range(3):
+        queue.put("a", 0, f"a{number}")
+        queue.put("b", 0, f"b{number}")
+    order = []
+    while queue:
+        client, entry = queue.take()
+        queue.charge(client, 1.0)
+        order.append(entry)
+    assert order == ["a0", "b0", "a1", "b1", "a2", "b2"]
+
+
+def test_of_one_client_the_smallest_goes_first_and_equal_ones_in_their_order() -> None:
+    queue: FairQueue[str] = FairQueue(Clock())
+    for size, name in ((9, "large"), (1, "first"), (1, "second"), (5, "middle")):
+        queue.put("a", size, name)
+    assert drained(queue) == ["first", "second", "middle", "large"]
+
+
+def test_what_was_used_is_forgotten() -> None:
+    clock = Clock()
+    queue: FairQueue[str] = FairQueue(clock)
+    queue.charge("a", 1.0)
+    clock.now = 3 * HALF_SECONDS
+    queue.charge("b", 0.2)  # more than the eighth that is left of a's
+    queue.put("a", 0, "a")
+    queue.put("b", 0, "b")
+    assert drained(queue) == ["a", "b"]
+
+
+def test_clients_that_are_gone_are_not_remembered_for_ever() -> None:
+    clock = Clock()
+    queue: FairQueue[str] = FairQueue(clock)
+    for number in range(10_000):
+        clock.now += 1
+        queue.charge(f"client {number}", 0.01)
+    assert len(queue._used) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("peer", "client"),
+    [
+        (("10.0.0.7", 4711), "10.0.0.7"),
+        (("::ffff:10.0.0.7", 4711, 0, 0), "10.0.0.7"),
+        (("2001:db8:1:2:3:4:5:6", 4711, 0, 0), "2001:db8:1:2::"),
+        (("2001:db8:1:2:ffff::1", 4711, 0, 0), "2001:db8:1:2::"),
+        (("fe80::1%eth0", 4711, 0, 2), "fe80::"),
+        (None, ""),
+        ("", ""),
+        (("not:an:address",), "not:an:address"),
+    ],
+)
+def test_a_client_is_an_address_or_a_network(peer: object, client: str) -> None:
+    assert client_of(peer) == client
+
+
+def _answer(name: str) -> Answer:
+    return Answer(200, name.encode(), Verdict("allowed", 200))
+
+
+class Work:
+    """Requests that take so many seconds on a clock of their own."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.done: list[str] = []
+
+    def of(self, name: str, seconds: float) -> Callable[[], Answer]:
+        def work() -> Answer:
+            self.clock.now += seconds
+            self.done.append(name)
+            return _answer(name)
+
+        return work
+
+
+async def test_an_idle_server_answers_at_once() -> None:
+    work = Work()
+    turns = Turns(work.clock)
+    asking = turns.run("a", work.of("a", 0.001))
+    with pytest.raises(StopIteration) as end:  # without giving the loop a turn
+        asking.send(None)
+    assert end.value.value.body == b"a"
+
+
+async def test_a_client_that_comes_later_does_not_wait_for_all_of_another() -> None:
+    work = Work()
+    turns = Turns(work.clock)
+    flood = [asyncio.create_task(turns.run("flood", work.of(f"f{number}", TURN_SECONDS))) for number in range(20)]
+    small = asyncio.create_task(turns.run("small", work.of("small", 0.0001)))
+    assert (await small).body == b"small"
+    assert work.done.index("small") <= 2  # after what ran before it came
+    await asyncio.gather(*flood)
+    assert sorted(work.done) == sorted([f"f{number}" for number in range(20)] + ["small"])
+
+
+async def test_the_sockets_are_looked_at_between_answers() -> None:
+    work = Work()
+    turns = Turns(work.clock)
+    looked: list[int] = []
+
+    async def look() -> None:
+        while len(work.done) < 10:
+            looked.append(len(work.done))
+            await asyncio.sleep(0)
+
+    asking = [asyncio.create_task(turns.run("a", work.of(str(number), TURN_SECONDS))) for number in range(10)]
+    await asyncio.gather(look(), *asking)
+    assert set(range(1, 10)) <= set(looked)
+
+
+async def test_an_error_is_the_requests_own_and_others_go_on() -> None:
+    work = Work()
+    turns = Turns(work.clock)
+
+    def broken() -> Answer:
+        work.clock.now += TURN_SECONDS
+        raise ZeroDivisionError
+
+    first, second = asyncio.create_task(turns.run("a", broken)), asyncio.create_task(turns.run("b", broken))
+    third = asyncio.create_task(turns.run("c", work.of("c", 0)))
+    for task in (first, second):
+        with pytest.raises(ZeroDivisionError):
+            await task
+    assert (await third).body == b"c"
+
+
+async def test_a_client_that_has_left_costs_nothing() -> None:
+    work = Work()
+    turns = Turns(work.clock)
+    first = asyncio.create_task(turns.run("a", work.of("a", TURN_SECONDS)))
+    second = asyncio.create_task(turns.run("a", work.of("gone", TURN_SECONDS)))
+    third = asyncio.create_task(turns.run("b", work.of("b", TURN_SECONDS)))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(first, third)
+    assert work.done == ["a", "b"]

@@ -1,0 +1,171 @@
+"""The worker's side: long requests wait for their turn, are handed to a process of their own, and their answers come back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import pickle
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from webhooks.envelope import Answer, rejection
+from webhooks.executor import forker
+from webhooks.executor.job import Order, Outcome, told
+from webhooks.executor.spool import Spool
+from webhooks.fair import FairQueue
+from webhooks.limits import Bound
+from webhooks.routes import Purpose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from api.operator.settings import Logs
+    from webhooks.admission import Settings
+    from webhooks.envelope import Verdict
+    from webhooks.limits import Limits
+    from webhooks.routes import Route
+
+_LOG: Final = logging.getLogger("webhooks.executor")
+_MIB: Final = 1024 * 1024
+_LINE: Final = 64 * 1024  # bytes of an outcome: its tally has a row for each kind, version and outcome
+ENDED: Final = "the request took more memory or CPU time than one may, and its process was ended; make it smaller"
+
+
+class LongAnswer(NamedTuple):
+    """An `Answer` whose body lies in memory that came from another process."""
+
+    status: int
+    body: memoryview
+    verdict: Verdict
+
+
+class Executor:
+    """Answers long requests of one worker: one of admission and one of conversion at a time."""
+
+    def __init__(self, limits: Limits, wanted: Logs | None = None, log: int = 2) -> None:
+        """Forks the process that forks; see forker.py for when that may be."""
+        self._limits = limits
+        self._pid, self._channel = forker.launch(log, wanted)
+        self._lanes = {converting: _Lane() for converting in (False, True)}
+        self._settings: tuple[Settings, Spool] | None = None
+        self.lost = asyncio.Event()  # when the process that forks has ended: nothing long can be answered any more
+
+    def watch(self) -> None:
+        """Begins to notice the end of the process that forks; must be called inside the running loop."""
+        self._channel.setblocking(True)  # an order fits into the socket's buffer: there are two at most
+        asyncio.get_running_loop().add_reader(self._channel.fileno(), self._hear)
+
+    def _hear(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._channel.fileno())
+        _LOG.error("the process that answers long requests has ended")
+        self.lost.set()
+
+    async def run(self, route: Route, client: str, body: Spool, settings: Settings, here: Callable[[], bool]) -> Answer | LongAnswer:
+        """Answers a request when it is the client's turn; `here` says whether the client still is."""
+        converting = route.purpose is Purpose.CONVERT
+        lane = self._lanes[converting]
+        await lane.enter(client, body.size)
+        outcome = None
+        try:
+            if not here():  # nobody would take the answer: an API server that gave up asks again, and the work would pile up
+                return rejection(408, "the client has left")
+            with Spool() as out:
+                outcome = await self._perform(self._order(route, body.size, converting=converting), body, out, settings)
+                if outcome is None:
+                    return rejection(503, ENDED, Bound.REQUEST_MEMORY)
+                return LongAnswer(outcome.status, memoryview(out.mapped(outcome.size)), outcome.verdict)
+        finally:
+            lane.leave(client, outcome.seconds if outcome is not None else self._limits.request_cpu)
+
+    def _order(self, route: Route, size: int, *, converting: bool) -> Order:
+        limits = self._limits
+        cpu = limits.request_cpu + (limits.conversion_cpu * size / _MIB if converting else 0)
+        memory = limits.conversion_memory if converting else limits.admission_memory
+        return Order(route.path, size, cpu, memory, logging.getLogger().level)
+
+    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> Outcome | None:
+        """What came of it; nothing when its process was ended."""
+        reading, writing = os.pipe()
+        try:
+            forker.order(self._channel, order, (body.descriptor, out.descriptor, self._written(settings), writing))
+        except OSError:
+            os.close(reading)
+            return None
+        finally:
+            os.close(writing)
+        line = await _line(reading)
+        return told(line) if line.endswith(b"\n") else None
+
+    def _written(self, settings: Settings) -> int:
+        """The descriptor from which a request's process reads the settings; they are written once, as they seldom change."""
+        if self._settings is None or self._settings[0] is not settings:
+            spool = Spool()
+            spool.write(pickle.dumps(settings))
+            self._settings = (settings, spool)
+        return self._settings[1].descriptor
+
+    def close(self) -> None:
+        """Ends the process that forks; requests that are being answered end by themselves."""
+        with contextlib.suppress(RuntimeError):  # no loop runs any more
+            asyncio.get_running_loop().remove_reader(self._channel.fileno())
+        self._channel.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
+class _Lane:
+    """One place, and a fair queue for it."""
+
+    def __init__(self) -> None:
+        self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
+        self._taken = False
+
+    async def enter(self, client: str, size: int) -> None:
+        """Waits for the place."""
+        if not self._taken:
+            self._taken = True
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.put(client, size, turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was this one's turn in the same moment
+                self.leave(client, 0)
+            raise
+
+    def leave(self, client: str, seconds: float) -> None:
+        """Gives the place to the next."""
+        self._queue.charge(client, seconds)
+        while self._queue:
+            turn = self._queue.take()[1]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._taken = False
+
+
+async def _line(descriptor: int) -> bytes:
+    """Reads a pipe to its end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    parts: list[bytes] = []
+    os.set_blocking(descriptor, False)
+
+    def read() -> None:
+        try:
+            part = os.read(descriptor, _LINE)
+        except BlockingIOError:
+            return
+        parts.append(part)
+        if not part and not done.done():
+            done.set_result(None)
+
+    loop.add_reader(descriptor, read)
+    try:
+        await done
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+    return b"".join(parts)

@@ -1,0 +1,114 @@
+"""The process that forks one process for each long request. It is forked from a worker before that serves anything, and does nothing else.
+
+So what a request's process inherits is small, known, and holds no connection of anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import pickle
+import signal
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import orjson
+
+from webhooks import logs
+from webhooks.descriptors import release
+from webhooks.executor.job import Order, bound, perform, written
+from webhooks.executor.spool import Spool
+from webhooks.logs import Lines
+
+if TYPE_CHECKING:
+    from api.operator.settings import Logs
+    from webhooks.admission import Settings
+
+FRAME: Final = 512  # bytes of every order, filled up with spaces
+FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome
+NICENESS: Final = 5  # short requests and everything else go first
+FIRST_TO_GO: Final = "1000"  # when memory runs out
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def launch(log: int, wanted: Logs | None) -> tuple[int, socket.socket]:
+    """Forks it; returns its process id and the socket that takes orders, whose end ends it. Log lines go to the descriptor `log`.
+
+    Must be called before there are connections, and by a process with one thread.
+    """
+    ours, theirs = socket.socketpair()
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    pid = os.fork()
+    if pid == 0:
+        _become(theirs, log, wanted)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    theirs.close()
+    return pid, ours
+
+
+def order(channel: socket.socket, wanted: Order, files: tuple[int, int, int, int]) -> None:
+    """Asks for one request to be answered. Raises: OSError when the forking process has ended."""
+    socket.send_fds(channel, [orjson.dumps([*wanted]).ljust(FRAME)], files)
+
+
+def _become(channel: socket.socket, log: int, wanted: Logs | None) -> NoReturn:
+    """Turns a fresh fork into the forking process; never returns into what the parent was doing."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in SIGNALS:  # a terminal may signal all processes at once: only the worker's end counts
+            signal.signal(number, signal.SIG_IGN)
+        release({0, 1, 2, log, channel.fileno()})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        logging.getLogger().handlers.clear()  # the parent's lines wait for a thread that is not here
+        logs.install(Lines(log, shared=True), wanted)
+        os.nice(NICENESS)
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")
+        gc.freeze()
+        gc.disable()  # a request's process ends before cycles matter
+        channel.setblocking(True)
+        _take_orders(channel)
+    finally:
+        os._exit(0)
+
+
+def _take_orders(channel: socket.socket) -> None:
+    while True:
+        frame, files, _, _ = socket.recv_fds(channel, FRAME, FILES)
+        if len(frame) < FRAME or len(files) < FILES:  # the worker has ended
+            return
+        if os.fork() == 0:
+            channel.close()
+            _answer(frame, files)
+        for descriptor in files:
+            os.close(descriptor)
+        _reap()
+
+
+def _reap() -> None:
+    """Takes leave of processes that have ended; the last ones stay until the next order, which costs nothing."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _answer(frame: bytes, files: list[int]) -> NoReturn:
+    """Answers one request and ends the process; the pipe's end without a line says that it was ended."""
+    try:
+        body, out, settings, pipe = files
+        wanted = Order(*orjson.loads(frame))
+        judged_by = _settings(settings)
+        bound(wanted)
+        os.write(pipe, written(perform(wanted, Spool(body), Spool(out), judged_by)))
+    finally:
+        os._exit(0)
+
+
+def _settings(descriptor: int) -> Settings:
+    """What the worker wrote there: nobody else can."""
+    size = os.fstat(descriptor).st_size
+    found: Settings = pickle.loads(os.pread(descriptor, size, 0))  # noqa: S301 - written by our own parent
+    return found

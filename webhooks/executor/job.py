@@ -1,0 +1,124 @@
+"""What the process of one long request does: bounds itself, answers, writes the answer and its verdict, ends.
+
+The kernel holds the bounds, so that they hold for code that nobody foresaw to be slow: a timer of CPU time raises in the middle of it, and
+what doesn't notice that is ended a little later. The process ends with the request, and its memory with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import resource
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+import orjson
+
+from webhooks import convert
+from webhooks.admission import Settings, answer
+from webhooks.budget import MEMORY, BudgetError
+from webhooks.envelope import Answer, Verdict, rejection
+from webhooks.limits import Bound
+from webhooks.routes import ROUTES, Purpose
+from webhooks.tally import Tally
+
+if TYPE_CHECKING:
+    from webhooks.executor.spool import Spool
+
+_LOG: Final = logging.getLogger("webhooks.executor")
+AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
+GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process
+PATIENCE_SECONDS: Final = 120  # in all, however little CPU the process gets
+
+
+class Order(NamedTuple):
+    """What a worker asks for, as it is sent: names and numbers."""
+
+    path: str
+    size: int  # of the body, in bytes
+    cpu: float  # seconds that it may take
+    memory: int  # bytes that it may have beside body and answer
+    level: int  # from which on is logged
+
+
+class Outcome(NamedTuple):
+    """What the process says of its answer, which stands in a spool."""
+
+    status: int
+    size: int  # of the answer, in bytes
+    seconds: float  # of CPU that it took
+    verdict: Verdict
+
+
+def perform(order: Order, body: Spool, out: Spool, settings: Settings) -> Outcome:
+    """Answers one request; its answer is in `out` afterwards."""
+    try:
+        found = _answered(order, body, out, settings)
+        if found.body:
+            out.clear()
+            out.write(found.body)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return Outcome(found.status, out.size, time.process_time(), found.verdict)
+
+
+def _answered(order: Order, body: Spool, out: Spool, settings: Settings) -> Answer:
+    route = ROUTES[order.path]
+    text = body.mapped(order.size)
+    try:
+        if route.purpose is Purpose.CONVERT:
+            return convert.answer_into(text, out)
+        return answer(route, memoryview(text), settings)
+    except BudgetError as error:  # so early that nobody knew yet whom to answer
+        return rejection(413, str(error), Bound.REQUEST_CPU)
+    except MemoryError:
+        return rejection(413, MEMORY, Bound.REQUEST_MEMORY)
+
+
+def bound(order: Order) -> None:
+    """Sets the bounds of this process."""
+
+    def spent(_number: int, _frame: object) -> NoReturn:
+        raise BudgetError(f"the request needs more than {order.cpu:g} s of CPU time, which is all that one may have; make it smaller")
+
+    logging.getLogger().setLevel(order.level)
+    signal.signal(signal.SIGPROF, spent)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(PATIENCE_SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(order.cpu) + GRACE_SECONDS, resource.RLIM_INFINITY))
+    data = _data()
+    if data:
+        resource.setrlimit(resource.RLIMIT_DATA, (data + order.memory, resource.RLIM_INFINITY))
+    signal.setitimer(signal.ITIMER_PROF, order.cpu, AGAIN_SECONDS)
+
+
+def _data() -> int:
+    """Bytes of memory of its own that this process may write to; 0 where the kernel doesn't say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def written(outcome: Outcome) -> bytes:
+    """An outcome as a line of JSON."""
+    verdict = outcome.verdict
+    tally = verdict.tally
+    counts = None if tally is None else [[*key, *values] for key, values in tally.counts.items()]
+    plain = list(verdict._replace(tally=None, bound=str(verdict.bound)))
+    return orjson.dumps([*outcome[:3], plain, counts, tally.damaged if tally is not None else 0], option=orjson.OPT_APPEND_NEWLINE)
+
+
+def told(line: bytes) -> Outcome:
+    """The outcome that `written` wrote."""
+    status, size, seconds, plain, counts, damaged = orjson.loads(line)
+    fields: dict[str, Any] = dict(zip(Verdict._fields, plain, strict=True))
+    fields["rules"] = tuple(fields["rules"])
+    if counts is not None:
+        fields["tally"] = tally = Tally()
+        tally.damaged = damaged
+        tally.counts = {(kind, source, version, outcome): [count, spent] for kind, source, version, outcome, count, spent in counts}
+    return Outcome(status, size, seconds, Verdict(**fields))

@@ -1,0 +1,74 @@
+"""A queue that is fair to client addresses: next is whoever has used the least CPU lately, and of that client the smallest entry."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import time
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+HALF_SECONDS: Final = 10.0  # after which half of what a client used is forgotten
+_FORGOTTEN: Final = 0.001  # seconds of CPU: whoever used less is as good as new
+_KNOWN: Final = 1_000  # clients that are remembered before the forgotten ones are looked for
+
+
+class FairQueue(Generic[T]):
+    """Entries that wait, by client. Taking one costs a look at each waiting client; there are at most as many as connections."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Starts empty."""
+        self._clock = clock
+        self._waiting: dict[str, list[tuple[int, int, T]]] = {}
+        self._used: dict[str, tuple[float, float]] = {}  # seconds of CPU, and when that was so
+        self._order = itertools.count()
+        self._length = 0
+
+    def __len__(self) -> int:
+        """How many entries wait."""
+        return self._length
+
+    def put(self, client: str, size: int, entry: T) -> None:
+        """Adds an entry; of one client's entries the smallest is taken first, of equal ones the first."""
+        heapq.heappush(self._waiting.setdefault(client, []), (size, next(self._order), entry))
+        self._length += 1
+
+    def take(self) -> tuple[str, T]:
+        """Removes the next entry and returns its client and itself; the queue must not be empty."""
+        now = self._clock()
+        client = min(self._waiting, key=lambda each: self._recently(each, now))
+        entries = self._waiting[client]
+        entry = heapq.heappop(entries)[2]
+        if not entries:
+            del self._waiting[client]
+        self._length -= 1
+        return client, entry
+
+    def charge(self, client: str, seconds: float) -> None:
+        """Notes that a client has used so many seconds of CPU."""
+        now = self._clock()
+        self._used[client] = (self._recently(client, now) + seconds, now)
+        if len(self._used) > _KNOWN:
+            self._used = {each: used for each, used in self._used.items() if self._recently(each, now) >= _FORGOTTEN}
+
+    def _recently(self, client: str, now: float) -> float:
+        seconds, then = self._used.get(client, (0.0, now))
+        return seconds * math.pow(0.5, (now - then) / HALF_SECONDS)
+
+
+def client_of(peer: object) -> str:
+    """The client that a socket's peer name belongs to: its IPv4 address, or the 64 bits of an IPv6 one that name its network."""
+    host = peer[0] if isinstance(peer, (tuple, list)) and peer else ""
+    if not isinstance(host, str) or ":" not in host:
+        return str(host)
+    try:
+        address = IPv6Address(host)
+    except ValueError:
+        return host
+    return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))

@@ -1,0 +1,69 @@
+"""When short requests are answered: at once while the event loop is idle, else in an order that is fair to client addresses.
+
+A worker answers short requests in its event loop. Without an order, a client with hundreds of connections would make everybody wait for
+all of its requests. Here the loop spends at most a few milliseconds on answers between two looks at its sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Final
+
+from webhooks.fair import FairQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from webhooks.envelope import Answer
+
+TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
+
+
+class Turns:
+    """The short requests of one worker."""
+
+    __slots__ = ("_clock", "_queue", "_reset", "_spent")
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Must be made for one event loop."""
+        self._clock = clock
+        self._queue: FairQueue[tuple[Callable[[], Answer], asyncio.Future[Answer]]] = FairQueue()
+        self._spent = 0.0  # seconds of work since the loop last looked at its sockets
+        self._reset = False  # whether `_next` is called in the next turn of the loop
+
+    async def run(self, client: str, work: Callable[[], Answer]) -> Answer:
+        """Does the work now if nobody waits and this turn of the loop has time left, else when it is the client's turn."""
+        if not self._queue and self._spent < TURN_SECONDS:
+            return self._do(client, work)
+        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._queue.put(client, 0, (work, done))
+        self._call_next()
+        return await done
+
+    def _do(self, client: str, work: Callable[[], Answer]) -> Answer:
+        began = self._clock()
+        try:
+            return work()
+        finally:
+            seconds = self._clock() - began
+            self._spent += seconds
+            self._queue.charge(client, seconds)
+            self._call_next()
+
+    def _call_next(self) -> None:
+        if not self._reset:
+            self._reset = True
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _next(self) -> None:
+        """Begins a turn: answers those who wait, for as long as a turn may take."""
+        self._reset, self._spent = False, 0.0
+        while self._queue and self._spent < TURN_SECONDS:
+            client, (work, done) = self._queue.take()
+            if done.done():  # its client has left
+                continue
+            try:
+                done.set_result(self._do(client, work))
+            except Exception as error:  # noqa: BLE001 - the request's own handler deals with it
+                done.set_exception(error)

@@ -132,10 +132,10 @@ def _bounds(found: OperatorConfiguration) -> Bounds:
     serving, limits = found.serving, found.serving.limits
     return Bounds(
         admission_body=limits.admission_body,
-        conversion_body=limits.conversion_body,
+        conversion_body=limits.conversion_body or 0,
         conversion_seconds=limits.conversion_timeout,
         request_cpu=limits.request_cpu,
-        memory=serving.memory,
+        memory=serving.memory or 0,
         connections=limits.connections,
         drain_seconds=serving.drain_timeout,
     )

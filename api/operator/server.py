@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from api.operator.section import Section
-from api.operator.values import Bytes, Name, Port, Switch, Text, Texts, one_of, span_of, whole
+from api.operator.values import AutomaticBytes, Bytes, Name, Port, Switch, Text, Texts, one_of, span_of, whole
 
 MODES = {"managed": "managed", "provided": "provided", "external-injection": "external-injection", "auto": "managed", "manual": "provided"}
 
@@ -78,10 +78,10 @@ class Limits(Section):
     """What one client may cost a worker."""
 
     admission_body: Bytes = Field(default=7 * 2**20, description="largest admission review; a longer one is answered 413")
-    conversion_body: Bytes = Field(
-        default=0,
-        description="largest conversion review; an API server sends a whole list as one. 0, or more than `serving.memory` allows: as much "
-        "as that allows, 80Mi with two workers in 2Gi",
+    conversion_body: AutomaticBytes = Field(
+        default=None,
+        description="largest conversion review; an API server sends a whole list as one. Absent, or more than `serving.memory` allows: "
+        "as much as that allows, 80Mi with two workers in 2Gi",
     )
     conversion_timeout: Annotated[float, span_of(1, 600)] = Field(
         default=30.0, description="how long the body of a conversion review may take to arrive"
@@ -103,10 +103,10 @@ class Serving(Section):
     workers: Annotated[int, whole(0, 256)] = Field(
         default=0, description="serving processes; 0 for the number of CPUs, or fewer if `memory` does not suffice for as many"
     )
-    memory: Bytes = Field(
-        default=0,
+    memory: AutomaticBytes = Field(
+        default=None,
         description="what all processes of a server may use together: bounds of bodies and requests follow from it. "
-        "0 for the container's limit, and 2Gi where it has none",
+        "Absent: the container's limit, and 2Gi where it has none",
     )
     drain_lag: Annotated[float, span_of(0, 300)] = Field(
         default=15.0, description="how long a stopping server keeps accepting, while endpoints learn of its end"

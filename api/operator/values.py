@@ -30,7 +30,7 @@ class Allowed:
             return core_schema.no_info_plain_validator_function(self._check)
         if self.read is None or self.write is None:
             return core_schema.no_info_after_validator_function(self._check, handler(source))
-        written = core_schema.plain_serializer_function_ser_schema(self.write)
+        written = core_schema.plain_serializer_function_ser_schema(self.write, when_used="unless-none")
         return core_schema.no_info_plain_validator_function(self._take, serialization=written)
 
     def _take(self, value: object) -> Any:
@@ -94,4 +94,7 @@ Name: TypeAlias = Annotated[
 ]
 Bytes: TypeAlias = Annotated[
     int, Allowed("a size such as 65536, 64Ki, 7Mi or 1Gi", read=durations.size, write=durations.amount, numbers=True)
+]
+AutomaticBytes: TypeAlias = Annotated[
+    int | None, Allowed("a size such as 64Mi or 2Gi, or absent", read=durations.size, write=durations.amount, numbers=True)
 ]

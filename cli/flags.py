@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     import argparse
 
 
+def verbose(parser: argparse._ActionsContainer, more: str = "") -> None:
+    """Declares `-v`, which every command takes: the sentence about a bug advises it. `more` is what else it does."""
+    parser.add_argument("-v", "--verbose", action="store_true", help=f"{more}show tracebacks of bugs")
+
+
 def configuration(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     """Declares `--config`: a file that other flags win over, or without which nothing can be done."""
     more = "" if required else "; flags win over it"

@@ -39,16 +39,17 @@ COMMANDS: Final = {
     "version": "print versions as JSON",
 }
 
-WIDTH: Final = 120  # of help texts, in characters
+WIDTH: Final = 120  # of help texts, in characters, where the terminal is not narrower
+_NARROWEST: Final = 40
 
 
 class _Parser(argparse.ArgumentParser):
     """Raises instead of ending the process, and answers an unknown flag with the nearest known one."""
 
     def _get_formatter(self) -> argparse.HelpFormatter:
-        # asked for with every flag; with a width it doesn't import what finds one out
+        # asked for with every flag; with a width it doesn't import shutil to find one out
         usual = self.formatter_class is argparse.HelpFormatter
-        return argparse.HelpFormatter(prog=self.prog, width=WIDTH) if usual else self.formatter_class(prog=self.prog)
+        return argparse.HelpFormatter(prog=self.prog, width=width()) if usual else self.formatter_class(prog=self.prog)
 
     def error(self, message: str) -> NoReturn:
         from cli.usage import reworded
@@ -66,6 +67,17 @@ class _Parser(argparse.ArgumentParser):
             what = "flag" if word.startswith("-") else "argument"
             raise UsageError(f"unknown {what} {word}{hint(word, known) if what == 'flag' else ''}")
         return namespace
+
+
+def width() -> int:
+    """How wide help texts are: as COLUMNS or the terminal says, at most WIDTH."""
+    told = os.environ.get("COLUMNS", "")
+    try:
+        columns = int(told) if told.isdecimal() else 0
+        columns = columns or os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):  # no terminal
+        return WIDTH
+    return max(_NARROWEST, min(WIDTH, columns - 2)) if columns else WIDTH
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,6 +107,11 @@ def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         write(_overview())
         return OK if words else USAGE
+    if words[0] in ("-V", "--version"):
+        from cli.release import installed
+
+        write(f"{PROGRAM} {installed()}\n")
+        return OK
     name, rest = words[0], words[1:]
     if name not in COMMANDS:
         what = "flag" if name.startswith("-") else "command"
@@ -107,9 +124,13 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _overview() -> str:
-    width = max(map(len, COMMANDS))
-    lines = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
-    return f"usage: {PROGRAM} COMMAND ...\n\n{lines}\n\n{PROGRAM} COMMAND --help says more about one command.\n"
+    import textwrap
+
+    indent = max(map(len, COMMANDS)) + 4
+    lines = [f"  {name:<{indent - 4}}  {text}" for name, text in COMMANDS.items()]
+    wrapped = [textwrap.fill(line, width(), subsequent_indent=" " * indent) for line in lines]
+    more = [f"{PROGRAM} COMMAND --help says more about one command.", f"{PROGRAM} --version prints the version."]
+    return "\n".join([f"usage: {PROGRAM} COMMAND ...", "", *wrapped, "", *more, ""])
 
 
 def _called(words: list[str]) -> str:
@@ -133,7 +154,7 @@ def _report_bug(words: list[str], error: Exception) -> None:
         import traceback
 
         say("".join(traceback.format_exception(error)).rstrip())
-    replay = shlex.join([PROGRAM, *words, *([] if verbose else ["-v"])])
+    replay = shlex.join([PROGRAM, *words[:1], *([] if verbose else ["-v"]), *words[1:]])  # behind a -- it would be a path
     say(f"{_called(words)}: a bug of ours: {type(error).__name__}; to replay it: {replay}")
 
 

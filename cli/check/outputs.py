@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from cli import flags
 from cli.exits import BUG, NOTHING_FOUND, USAGE, UsageError, worst
 from cli.nearest import hint
 from cli.output import say, write, write_bytes
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--answer", action="store_true", help="also what the API server would answer for every object, in its words")
     output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
-    output.add_argument("-v", "--verbose", action="store_true", help="name every input on stderr; show tracebacks of bugs")
+    flags.verbose(output, "name every input on stderr; ")
     output.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="colours in text; NO_COLOR and FORCE_COLOR count too"
     )

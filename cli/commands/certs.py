@@ -45,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--compromised", action="store_true", help="rotate: the authority's key is known to others, so wait no longer than needed")
     add("--dry-run", action="store_true", help="say what would be done, and write nothing")
     add("-o", "--output", choices=("text", "json"), default="text", help="inspect: how to print")
+    flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from cli import flags
+
 if TYPE_CHECKING:
     import argparse
 
@@ -16,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the argument."""
     parser.epilog = _EPILOG
     parser.add_argument("shell", choices=SHELLS, help="which one")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from cli import flags
+
 if TYPE_CHECKING:
     from cli.configuration import Effective, Key
 
@@ -16,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--config", metavar="FILE", help="an OperatorConfiguration, YAML or JSON; without it defaults and environment")
     parser.add_argument("-o", "--output", choices=("text", "yaml", "json"), default="text", help="the format (default %(default)s)")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

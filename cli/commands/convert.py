@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from cli import flags
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations, nor of comments")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

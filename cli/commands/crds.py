@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from cli import flags
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--service", metavar="NAME", help="name of the service that converts (default dynamo-webhooks)")
     parser.add_argument("--url", help="a server outside the cluster converts, in place of a service: https://HOST[:PORT][/convert]")
     parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates that the API server is to trust the converting server by")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli import facts
+from cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when a default could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about defaults that were not evaluated")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

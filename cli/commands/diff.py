@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli import facts
+from cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     facts.configure(parser)
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

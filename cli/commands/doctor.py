@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
     add("--uninstall-check", action="store_true", help="say what stands against removing the installation, in the order of removal")
     add("-o", "--output", choices=("text", "json"), default="text", help="how findings are printed (default text)")
+    flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cli import flags
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
@@ -21,14 +23,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     import argparse
 
-    from cli.main import WIDTH
+    from cli.main import width
 
     parser.epilog = _EXAMPLES
-    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
+    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width())
     words = "a rule's name or code, a kind, a field path, a fact, or a server message; - reads the message from standard input"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format (default %(default)s)")
     parser.add_argument("--examples", action="store_true", help="print the examples of rules too")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

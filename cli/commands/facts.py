@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
     add("--redact", action="store_true", help="number namespaces and accounts instead of naming them, so that the file can be shared")
     add("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
-from cli import listening
+from cli import flags, listening
 from cli.apart import load_settings
 from cli.exits import OK, REFUSED, UNREACHABLE, UsageError
 from cli.output import say
@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     listening.configure(parser)
     parser.add_argument("--once", action="store_true", help="do what can be done now and end; 1 when not everything is ready then")
+    flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:

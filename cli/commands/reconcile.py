@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
-from cli import listening
+from cli import flags, listening
 from cli.apart import load_settings
 from cli.exits import OK, UsageError
 
@@ -22,6 +22,7 @@ HELP: Final = "make running workloads of graphs, and keep them as the graphs say
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     listening.configure(parser)
+    flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:

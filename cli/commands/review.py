@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from cli import flags
+
 if TYPE_CHECKING:
     from webhooks.routes import Route
 
@@ -24,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say on stderr why each cause refuses and what mends it, which default makes which edit, what conversion keeps aside",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show tracebacks of bugs")
+    flags.verbose(parser)
     facts.configure(parser)
 
 

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from api.kinds import BY_NAME
+from cli import flags
 
 if TYPE_CHECKING:
     from policies.rule import Rule
@@ -18,6 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", help="only rules that read this kind: its name, plural or short name")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose rules (default %(default)s)")
     parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="the format (default %(default)s)")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

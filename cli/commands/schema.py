@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from cli import flags
+
 if TYPE_CHECKING:
     import argparse
 
@@ -22,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--version", metavar="VERSION", help="of the kind; by default the newest")
     add("--all", action="store_true", help="every schema, into the folder of -d")
     add("-d", "--directory", metavar="DIR", help="the folder to write all of them into; made if it is not there")
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

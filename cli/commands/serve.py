@@ -50,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--profile", choices=("current", "1.2"), help="which verdicts (default current)")
     add("--workers", metavar="N", type=int, help="processes (default: the number of CPUs)")
     add("--drain-lag", metavar="SECONDS", type=float, help="keep accepting for so long after SIGTERM (default 0; with --config 15)")
+    flags.verbose(parser)
 
 
 def run(args: argparse.Namespace) -> int:

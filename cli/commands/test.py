@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli import facts
+from cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
@@ -33,10 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     import argparse
 
-    from cli.main import WIDTH
+    from cli.main import width
 
     parser.epilog = _FORMAT
-    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
+    parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width())
     parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder of case files")
     parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name holds the word")
     parser.add_argument("--update", action="store_true", help="write marks and expected results as they are found")
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no case at all is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about rules that were not evaluated")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name passing cases too; show tracebacks of bugs")
+    flags.verbose(parser, "name passing cases too; ")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from cli import flags
+
 HELP = "print versions as JSON"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declares no flags: the answer is always whole."""
-    del parser
+    """Declares no flags of its own: the answer is always whole."""
+    flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

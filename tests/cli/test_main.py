@@ -12,8 +12,9 @@ from types import ModuleType
 
 import pytest
 
-from cli import exits
+from cli import exits, flags
 from cli.main import COMMANDS
+from cli.release import installed
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD
 
@@ -92,8 +93,12 @@ def _broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def run(arguments: argparse.Namespace) -> int:
         raise error
 
+    def configure(parser: argparse.ArgumentParser) -> None:
+        flags.verbose(parser)
+        parser.add_argument("paths", nargs="*")
+
     module = ModuleType("cli.commands.version")
-    module.__dict__.update(HELP="", configure=lambda parser: parser.add_argument("-v", action="store_true"), run=run)
+    module.__dict__.update(HELP="", configure=configure, run=run)
     monkeypatch.setitem(sys.modules, "cli.commands.version", module)
 
 
@@ -102,6 +107,38 @@ def test_a_bug_of_ours_is_a_sentence_with_a_replay_command(command: Command, mon
     ran = command("version")
     assert (ran.code, ran.out) == (70, "")
     assert ran.err == "dynamo-webhooks version: a bug of ours: KeyError; to replay it: dynamo-webhooks version -v\n"
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_takes_the_flag_that_the_sentence_about_a_bug_advises(name: str) -> None:
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"cli.commands.{name}").configure(parser)
+    assert "show tracebacks of bugs" in parser.format_help()
+    assert {"-v", "--verbose"} <= {flag for action in parser._actions for flag in action.option_strings}
+
+
+def test_the_replay_command_keeps_a_path_that_begins_with_a_hyphen(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    _broken(monkeypatch, KeyError("x"))
+    assert command("version", "--", "-x").err.endswith("to replay it: dynamo-webhooks version -v -- -x\n")
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version_is_one_line(command: Command, flag: str) -> None:
+    ran = command(flag)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"dynamo-webhooks {installed()}\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], *([name, "--help"] for name in sorted(COMMANDS) if name != "completion")])
+@pytest.mark.parametrize("columns", ["72", "100"])
+def test_help_is_no_wider_than_the_terminal(command: Command, monkeypatch: pytest.MonkeyPatch, words: list[str], columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = command(*words).out
+    if words[0] != "--help":  # what stands below the flags is printed as it is written
+        parser = argparse.ArgumentParser()
+        importlib.import_module(f"cli.commands.{words[0]}").configure(parser)
+        shown = shown.removesuffix(f"{(parser.epilog or '').rstrip()}\n")
+    assert max(map(len, shown.splitlines())) <= int(columns)
 
 
 def test_a_bug_of_ours_has_a_traceback_for_those_who_ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from policies.rule import COMPONENT, Difference, Hits, rule
     when="gpuMemoryService",
     stage=Stage.GMS,
     needs=("dra",),
-    current_only=Difference(("G-01",), "a component that the operator is sure to fail is refused where DRA is known to be off"),
+    current_only=Difference(("G-01",), "a component that the operator is sure to fail, because DRA is off, is refused"),
 )
 def gms_requires_dra(at: At) -> Hits:
     """A GPU memory service needs a claim, but there is no dynamic resource allocation.
@@ -45,6 +45,6 @@ def gms_requires_dra(at: At) -> Hits:
               gpuMemoryService: {enabled: true}
         ```
     """
-    if at.review.facts.dra is False and enabled(at.value["gpuMemoryService"]):
+    if enabled(at.value["gpuMemoryService"]) and not at.fact("dra"):
         text = "must not be enabled here: its claim of GPUs needs dynamic resource allocation (resource.k8s.io/v1), which is off"
         yield at.forbidden("gpuMemoryService", text)

@@ -46,5 +46,6 @@ def warn_dynamo_namespace(at: At) -> Hits:
 
 
 def _of_graph(review: Review) -> str:
-    graph = (owning_graph(review) or "") if review.kind == DCD else review.metadata.get("name") or ""
-    return f"{said(review.metadata.get('namespace') or '')}-{said(graph).replace('.', '-')}"
+    """The namespace of the graph's components; a file need not say in which namespace it is applied, or under which generated name."""
+    graph = (owning_graph(review) or "") if review.kind == DCD else review.metadata.get("name") or "<name>"
+    return f"{said(review.metadata.get('namespace') or '<namespace>')}-{said(graph).replace('.', '-')}"

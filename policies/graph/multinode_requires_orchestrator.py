@@ -12,9 +12,7 @@ from policies.rule import SERVICES, Difference, Hits, rule
     when="multinode",
     stage=Stage.SCHEDULING,
     needs=("grove", "lws"),
-    current_only=Difference(
-        ("G-02",), "a graph that the operator is sure to fail is refused where both orchestrators are known to be missing"
-    ),
+    current_only=Difference(("G-02",), "a graph that the operator is sure to fail, because both orchestrators are missing, is refused"),
 )
 def multinode_requires_orchestrator(at: At) -> Hits:
     """A service spans several nodes, but neither Grove nor LeaderWorkerSet can run it.
@@ -55,7 +53,14 @@ def multinode_requires_orchestrator(at: At) -> Hits:
               multinode: {nodeCount: 2}
         ```
     """
-    facts = at.review.facts
-    if multinode(at.value) and facts.lws is False and (facts.grove is False or opted_out_of_grove(at.review)):
+    if multinode(at.value) and not _can_run(at):
         text = f"must not span {node_count(at.value)} nodes: {off_grove(at)}, and LeaderWorkerSet with Volcano is not served"
         yield at.forbidden("multinode", text)
+
+
+def _can_run(at: At) -> bool:
+    """Whether there is an orchestrator; one that is known to be there is enough, so the fact about the other may be unknown."""
+    facts, opted_out = at.review.facts, opted_out_of_grove(at.review)
+    if facts.lws is True or (facts.grove is True and not opted_out):
+        return True
+    return bool((not opted_out and at.fact("grove")) or at.fact("lws"))

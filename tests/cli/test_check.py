@@ -326,3 +326,18 @@ def test_an_object_of_ours_that_says_no_version_is_refused(command: Command, fil
     assert (ran.code, finding["rule"], finding["path"]) == (1, "unknown-kind", "apiVersion")
     assert finding["message"] == "must be nvidia.com/v1alpha1 for DynamoModel, got nothing"
     assert ran.json["answers"][0]["status"] == 400
+
+
+@pytest.mark.parametrize(
+    ("metadata", "used"),
+    [
+        ("{name: g}", "<namespace>-g"),
+        ("{name: g, namespace: llm}", "llm-g"),
+        ("{generateName: g-, namespace: llm}", "llm-<name>"),
+    ],
+)
+def test_the_namespace_of_components_is_named_as_far_as_the_file_tells_it(command: Command, files: Files, metadata: str, used: str) -> None:
+    head = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n"
+    files(a=f"{head}metadata: {metadata}\nspec: {{services: {{w: {{dynamoNamespace: mine}}}}}}\n")
+    [warning] = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert f'"{used}" is used, not "mine"' in warning["message"]

@@ -73,7 +73,26 @@ def test_unknown_topologies_are_one_note_and_no_verdict() -> None:
 def test_an_unknown_grove_warns_of_nothing() -> None:
     facts = FACTS._replace(grove=UNKNOWN, lws=False)
     assert names(CURRENT, graph(topology("default", "rack")), facts=facts) == []
-    assert names(CURRENT, graph({"services": {"w": {"multinode": {"nodeCount": 2}}}}), facts=facts) == []
+
+
+@pytest.mark.parametrize(
+    ("grove", "lws", "opted_out", "idle"),
+    [
+        (UNKNOWN, False, False, True),
+        (False, UNKNOWN, False, True),
+        (UNKNOWN, UNKNOWN, False, True),
+        (True, UNKNOWN, True, True),
+        (UNKNOWN, True, False, False),
+        (True, UNKNOWN, False, False),
+        (UNKNOWN, True, True, False),
+    ],
+)
+def test_several_nodes_need_to_know_of_one_orchestrator(grove: Any, lws: Any, opted_out: bool, idle: bool) -> None:
+    written = graph({"services": {"w": {"multinode": {"nodeCount": 2}}}})
+    if opted_out:
+        written["metadata"] = {**written["metadata"], "annotations": {"nvidia.com/enable-grove": "false"}}
+    found = names(CURRENT, written, facts=FACTS._replace(grove=grove, lws=lws))
+    assert found == ["multinode-requires-orchestrator"] * idle
 
 
 def test_a_malformed_domain_is_not_called_unknown_too() -> None:

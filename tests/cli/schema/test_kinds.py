@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -17,7 +18,7 @@ from api.walk.metadata import embedded_errors
 from api.walk.object_meta import metadata_type_errors
 from api.walk.prune import prune
 from api.walk.structure import structure_errors
-from cli.schema.kinds import mixed, schema_of
+from cli.schema.kinds import DRAFT, mixed, schema_of
 from cli.schema.nodes import KNOWN
 from policies.catalogue import declared
 from tests.laws.conftest import SEED
@@ -156,3 +157,9 @@ def test_editors_are_told_descriptions_and_defaults() -> None:
         "enum": ["auto", "sglang", "trtllm", "vllm", None],
     }
     assert spec["description"]
+
+
+def test_the_page_about_editors_names_the_draft_that_the_schemas_are_written_in() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "editors.md").read_text()
+    assert DRAFT == "http://json-schema.org/draft-07/schema#"
+    assert "version 7 (draft-07)" in page.partition("## JetBrains")[2]

@@ -40,10 +40,9 @@ Managers = dict[Who, Owned]
 class ConflictError(Exception):
     """An apply that would change what others own, without being forced."""
 
-    def __init__(self, conflicts: dict[Who, Fields]) -> None:
-        """`conflicts`: by the other manager, in its version."""
-        super().__init__({who.name: fields.v1() for who, fields in conflicts.items()})
-        self.conflicts = conflicts
+    def __init__(self, conflicts: dict[Who, Fields], message: str = "") -> None:
+        """`conflicts`: by the other manager, in its version; where only an API server's words are known, those."""
+        super().__init__(message or {who.name: fields.v1() for who, fields in conflicts.items()})
 
 
 # What no manager ever owns.

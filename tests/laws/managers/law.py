@@ -7,36 +7,50 @@ manifest no longer says goes, and nothing else. Moved: a manifest in the other v
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol
 
 import orjson
 
 from api.kinds import ALPHA, BETA
 from api.schema import load_schema
 from api.walk.default import default
-from tests.laws.managers.apply import ConflictError, Convert, Managers
+from tests.laws.managers.apply import ConflictError, Managers
 from tests.laws.managers.fields import Fields
-from tests.laws.managers.sequences import OWNER, Intent, Sequence, Step
-from tests.laws.managers.server import Server, Written
-from tests.laws.managers.typed import InvalidError, compare, element_of, fields_of, merge
+from tests.laws.managers.sequences import OWNER, SUCCESSOR, Intent, Sequence, Step
+from tests.laws.managers.server import Written
+from tests.laws.managers.typed import InvalidError, compare, element_of, fields_of, merge, remove
 from tests.laws.managers.types import Type, type_of
 
 Object = dict[str, Any]
 VERSIONS: Final = (ALPHA, BETA)
+ALPHA_ALONE: Final = {f"f:{name}" for name in ("pvcs", "labels", "annotations", "dynamoNamespace", "autoscaling", "ingress")}
+BETA_ALONE: Final = {"f:searchStrategy", "f:hardware"}
 ABOUT: Final = 400  # characters of a value that a complaint shows
 
 
-class State(NamedTuple):
-    """What a server holds, for going back to it."""
+class Holder(Protocol):
+    """Who holds the object: the model, or a real API server."""
 
-    stored: Object | None
-    managers: Managers
+    kind: str
+
+    @property
+    def managers(self) -> Managers:
+        """Who owns what."""
+
+    def read(self, version: str) -> Object:
+        """The object in a version."""
+
+    def apply(self, applied: Object, manager: str, *, force: bool = False) -> Written:
+        """A server-side apply. Raises ConflictError and InvalidError."""
+
+    def patch(self, version: str, patch: Object, manager: str, *, status: bool = False) -> Written:
+        """A JSON merge patch. Raises InvalidError."""
 
 
-def breaches(sequence: Sequence, convert: Convert) -> list[str]:
-    """What the first step that breaks the law breaks; nothing when all is well."""
-    server = Server(sequence.kind, convert)
+def breaches(sequence: Sequence, holder: Callable[[str], Holder]) -> list[str]:
+    """What the first step that breaks the law breaks; nothing when all is well. `holder` makes one that holds nothing yet, for a kind."""
+    server = holder(sequence.kind)
     said: dict[str, Step] = {}
     for number, step in enumerate(sequence.steps):
         before = {version: server.read(version) for version in VERSIONS} if number else {}
@@ -46,17 +60,19 @@ def breaches(sequence: Sequence, convert: Convert) -> list[str]:
             found = [f"refused: {error!r}"]
         else:
             dropped = said.get(step.manager) if step.intent is Intent.DROP else None
+            if step.manager == SUCCESSOR:
+                said.pop(OWNER, None)  # has been overruled, and does not come back
             if step.applies:
                 said[step.manager] = step
             found = list(_broken(server, step, written, before, said, dropped))
-            if step.intent is Intent.MOVE:
-                found += _moved(server, sequence.steps[: number + 1], convert)
+            if step.intent is Intent.MOVE and not found:
+                found += _moved(server, sequence.steps[: number + 1], holder(sequence.kind))
         if found:
             return [f"step {number}, {step.intent.value} {step.version} by {step.manager}: {text[:ABOUT]}" for text in found]
     return []
 
 
-def write(server: Server, step: Step) -> Written:
+def write(server: Holder, step: Step) -> Written:
     """The step, done."""
     if step.applies:
         return server.apply(step.body, step.manager, force=step.force)
@@ -64,7 +80,7 @@ def write(server: Server, step: Step) -> Written:
 
 
 def _broken(
-    server: Server, step: Step, written: Written, before: dict[str, Object], said: dict[str, Step], dropped: Step | None
+    server: Holder, step: Step, written: Written, before: dict[str, Object], said: dict[str, Step], dropped: Step | None
 ) -> Iterator[str]:
     for last in said.values():
         yield from _lost(server, last)
@@ -76,7 +92,7 @@ def _broken(
     yield from _again(server, said)
 
 
-def _lost(server: Server, last: Step) -> Iterator[str]:
+def _lost(server: Holder, last: Step) -> Iterator[str]:
     """What a manager said and isn't there."""
     live = server.read(last.version)
     default(live, load_schema(server.kind, last.version))
@@ -86,16 +102,15 @@ def _lost(server: Server, last: Step) -> Iterator[str]:
             yield f"lost of what {last.manager} said in {last.version}: {changed.v1()}"
 
 
-def _laid(server: Server, live: Object, last: Step) -> Object:
+def _laid(server: Holder, live: Object, last: Step) -> Object:
     """The object with what was said once more, and with the schema's defaults of it."""
     merged: Object = orjson.loads(orjson.dumps(merge(type_of(server.kind, last.version), live, last.body)))
     default(merged, load_schema(server.kind, last.version))
     return merged
 
 
-def _again(server: Server, said: dict[str, Step]) -> Iterator[str]:
+def _again(server: Holder, said: dict[str, Step]) -> Iterator[str]:
     """What writes something though it was said before."""
-    state = State(server.stored, server.managers)
     for last in said.values():
         try:
             written = server.apply(last.body, last.manager)
@@ -104,10 +119,9 @@ def _again(server: Server, said: dict[str, Step]) -> Iterator[str]:
         else:
             if written.changed:
                 yield f"again, {last.manager} in {last.version}: a new {'generation' if written.generation else 'resourceVersion'}"
-        server.stored, server.managers = state
 
 
-def _apart(server: Server, step: Step, written: Written, before: dict[str, Object]) -> Iterator[str]:
+def _apart(server: Holder, step: Step, written: Written, before: dict[str, Object]) -> Iterator[str]:
     """What a write of a label, a status or a field changed beside it."""
     if written.generation and step.intent is not Intent.EDIT:
         yield "a new generation"
@@ -135,24 +149,46 @@ def _without_annotations(obj: Object) -> Object:
     return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "annotations"}}
 
 
-def _dropped(server: Server, before: Object, last: Step, step: Step) -> Iterator[str]:
+def _dropped(server: Holder, before: Object, last: Step, step: Step) -> Iterator[str]:
     """What didn't go with the smaller manifest, and what went with it."""
     kind = type_of(server.kind, step.version)
     after = server.read(step.version)
-    old, new = (fields_of(kind, one.body).with_named(kind) for one in (last, step))
-    gone = old - new
-    owned = Fields()
-    for who, fields in server.managers.items():
-        if fields.version == step.version and who.name != OWNER:
-            owned |= fields.fields.with_named(kind)
-    if left := (fields_of(kind, last.body) - fields_of(kind, step.body) - owned) & fields_of(kind, after):
-        yield f"still there: {left.v1()}"
+    old, new = (fields_of(kind, one.body) for one in (last, step))
+    gone = old.with_named(kind) - new.with_named(kind)
+    left = (old - new - _owned_by_others(server, step.version)) & fields_of(kind, after)
+    left -= _defaults(server, step.version, remove(kind, after, left))
+    if still := [path for path in left.paths() if not _held_elsewhere(server, path, step.version)]:
+        yield f"still there: {sorted(still)}"
     found = compare(kind, _without_annotations(before), _without_annotations(after))
-    for name, changed in (("added", found.added), ("modified", found.modified)):
-        if beyond := [path for path in changed.paths() if path not in _SERVERS]:
-            yield f"{name}: {sorted(beyond)}"
-    if beyond := [path for path in found.removed.paths() if not _within(path, gone)]:
-        yield f"removed, too: {sorted(beyond)}"
+    for name, changed in (("added", found.added), ("modified", found.modified), ("removed", found.removed)):
+        if beyond := [path for path in changed.paths() if path not in _SERVERS and not _within(path, gone)]:
+            yield f"{name}, too: {sorted(beyond)}"
+
+
+def _owned_by_others(server: Holder, version: str) -> Fields:
+    kind, found = type_of(server.kind, version), Fields()
+    for who, owned in server.managers.items():
+        if owned.version == version and who.name != OWNER:
+            found |= owned.fields.with_named(kind)
+    return found
+
+
+def _held_elsewhere(server: Holder, path: tuple[str, ...], version: str) -> bool:
+    """Whether a manager of the other version is the reason why a field stays: a component that it says something of, too, or what v1alpha1
+    alone can say. The latter is one annotation in the other version, which the API server keeps or removes as a whole (docs/gitops.md).
+    """
+    if all(owned.version == version for owned in server.managers.values()):
+        return False
+    alone = version == ALPHA and any(element in ALPHA_ALONE for element in path)
+    component = path[1] in ("f:services", "f:components") and (len(path) == 3 or path[3:] == ("f:name",))
+    return alone or component
+
+
+def _defaults(server: Holder, version: str, obj: Object) -> Fields:
+    """The fields that the object gets by default."""
+    kind, filled = type_of(server.kind, version), orjson.loads(orjson.dumps(obj))
+    default(filled, load_schema(server.kind, version))
+    return compare(kind, obj, filled).added
 
 
 def _within(path: tuple[str, ...], fields: Fields) -> bool:
@@ -167,10 +203,9 @@ def _within(path: tuple[str, ...], fields: Fields) -> bool:
     return False
 
 
-def _moved(server: Server, steps: tuple[Step, ...], convert: Convert) -> Iterator[str]:
+def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[str]:
     """How the moved manifest differs from one that was there from the start; read in v1beta1, where every field has one spelling."""
-    alone = Server(server.kind, convert)
-    for step in (steps[-1], *(step for step in steps if step.manager != OWNER)):
+    for step in (steps[-1], *(step for step in steps if step.manager not in (OWNER, steps[-1].manager))):
         try:
             write(alone, step._replace(force=True))
         except InvalidError as error:
@@ -179,8 +214,9 @@ def _moved(server: Server, steps: tuple[Step, ...], convert: Convert) -> Iterato
     kind = type_of(server.kind, BETA)
     have, want = (sorted_lists(kind, found.read(BETA)) for found in (server, alone))
     found = compare(kind, want, have)
+    overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR else set()  # what the owner still holds, and the successor can't say
     for name, changed in zip(("added", "removed", "modified"), found, strict=True):
-        if beyond := [path for path in changed.paths() if path[0] == "f:spec"]:
+        if beyond := [path for path in changed.paths() if path[0] == "f:spec" and not overruled & set(path)]:
             yield f"{name} beside the twin alone: {sorted(beyond)}"
 
 

@@ -12,6 +12,7 @@ from tests.laws.managers.subjects import Subject, draw_subject
 Object = dict[str, Any]
 OWNER: Final = "owner"  # holds the manifest, as Flux or Argo CD do
 BESIDE: Final = "beside"  # another manager with a manifest of its own
+SUCCESSOR: Final = "successor"  # holds the manifest after the owner
 MOST: Final = 6  # steps after the first
 
 
@@ -85,6 +86,19 @@ def draw_sequence(draw: Draw, kind: str = "") -> Sequence:
             case _:
                 written = _version(draw)
                 steps.append(Step(Intent.EDIT, written, "editor", subject.edit(draw)))
+    return Sequence(subject.kind, tuple(steps))
+
+
+def draw_handover(draw: Draw, kind: str = "") -> Sequence:
+    """Somebody else takes over with the manifest in the other version; the first owner's fields stay his, too."""
+    subject, first = draw_subject(draw, kind), _version(draw)
+    second = BETA if first == ALPHA else ALPHA
+    steps = [
+        Step(Intent.FIRST, first, OWNER, subject.manifest(first)),
+        Step(Intent.LABEL, _version(draw), "kubectl", {"metadata": {"labels": {"a": "b"}}}),
+        Step(Intent.MOVE, second, SUCCESSOR, subject.manifest(second), force=True),
+        Step(Intent.STATUS, first, "controller", {"status": subject.status(first, draw)}),
+    ]
     return Sequence(subject.kind, tuple(steps))
 
 

@@ -46,7 +46,6 @@ FACETS: Final[dict[str, dict[str, Facet]]] = {
     },
     COMPONENT: {"framework": _alike(backendFramework="sglang")},
     REQUEST: {
-        "apply": _alike(autoApply=False),
         "goals": Facet({"profilingConfig": _NAMED}, {"sla": {"ttft": 200, "itl": 20}}),
         "lengths": Facet({"profilingConfig": {"config": {"sla": {"isl": 3000, "osl": 150}}}}, {"workload": {"isl": 3000, "osl": 150}}),
         "mocker": Facet({"useMocker": True}, {"features": {"mocker": {"enabled": True}}}),
@@ -65,8 +64,10 @@ FACETS: Final[dict[str, dict[str, Facet]]] = {
 }
 # What a kind can't be without.
 REQUIRED: Final[dict[str, Facet]] = {
+    # autoApply too: v1beta1's schema writes true where nothing is said, v1alpha1 means false, and neither takes back what nobody owns
     REQUEST: Facet(
-        {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "i"}}, {"model": "m", "backend": "vllm", "image": "i"}
+        {"model": "m", "backend": "vllm", "autoApply": False, "profilingConfig": {"profilerImage": "i"}},
+        {"model": "m", "backend": "vllm", "autoApply": False, "image": "i"},
     ),
     ADAPTER: Facet(
         {"replicas": 2, "dgdRef": {"name": "g", "serviceName": "w"}}, {"replicas": 2, "dgdRef": {"name": "g", "componentName": "w"}}
@@ -75,8 +76,8 @@ REQUIRED: Final[dict[str, Facet]] = {
 # What somebody changes with kubectl edit: fields of both versions that no facet above says.
 _EDITS: Final[dict[str, tuple[Object, ...]]] = {
     GRAPH: ({"annotations": {"edited": "yes"}}, {"labels": {"edited": "yes"}}),
-    COMPONENT: ({"globalDynamoNamespace": True}, {"multinode": {"nodeCount": 4}}),
-    REQUEST: ({"autoApply": True},),
+    COMPONENT: ({"globalDynamoNamespace": True},),
+    REQUEST: (),
     ADAPTER: (),
 }
 _CONDITION: Final = {"type": "Ready", "status": "True", "reason": "r", "message": "m", "lastTransitionTime": "2026-01-02T03:04:05Z"}
@@ -144,7 +145,7 @@ class Subject:
 
     def edit(self, draw: Draw) -> Object:
         """A JSON merge patch of a field alike in both versions that this subject doesn't say; empty where there is none."""
-        edits = [edit for edit in _EDITS[self.kind] if not (self.kind == REQUEST and "apply" in self.facets)]
+        edits = _EDITS[self.kind]
         return {"spec": edits[draw(len(edits))]} if edits else {}
 
 

@@ -15,6 +15,7 @@ from tests.laws.conftest import OBJECTS, SEED
 from tests.laws.dice import Dice, Replay, smallest
 from tests.laws.managers.law import breaches
 from tests.laws.managers.sequences import Object, draw_sequence
+from tests.laws.managers.server import Server
 from tests.laws.managers.subjects import ADAPTER
 
 TRIED = (ADAPTER,)
@@ -27,14 +28,19 @@ def converted(obj: Object, version: str) -> Object:
     return convert(KINDS[obj["kind"]], obj, version).object
 
 
+def modelled(kind: str) -> Server:
+    """The model of an API server."""
+    return Server(kind, converted)
+
+
 def search(kind: str, seed: int, numbers: range) -> str:
     """The first of some sequences that breaks the law, made small; nothing when none does."""
     for number in numbers:
         dice = Dice(seed, "managers", kind, number)
-        if breaches(draw_sequence(dice, kind), converted):
-            thrown = smallest(dice.thrown, lambda throws: bool(breaches(draw_sequence(Replay(throws), kind), converted)))
+        if breaches(draw_sequence(dice, kind), modelled):
+            thrown = smallest(dice.thrown, lambda throws: bool(breaches(draw_sequence(Replay(throws), kind), modelled)))
             sequence = draw_sequence(Replay(thrown), kind)
-            return f"LAWS_SEED={seed}, {kind} number {number}: {breaches(sequence, converted)}\n{sequence}"
+            return f"LAWS_SEED={seed}, {kind} number {number}: {breaches(sequence, modelled)}\n{sequence}"
     return ""
 
 

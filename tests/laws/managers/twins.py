@@ -64,6 +64,10 @@ TRAITS: Final[dict[str, Trait]] = {
     "amounts": Trait(
         {"resources": {"requests": {"cpu": "4", "memory": "16Gi"}}}, main={"resources": {"requests": {"cpu": "4", "memory": "16Gi"}}}
     ),
+    "custom": Trait(
+        {"resources": {"requests": {"custom": {"ephemeral-storage": "2Gi"}}}},
+        main={"resources": {"requests": {"ephemeral-storage": "2Gi"}}},
+    ),
     "main amounts": _main(resources={"limits": {"memory": "32Gi"}}),
     "claims": Trait(
         {"resources": {"claims": [{"name": "gpus"}]}, "extraPodSpec": {"resourceClaims": [{"name": "gpus", "resourceClaimName": "g"}]}},
@@ -124,7 +128,7 @@ ALPHA_ONLY: Final[dict[str, Object]] = {
 TOPICS: Final = (
     {"env", "main env", "frontend sidecar"},
     {"secret", "main env source"},
-    {"gpu", "amounts", "main amounts", "claims"},
+    {"gpu", "amounts", "custom", "main amounts", "claims"},
     {"mount", "main mount", "compilation cache"},
     {"gms", "gms with mode"},
     {"failover", "failover with mode"},

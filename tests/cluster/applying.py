@@ -1,0 +1,79 @@
+"""One object on a real API server, asked as the model in tests/laws/managers is: read, apply and patch in both versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from tests.cluster.objects import path_of
+from tests.laws.managers.apply import ConflictError, Managers, Owned, Who
+from tests.laws.managers.fields import read
+from tests.laws.managers.server import Written
+from tests.laws.managers.typed import InvalidError
+
+if TYPE_CHECKING:
+    from tests.cluster.harness import ControlPlane, Reply
+
+Node: TypeAlias = dict[str, Any]
+APPLY: Final = "application/apply-patch+yaml"
+MERGE: Final = "application/merge-patch+json"
+
+
+class Held:
+    """The object `t` of a kind in a namespace of its own."""
+
+    def __init__(self, plane: ControlPlane, kind: str) -> None:
+        """Creates the namespace; the object is created by its first apply."""
+        self.kind = kind
+        self._plane = plane
+        self._namespace = plane.namespace()
+        self._last: Node = {}
+
+    @property
+    def managers(self) -> Managers:
+        """Who owns what, as the object says it."""
+        return {
+            Who(
+                entry["manager"],
+                entry["operation"] == "Apply",
+                "" if entry["operation"] == "Apply" else _version(entry["apiVersion"]),
+                entry.get("subresource", ""),
+            ): Owned(_version(entry["apiVersion"]), read(entry["fieldsV1"]))
+            for entry in self.read("v1beta1")["metadata"].get("managedFields", [])
+        }
+
+    def read(self, version: str) -> Node:
+        """The object in a version."""
+        reply = self._plane.request("GET", self._path(version))
+        assert reply.status == 200, reply.body
+        return reply.body
+
+    def send(self, version: str, body: Node, query: str, *, kind: str, status: bool = False) -> Reply:
+        """A PATCH of the object or its status."""
+        return self._plane.request("PATCH", self._path(version) + ("/status" if status else "") + query, body, kind=kind)
+
+    def apply(self, applied: Node, manager: str, *, force: bool = False) -> Written:
+        """A server-side apply."""
+        body = {**applied, "metadata": {**applied["metadata"], "namespace": self._namespace}}
+        query = f"?fieldManager={manager}" + ("&force=true" if force else "")
+        return self._written(self.send(_version(applied["apiVersion"]), body, query, kind=APPLY))
+
+    def patch(self, version: str, patch: Node, manager: str, *, status: bool = False) -> Written:
+        """A JSON merge patch."""
+        return self._written(self.send(version, patch, f"?fieldManager={manager}", kind=MERGE, status=status))
+
+    def _path(self, version: str) -> str:
+        metadata = {"namespace": self._namespace, "name": "t"}
+        return path_of({"apiVersion": f"nvidia.com/{version}", "kind": self.kind, "metadata": metadata}, named=True)
+
+    def _written(self, reply: Reply) -> Written:
+        if reply.status == 409:
+            raise ConflictError({}, reply.body["message"])
+        if reply.status not in (200, 201):
+            raise InvalidError(str(reply.body))
+        before, now = self._last or {"resourceVersion": "", "generation": 1}, reply.body["metadata"]
+        self._last = now
+        return Written(reply.body, now["resourceVersion"] != before["resourceVersion"], now["generation"] != before["generation"])
+
+
+def _version(api_version: str) -> str:
+    return api_version.rpartition("/")[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from aiohttp.http import HttpVersion10, HttpVersion11
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web import RequestHandler, StreamResponse
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from aiohttp import StreamReader
     from aiohttp.web import BaseRequest, Server
 
-_CODING: Final = "chunked"
 _LOG: Final = logging.getLogger("webhooks.server")
+UNREADABLE: Final = "the request can't be read as HTTP/1.1"
 _UNREADABLE: Final = _ErrInfo(400, BadHttpMessage("not HTTP"), "")
 
 
 def is_framed(request: BaseRequest) -> bool:
-    """Whether everybody agrees on where a request ends; the parser takes other transfer codings than the one that it undoes."""
-    return request.headers.get("Transfer-Encoding", _CODING).lower() == _CODING
+    """Whether all agree on where a request ends: the parser takes HTTP/2.0 for a version, and codings that it doesn't undo."""
+    coding = request.headers.get("Transfer-Encoding")
+    if coding is None:
+        return request.version in (HttpVersion11, HttpVersion10)
+    return request.version == HttpVersion11 and coding.lower() == "chunked"
 
 
 def is_last(request: BaseRequest) -> bool:
@@ -39,7 +43,7 @@ def is_last(request: BaseRequest) -> bool:
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_late", "_limits", "_unreadable", "caller", "generation", "last", "met", "spoken", "unread")
+    __slots__ = ("_arriving", "_late", "_limits", "_unreadable", "caller", "generation", "last", "met", "spoken", "unread")
 
     def __init__(
         self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
@@ -66,6 +70,7 @@ class Connection(RequestHandler):
         self._limits = limits
         self.met = met
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
+        self._arriving: StreamReader = EMPTY_PAYLOAD  # the body of the request that began last
         self._late: asyncio.TimerHandle | None = None
         self._unreadable = False  # what has come last isn't HTTP: where a next request would begin, nobody knows
 
@@ -90,16 +95,24 @@ class Connection(RequestHandler):
         if self._unreadable:
             return
         super().data_received(data)
-        if self._messages and isinstance(found := self._messages[-1][0], _ErrInfo):
-            self._unreadable = True
-            found.exc.__traceback__ = None
-            self._messages[-1] = (_UNREADABLE, EMPTY_PAYLOAD)
+        if not self._messages:
+            return
+        found, body = self._messages[-1]
+        if not isinstance(found, _ErrInfo):
+            self._arriving = body
+            return
+        self._unreadable = True
+        found.exc.__traceback__ = None
+        self._messages[-1] = (_UNREADABLE, EMPTY_PAYLOAD)
+        if not self._arriving.is_eof():  # whoever reads it would wait for its end in vain
+            self._arriving.set_exception(BadHttpMessage("not HTTP"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Stops the clock, so that nothing holds the connection."""
         if self._late is not None:
             self._late.cancel()
         super().connection_lost(exc)
+        self._arriving = EMPTY_PAYLOAD
         if self.unread is not None:  # aiohttp would wait for the rest of it, and count the connection meanwhile
             self.unread.feed_eof()
             self.unread = None  # it holds this connection
@@ -124,6 +137,6 @@ class Connection(RequestHandler):
             self.met(Bound.HEAD)
         else:
             _LOG.error("a request could not be answered", exc_info=exc)
-        sentence = "the request can't be read as HTTP/1.1" if status < 500 else "the request could not be answered; this is a bug of ours"
+        sentence = UNREADABLE if status < 500 else "the request could not be answered; this is a bug of ours"
         answer = rejection(400 if status < 500 else 500, sentence)
         return cast("StreamResponse", Reply(answer.status, JSON, answer.body, self._limits, keep_alive=False))

@@ -16,7 +16,7 @@ from webhooks.access import Access
 from webhooks.admission import Settings, answer, example
 from webhooks.bodies import Bodies
 from webhooks.callers import Callers
-from webhooks.connection import Connection, is_framed, is_last
+from webhooks.connection import UNREADABLE, Connection, is_framed, is_last
 from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.executor.spool import Spool
 from webhooks.fair import client_of
@@ -289,7 +289,7 @@ def _client(request: BaseRequest) -> str:
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
     """The answer to a request that has no review in it by its path, method or content type."""
     if not is_framed(request):
-        return rejection(400, "Transfer-Encoding must be chunked, or absent")
+        return rejection(400, UNREADABLE)
     if route is None:
         return rejection(404, "no webhook is served at this path")
     if request.method != "POST":

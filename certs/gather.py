@@ -93,7 +93,7 @@ class Gatherer:
         """One look at everything. Raises ApiError when the API server can't be asked."""
         about, store = self._about, self._store
         managed = about.mode is Mode.MANAGED
-        # all at once: after an event there are five seconds, and a busy API server needs one for each answer
+        # all at once: a busy API server needs a second for each answer
         serving, authority, trust, endpoints, targets = await asyncio.gather(
             store.serving(),
             store.authority() if managed else _nothing(),

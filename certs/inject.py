@@ -61,13 +61,17 @@ class Injector:
         """The object as it is now, never from a cache."""
         return self._target(kind, name, await self._cluster.get(RESOURCES[kind], name), refused)
 
-    async def write(self, target: Target, bundle: bytes, *, dry_run: bool = False) -> None:
-        """Writes, then reads the object again and compares.
+    def seen(self, kind: TargetKind, name: str, obj: Node) -> Target:
+        """The object as a watch showed it."""
+        return self._target(kind, name, obj)
+
+    async def write(self, target: Target, bundle: bytes, *, seen: Node | None = None, dry_run: bool = False) -> None:
+        """Writes, then reads the object again and compares. `seen` is the object of this version, where somebody has it already.
 
         Raises: ConflictError when the object isn't what `target` was read from; OverwrittenError; other ApiErrors when it is refused.
         """
         resource = RESOURCES[target.kind]
-        obj = await self._cluster.get(resource, target.name)
+        obj = seen if seen is not None else await self._cluster.get(resource, target.name)
         if obj is None or obj["metadata"]["resourceVersion"] != target.version:
             raise _moved(target)
         try:

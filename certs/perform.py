@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from certs.step import Step
     from certs.store import Store
     from certs.tell import Teller
+    from kube.protocol import Node
 
 LOG: Final = logging.getLogger("certs.perform")
 
@@ -30,13 +31,15 @@ class Performer:
         self._about, self._store, self._injector = about, store, injector
         self._refusals, self._meters, self._teller = refusals, meters, teller
 
-    async def perform(self, step: Step, found: Gathered) -> bool:
+    async def perform(self, step: Step, found: Gathered, seen: Node | None = None) -> bool:
         """Takes the step; False when something had changed since the facts were gathered, so that they must be gathered again.
+
+        `seen` is the object that a bundle is written into, where a watch has just shown it.
 
         Raises: ApiError for what isn't a matter of one configuration object; the caller waits a while and begins anew.
         """
         try:
-            done = await self._inject(step) if isinstance(step, WriteBundle) else await self._store_step(step, found)
+            done = await self._inject(step, seen) if isinstance(step, WriteBundle) else await self._store_step(step, found)
         except (ConflictError, AlreadyExistsError) as error:
             self._meters.conflicts += 1
             LOG.info("%s: %s; looking again", _named(step), error.message)
@@ -54,9 +57,9 @@ class Performer:
         await self._store.write(write)
         return True
 
-    async def _inject(self, step: WriteBundle) -> bool:
+    async def _inject(self, step: WriteBundle, seen: Node | None) -> bool:
         try:
-            await self._injector.write(step.target, step.bundle)
+            await self._injector.write(step.target, step.bundle, seen=seen)
         except ConflictError:
             raise
         except OverwrittenError as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from certs.certificate import Certificate
     from kube.protocol import Cluster
 
-PATIENCE: Final = 2.0  # seconds for one handshake: a repair of trust waits for these, and has five
+PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not (mend.py)
 AT_ONCE: Final = 32  # handshakes at a time
 PORT_NAME: Final = "webhook"  # of the Service's port that serves webhooks, where it has several
 

@@ -7,18 +7,20 @@ import contextlib
 import logging
 import time
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from certs.gather import Gatherer, Refusals
 from certs.inject import RESOURCES, Injector
+from certs.mend import Mender
 from certs.meters import Meters
 from certs.perform import Performer
 from certs.phase import clean
 from certs.plan import next_step
 from certs.probe import Prober
-from certs.report import gauges, phase_of, unready
-from certs.state import Mode, Phase
-from certs.step import Nothing, Wait, WriteServing
+from certs.report import gauges, not_up, phase_of, unready
+from certs.state import Mode, Phase, Stance
+from certs.step import Nothing, Wait, WriteBundle, WriteServing
 from certs.store import Store
 from certs.tell import Teller
 from certs.timings import ROUND_APART
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from certs.gather import Gathered
     from certs.installation import Installation
     from certs.probe import Ask
+    from certs.state import State, TargetKind
     from certs.step import Step
     from kube.protocol import Cluster, Node
 
@@ -47,6 +50,8 @@ RESTING: Final = frozenset({Phase.STABLE, Phase.BOOTSTRAP})
 DRAINING: Final = 60.0  # seconds between two looks while only time has to pass
 BURST: Final = 60  # steps within a minute, several times what a whole rotation takes
 SPAN: Final = 60.0  # seconds of the same
+SEEN: Final = 2.0  # seconds in which API servers and nodes learn of endpoints and bundles, where nothing is wrong with them
+UP: Final = 300.0  # seconds after which an installation that isn't up holds no roll-out up any more
 BREATH: Final = 3.0  # seconds before each further step: somebody undoes what we write, and neither of us must flood the API server
 
 
@@ -80,10 +85,14 @@ class Provisioner:
         self._teller = Teller(about, store, Recorder(cluster, COMPONENT, clock=clock, now=now))
         self._performer = Performer(about, store, injector, self._refusals, self.meters, self._teller)
         self._changed = asyncio.Event()
+        self._mender = Mender(injector, self._performer, self._refusals, self._changed.set, clock)
         self._backoff = Backoff()
         self._taken: deque[float] = deque(maxlen=BURST)
         self._waiting = ""
         self._trouble = "nothing has been looked at yet"  # why the last look failed; empty when it didn't
+        self._down = self._trouble  # why the installation isn't up; empty when it is
+        self._since = self._began = clock()  # when that changed, and the beginning
+        self._was_up = False
 
     async def run(self) -> None:
         """Runs until it is cancelled, and then releases the Lease."""
@@ -112,7 +121,15 @@ class Provisioner:
         """Why it neither provisions nor stands by; a provisioner serves nobody, but a roll-out waits for this."""
         if self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
-        return [f"the cluster can't be looked at: {self._trouble}"] if self.election.leading and self._trouble else []
+        if self.election.leading and self._trouble:
+            return [f"the cluster can't be looked at: {self._trouble}"]
+        return [] if self._up() else [f"the installation is not up yet: {self._down or 'the API servers may not have seen it'}"]
+
+    def _up(self) -> bool:
+        """Whether requests can be answered; once it was, or somebody else leads, this is no longer a matter of our readiness."""
+        now = self._clock()
+        self._was_up |= not self.election.leading or (not self._down and now - self._since >= SEEN) or now - self._began >= UP
+        return self._was_up
 
     async def details(self) -> list[str]:
         """For people: what it waits for, or for whom."""
@@ -126,7 +143,8 @@ class Provisioner:
         return self.meters.text()
 
     async def _lead(self) -> None:
-        watches = [asyncio.ensure_future(each.run()) for each in self._reflectors()]
+        self._mender.forget()
+        watches = [asyncio.ensure_future(self._mender.run()), *(asyncio.ensure_future(each.run()) for each in self._reflectors())]
         self._trouble = "nothing has been looked at yet"
         try:
             while True:
@@ -175,17 +193,30 @@ class Provisioner:
         found = await self._gatherer.gather()
         self._trouble = ""
         self.meters.gauges = gauges(found.state, found.now)
+        self._mender.looked(found)
+        down = not_up(found.state, found.now)
+        if down != self._down:
+            self._down, self._since = down, self._clock()
         step = next_step(found.state, found.now)
         await self._teller.stands(found)
         return found, step
 
     async def _take(self, step: Step, found: Gathered) -> None:
-        if len(self._taken) == BURST and self._clock() - self._taken[0] < SPAN:
-            await self._sleep(BREATH)
-        self._taken.append(self._clock())
-        self._waiting = ""
-        if await self._performer.perform(step, found) and isinstance(step, WriteServing):
-            self._prober.forget()
+        """Takes a step; and while the next one writes the same bundle into another object, that too, without looking at everything."""
+        while True:
+            if len(self._taken) == BURST and self._clock() - self._taken[0] < SPAN:
+                await self._sleep(BREATH)
+            self._taken.append(self._clock())
+            self._waiting = ""
+            done = await self._performer.perform(step, found)
+            if done and isinstance(step, WriteServing):
+                self._prober.forget()
+            if not done or not isinstance(step, WriteBundle) or not self.election.leading:
+                return
+            found = found._replace(state=_written(found.state, step))
+            step = next_step(found.state, found.now)
+            if not isinstance(step, WriteBundle):
+                return
 
     def _rest(self, step: Wait | Nothing, found: Gathered) -> float:
         phase = phase_of(found.state, found.now)
@@ -206,12 +237,23 @@ class Provisioner:
         called, about = self._about.called, self._about
         secrets = [called.serving, *([called.authority] if about.mode is Mode.MANAGED else [])]
         found = [Reflector(self._cluster, SECRETS, called.namespace, name=name) for name in secrets]
-        found += [Reflector(self._cluster, RESOURCES[kind], name=name) for kind, name in about.targets]
         labels = f"kubernetes.io/service-name={about.profile.service}"
         found.append(Reflector(self._cluster, ENDPOINT_SLICES, called.namespace, labels=labels))
         for each in found:
             each.subscribe(self._note)
+        return [*found, *(self._target(kind, name) for kind, name in about.targets)]
+
+    def _target(self, kind: TargetKind, name: str) -> Reflector:
+        """A watch of a configuration object, of whose changes the mender learns first."""
+        found = Reflector(self._cluster, RESOURCES[kind], name=name)
+        found.subscribe(lambda _, new: self._mender.changed(kind, name, new))
         return found
 
     def _note(self, _old: Node | None, _new: Node | None) -> None:
         self._changed.set()
+
+
+def _written(state: State, step: WriteBundle) -> State:
+    """The facts after a bundle was written and read back."""
+    after = replace(step.target, stance=Stance.OURS, bundles=(step.bundle,))
+    return replace(state, targets=tuple(after if one == step.target else one for one in state.targets))

@@ -71,6 +71,16 @@ def unready(state: State, now: datetime) -> tuple[str, str] | None:
     return next(((name, text) for name, text in found if text), None)
 
 
+def not_up(state: State, now: datetime) -> str:
+    """Why the first write after an installation would fail; empty when it would not. What is absent is not waited for."""
+    if state.endpoints is not None and not any(one.ready for one in state.endpoints):
+        return "no server is ready behind the Service"
+    bundle, mode = bundle_of(state, now), state.mode
+    if mode is Mode.EXTERNAL_INJECTION:
+        return ""  # somebody else publishes the trust, and has said nothing of when
+    return "" if bundle and everywhere(state, bundle) else "the trust is not published to every configuration object yet"
+
+
 def reports(state: State, now: datetime) -> tuple[Report, ...]:
     """Everything that stands wrong at this moment and that waiting alone may not repair."""
     found = []

@@ -91,6 +91,7 @@ class Site:
     skew: timedelta = timedelta(0)
     frozen: dict[str, Certificate | None] = field(default_factory=dict)
     asked: int = 0
+    silence: asyncio.Event | None = None  # until it is set, nobody who is asked answers
 
     def __post_init__(self) -> None:
         self.admin = MemoryCluster("admin", storage=self.storage)
@@ -160,6 +161,8 @@ class Site:
     async def ask(self, address: tuple[str, int], _name: str) -> Certificate | None:
         """What a host presents: the leaf of the Secret, unless it is frozen."""
         self.asked += 1
+        if self.silence is not None:
+            await self.silence.wait()
         if address[0] in self.frozen:
             return self.frozen[address[0]]
         secret = self.stored(SECRETS, CALLED.serving)

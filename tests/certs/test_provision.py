@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -203,6 +204,73 @@ async def test_drift_is_repaired_at_once_and_told(stable: Site, how: str) -> Non
     await stable.advance(0.5)
     assert all(found and set(found) == {current(stable).pem} for found in stable.bundles().values())
     assert "TrustDriftRepaired" in stable.events()
+
+
+@pytest.mark.parametrize("how", ["crd", "stanza", "stranger", "one entry", "applied again"])
+async def test_drift_is_repaired_though_a_server_does_not_answer(stable: Site, how: str) -> None:
+    """A full look asks each server for its certificate, and would wait for the silent one; the repair does not."""
+    await stable.advance(60)
+    stable.silence = asyncio.Event()
+    await _empty(stable, how)
+    await stable.advance(0.5)
+    assert all(found and set(found) == {current(stable).pem} for found in stable.bundles().values())
+    assert "TrustDriftRepaired" in stable.events()
+    stable.silence.set()
+
+
+async def test_it_is_ready_when_the_installation_is_up_and_then_stays_so(site: Site) -> None:
+    one = site.provisioner()
+    site.start(one)
+    await site.advance(10)
+    await site.install()
+    await site.admin.create(ENDPOINT_SLICES, piece("10.0.0.1", ready=False))
+    await site.until(Phase.STABLE)
+    assert await one.reasons() == ["the installation is not up yet: no server is ready behind the Service"]
+    await site.admin.merge_patch(ENDPOINT_SLICES, piece()["metadata"]["name"], {"endpoints": piece("10.0.0.1")["endpoints"]}, NAMESPACE)
+    await site.advance(0.5)
+    assert await one.reasons() == ["the installation is not up yet: the API servers may not have seen it"]
+    await site.advance(2)
+    assert await one.reasons() == []
+    await site.admin.delete(ENDPOINT_SLICES, piece()["metadata"]["name"], NAMESPACE)
+    await site.advance(60)
+    assert await one.reasons() == [], "servers that go later are their own affair"
+
+
+async def test_an_installation_that_does_not_come_up_holds_no_roll_out_up_for_ever(site: Site) -> None:
+    one = site.provisioner()
+    await site.install()
+    site.start(one)
+    await site.advance(290)
+    assert await one.reasons() == ["the installation is not up yet: no server is ready behind the Service"]
+    await site.advance(20)
+    assert await one.reasons() == []
+
+
+async def test_while_an_object_refuses_the_bundle_the_installation_is_not_up(site: Site) -> None:
+    one = site.provisioner()
+    await site.install("10.0.0.1")
+    site.cluster.denied.add(("patch", "customresourcedefinitions"))
+    site.start(one)
+    await site.advance(30)
+    assert await one.reasons() == ["the installation is not up yet: the trust is not published to every configuration object yet"]
+
+
+async def test_all_bundles_are_written_after_one_look(site: Site) -> None:
+    """A look reads six objects and asks every server, so that one before each write would take an installation seconds longer."""
+    order: list[str] = []
+
+    def note(verb: str, _resource: object, _namespace: str, name: str) -> None:
+        if verb == "json_patch":
+            order.append("write")
+        elif (verb, name) == ("get", CALLED.authority):
+            order.append("look")
+
+    await site.install("10.0.0.1")
+    site.cluster.fail(note)
+    site.start()
+    await site.until(Phase.STABLE)
+    begin = order.index("write")
+    assert order[begin : begin + 6] == ["write"] * 6
 
 
 @pytest.mark.parametrize("lost", [("serving",), ("authority",), ("serving", "authority"), ("trust",)])

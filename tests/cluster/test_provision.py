@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from certs.certificate import Certificate
 
-OUTAGE = 5.0  # seconds in which a bundle that somebody spoiled is whole again (operations.md 1.14.14)
+OUTAGE = 2.0  # seconds in which a bundle that somebody spoiled is whole again, on a quiet machine
 SLOW = 25.0  # seconds more for a machine on which everything else takes its time, too
 # how an API server says that it doesn't trust a webhook: an empty bundle means the roots of the system, which don't know us
 DISTRUST = ("x509", "unable to load root certificates", "failed calling webhook", "conversion webhook")

@@ -1,0 +1,138 @@
+"""Stands in for kubelets that run our containers: each pod's program as a process on this machine, as ready as its own probe says.
+
+Pods are made by the real controllers. EndpointSlices are made here, since theirs holds only pods of nodes, and there is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import yaml
+
+from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.processes import Process
+from tests.cluster.provisioning import SERVICE, own_address
+
+if TYPE_CHECKING:
+    from tests.cluster.harness import ControlPlane
+
+Node: TypeAlias = dict[str, Any]
+PROGRAMS: Final = {"server": "serve", "provisioner": "provision"}
+PERIOD: Final = 0.2  # seconds between two probes, far less than a kubelet's, so that whatever is ready too early is found
+MERGE: Final = "application/merge-patch+json"
+
+
+@dataclass
+class Kubelet:
+    """Runs servers and provisioners of one namespace; other pods are ready at once."""
+
+    plane: ControlPlane
+    home: Path
+    namespace: str
+    address: str = field(default_factory=own_address)
+    processes: dict[str, Process] = field(default_factory=dict)
+    _ready: dict[str, bool] = field(default_factory=dict)
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Kubelet:
+        self.home.mkdir()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        for process in self.processes.values():
+            process.stop()
+
+    def _run(self) -> None:
+        while not self._ended.wait(PERIOD):
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+                for pod in self.plane.request("GET", f"/api/v1/namespaces/{self.namespace}/pods").body.get("items", []):
+                    self._see_to(pod)
+
+    def _see_to(self, pod: Node) -> None:
+        name, component = pod["metadata"]["name"], pod["metadata"]["labels"]["app.kubernetes.io/component"]
+        if component in PROGRAMS and name not in self.processes:
+            self.processes[name] = self._started(pod, component)
+        ready = component not in PROGRAMS or self._probe(self.processes[name])
+        if self._ready.get(name) == ready:
+            return
+        condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        status = {"phase": "Running", "conditions": [condition]}
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{name}/status"
+        if self.plane.request("PATCH", path, {"status": status}, kind=MERGE).status == 200:
+            self._ready[name] = ready
+            if component == "server":
+                self._publish(pod, ready=ready)
+
+    def _publish(self, pod: Node, *, ready: bool) -> None:
+        """Puts a server behind the Service, after its pod is ready, as the controller does."""
+        self.plane.apply(
+            {
+                "apiVersion": "discovery.k8s.io/v1",
+                "kind": "EndpointSlice",
+                "metadata": {
+                    "name": pod["metadata"]["name"],
+                    "namespace": self.namespace,
+                    "labels": {"kubernetes.io/service-name": SERVICE},
+                },
+                "addressType": "IPv6" if ":" in self.address else "IPv4",
+                "ports": [{"name": "webhook", "port": _port(pod), "protocol": "TCP"}],
+                "endpoints": [{"addresses": [self.address], "conditions": {"ready": ready}}],
+            }
+        )
+
+    def _started(self, pod: Node, component: str) -> Process:
+        """The program of a pod, with the installation's own configuration and the token of its account."""
+        name = pod["metadata"]["name"]
+        [mounted] = [each["configMap"]["name"] for each in pod["spec"]["volumes"] if "configMap" in each]
+        written = self.plane.request("GET", f"/api/v1/namespaces/{self.namespace}/configmaps/{mounted}").body["data"]["config.yaml"]
+        config, facts = self.home / f"{name}.yaml", self.home / "facts.yaml"
+        config.write_text(yaml.safe_dump({**yaml.safe_load(written), "serving": {"workers": 1, "drainLag": "0s"}}))
+        facts.write_text(yaml.safe_dump(FACTS))
+        flags = ["--config", config, "--kubeconfig", self._kubeconfig(pod["spec"]["serviceAccountName"])]
+        flags += ["--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
+        if component == "server":
+            flags += ["--listen", f"{self.address}:{_port(pod)}", "--facts", facts]
+        environment = {"POD_NAMESPACE": self.namespace, "POD_NAME": name, "POD_SERVICE_ACCOUNT": pod["spec"]["serviceAccountName"]}
+        words = [str(COMMAND), PROGRAMS[component], *map(str, flags)]
+        return Process(name, words, self.home / f"{name}.log", environment)
+
+    def _kubeconfig(self, account: str) -> Path:
+        path = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{account}/token"
+        wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
+        reply = self.plane.request("POST", path, wanted)
+        assert reply.status == 201, reply.body
+        config = json.loads(self.plane.kubeconfig.read_text())
+        config["users"] = [{"name": account, "user": {"token": reply.body["status"]["token"]}}]
+        config["contexts"] = [{"name": account, "context": {"cluster": config["clusters"][0]["name"], "user": account}}]
+        file = self.home / f"{account}.kubeconfig"
+        file.write_text(json.dumps({**config, "current-context": account}))
+        file.chmod(0o600)
+        return file
+
+    def _probe(self, process: Process) -> bool:
+        found = re.findall(r"^probes http://(\S+)", process.text(), re.MULTILINE)
+        if not found:
+            return False
+        connection = http.client.HTTPConnection(found[-1], timeout=10)
+        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        return False
+
+
+def _port(pod: Node) -> int:
+    [container] = pod["spec"]["containers"]
+    return next(int(each["containerPort"]) for each in container["ports"] if each["name"] == "webhook")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from api.kinds import GROUP
-from api.paths import Key
+from api.paths import Key, render
 from api.scalars import SCALARS, is_null, json_type, scalar_form
 from api.schema import Node, load_schema, resolve
 from api.walk.errors import FieldError, Reason, at
@@ -26,6 +26,7 @@ Decoder: TypeAlias = "Callable[[object], tuple[FieldError, ...]]"
 
 # A refusal lists at most so many places: enough to mend an object, bounded for one that is wrong ten thousand times.
 MOST_ERRORS: Final = 50
+LONGEST_NAME: Final = 1_000  # characters of a map key that a field's text repeats
 
 
 class Shape(NamedTuple):
@@ -219,7 +220,7 @@ def _wrong(path: Path, form: str, value: object) -> FieldError:
     seen = json_type(value)
     reason = Reason.INVALID if seen == family else Reason.TYPE_INVALID
     message = f"must be {want}, got {'another ' if reason is Reason.INVALID else ''}{seen}"
-    return at(path, reason, message) if path else FieldError(path, "", reason, message)  # who reads it knows which object was read
+    return FieldError(path, render(path, LONGEST_NAME), reason, message)  # the root has no name: who reads it knows which object was read
 
 
 def _foreign(name: str, value: object, want: str) -> FieldError:

@@ -16,10 +16,15 @@ ROOT: Final[Path] = ()
 MISSING: Final = object()
 
 
-def render(path: Path) -> str:
-    """Prints a path as Kubernetes does: `spec.services[worker].pvcs[0].name`; the root is the empty text."""
+def render(path: Path, longest: int | None = None) -> str:
+    """Prints a path as Kubernetes does: `spec.services[worker].pvcs[0].name`; the root is the empty text.
+
+    Names are cut where they have more characters than `longest`: for texts that are cut there in any case, but are made many times.
+    """
     out: list[str] = []
     for part in path:
+        if longest is not None and isinstance(part, str) and len(part) > longest:
+            part = type(part)(part[:longest])  # noqa: PLW2901 - the same part, as far as anybody reads it
         if isinstance(part, (int, Key)):
             out.append(f"[{part}]")
         else:

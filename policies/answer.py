@@ -93,7 +93,7 @@ def _cause(finding: Finding, translate: Translation | None) -> dict[str, str]:
 
 def _field(finding: Finding, translate: Translation | None) -> str:
     # cut before it is escaped, too: names may be absurdly long
-    return printable(shortened((translate or {}).get(finding.path) or render(finding.path), _LONGEST_FIELD))
+    return printable(shortened((translate or {}).get(finding.path) or render(finding.path, _LONGEST_FIELD), _LONGEST_FIELD))
 
 
 def _text(finding: Finding, limit: int) -> str:

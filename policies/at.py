@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from api.paths import MISSING, Key, Path, lookup
+from api.paths import MISSING, Path, lookup
 from policies.edit import Edit
 from policies.finding import Cause, Finding, Level, Scalar
 
@@ -30,7 +30,7 @@ class At:
     ("annotations", Key("nvidia.com/x")). "" is the place itself.
     """
 
-    __slots__ = ("_last", "_old", "_steps", "review", "rule", "value")
+    __slots__ = ("_last", "_old", "_path", "_steps", "review", "rule", "value")
 
     _old: Any
     rule: Rule  # set by the evaluator before each call: one place serves all rules that look at it
@@ -41,12 +41,17 @@ class At:
         self.value = value
         self._steps = steps
         self._last = last
+        self._path: Path | None = None
 
     @property
     def path(self) -> Path:
         """Where the place lies; made only when somebody asks, since most places are fine."""
-        last = self._last
-        return self._steps if last is None else (*self._steps, Key(last) if isinstance(last, str) else last)
+        found = self._path
+        if found is None:
+            last = self._last
+            found = self._steps if last is None else (*self._steps, self.review.key(last) if isinstance(last, str) else last)
+            self._path = found
+        return found
 
     @property
     def name(self) -> str:

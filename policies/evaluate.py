@@ -68,10 +68,14 @@ def _bounded(found: Iterable[Finding], most: int) -> list[Finding]:
     for finding in found:
         kept = errors if finding.level in REFUSING else others
         if len(kept) < most:
-            kept.append(finding if len(finding.text) <= MESSAGE_LENGTH else finding._replace(text=shortened(finding.text, MESSAGE_LENGTH)))
+            kept.append(finding if len(finding.text) + len(finding.fix) <= MESSAGE_LENGTH else _brief(finding))
         if len(errors) == most:
             break
     return errors + others
+
+
+def _brief(finding: Finding) -> Finding:
+    return finding._replace(text=shortened(finding.text, MESSAGE_LENGTH), fix=shortened(finding.fix, MESSAGE_LENGTH))
 
 
 def deleting(review: Review) -> bool:
@@ -162,13 +166,13 @@ def _of_a_graph(review: Review, findings: Iterable[Finding]) -> Iterator[Finding
 
 def _stored(review: Review, old: Fields) -> Iterator[Finding]:
     """What is wrong with the stored object, by the rules of updates."""
-    before = Review(review.kind, UPDATE, old, old, user=review.user, facts=review.facts, profile=review.profile)
-    return _collect(before, _plan(review.profile, review.kind, UPDATE, False))
+    return _collect(review.before(old), _plan(review.profile, review.kind, UPDATE, False))
 
 
 def _place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
-    # indices sort as numbers, names as text; the two never meet at one depth of one object
-    return finding.rule.stage, tuple((part, "") if isinstance(part, int) else (0, part) for part in finding.path), finding.rule.code
+    # indices sort as numbers, names as text as far as it is shown; the two never meet at one depth of one object
+    steps = tuple((part, "") if isinstance(part, int) else (0, part[:MESSAGE_LENGTH]) for part in finding.path)
+    return finding.rule.stage, steps, finding.rule.code
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from api.paths import MISSING, Path, lookup
+from api.paths import MISSING, Key, Path, lookup
 from policies.finding import Finding, Level
 
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ _Key: TypeAlias = tuple[str, Path, str]
 # Findings of the stored object that are remembered because they came earlier than they were asked for. Rules meet both objects in one
 # order, so that hardly any are; what is forgotten counts as new.
 REMEMBERED: Final = 10_000
+_ENTRY: Final = len(("spec", "services", "NAME"))
 
 
 def new_ones(findings: Iterable[Finding], before: Iterable[Finding], obj: Fields, old: Fields) -> Iterator[Finding]:
     """Drops errors that are among those `before`, at the same place with the same value."""
-    had = _Had(before)
+    had, same = _Had(before), _Same(obj, old)
     for finding in findings:
-        if not (_may_ratchet(finding) and _key(finding) in had and _same(obj, old, finding.path)):
+        if not (_may_ratchet(finding) and _key(finding) in had and same(finding.path)):
             yield finding
 
 
@@ -55,9 +56,26 @@ def _may_ratchet(finding: Finding) -> bool:
     return finding.rule.ratchets and finding.level in (Level.ERROR, Level.NOT_EVALUATED)
 
 
-def _same(new: Fields, old: Fields, path: Path) -> bool:
-    """Whether the value is the same; a block counts as the same, since the sentence names what is wrong inside it."""
-    now, then = lookup(new, path), lookup(old, path)
-    if isinstance(now, (dict, list)) and isinstance(then, (dict, list)):
-        return True
-    return (None if now is MISSING else now) == (None if then is MISSING else then)
+class _Same:
+    """Whether the value at a place is the same; a block counts as the same, since the sentence names what is wrong inside it."""
+
+    def __init__(self, obj: Fields, old: Fields) -> None:
+        self._both: tuple[object, object] = (obj, old)
+        # what stands at `spec.services.NAME` and the like: very many findings may lie below one name, which may be very long
+        self._entry: Path = ()
+        self._found: tuple[object, object] = self._both
+
+    def __call__(self, path: Path) -> bool:
+        both, rest = self._both, path
+        if len(path) > _ENTRY and isinstance(path[_ENTRY - 1], Key):
+            both, rest = self._below(path[:_ENTRY]), path[_ENTRY:]
+        now, then = (lookup(value, rest) for value in both)
+        if isinstance(now, (dict, list)) and isinstance(then, (dict, list)):
+            return True
+        return (None if now is MISSING else now) == (None if then is MISSING else then)
+
+    def _below(self, entry: Path) -> tuple[object, object]:
+        if not (self._entry and entry[-1] is self._entry[-1] and entry == self._entry):
+            self._entry = entry
+            self._found = lookup(self._both[0], entry), lookup(self._both[1], entry)
+        return self._found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from api.paths import Key
 from policies.facts import Facts
 
 Fields: TypeAlias = dict[str, Any]
@@ -20,7 +21,7 @@ PROFILES: Final = (CURRENT, V1_2)
 class Review:
     """An operation on one object, decoded and well-typed; `kind` is "Kind/version" as the rules spell it. Treated as read-only."""
 
-    __slots__ = ("facts", "kind", "object", "old", "operation", "profile", "user")
+    __slots__ = ("_keys", "facts", "kind", "object", "old", "operation", "profile", "user")
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Review:
         profile: str = CURRENT,
     ) -> None:
         """`old` is the stored object of an update, else None; `user` is the request's user name, "" when unknown."""
+        self._keys: dict[str, Key] = {}
         self.kind = kind
         self.operation = operation
         self.object = obj
@@ -41,6 +43,19 @@ class Review:
         self.user = user
         self.facts = facts if facts is not None else Facts()
         self.profile = profile
+
+    def before(self, old: Fields) -> Review:
+        """The same question about the stored object. Paths of both share their map keys."""
+        made = Review(self.kind, UPDATE, old, old, user=self.user, facts=self.facts, profile=self.profile)
+        made._keys = self._keys
+        return made
+
+    def key(self, name: str) -> Key:
+        """A map key for paths, the same one each time: very many findings may lie below one name, which may be very long."""
+        found = self._keys.get(name)
+        if found is None:
+            found = self._keys[name] = Key(name)
+        return found
 
     @property
     def metadata(self) -> Fields:

@@ -13,7 +13,7 @@ from conversion.engine import convert, viewed
 from conversion.kinds import KINDS
 from conversion.remainder import keys
 from conversion.translate import Translation
-from policies.answer import REFUSING
+from policies.answer import MESSAGE_LENGTH, REFUSING
 from policies.edit import apply, pointer
 from webhooks.wording import elsewhere, reworded
 
@@ -62,7 +62,7 @@ class Across:
         said = reworded(finding, self.kind.name, self.author)
         if place.exact:
             return said._replace(path=place.path)
-        text = elsewhere(finding.text, render(finding.path), self.read)
+        text = elsewhere(finding.text, render(finding.path, MESSAGE_LENGTH), self.read)
         return said._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
 
     def _remembered(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:

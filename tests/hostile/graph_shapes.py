@@ -148,6 +148,11 @@ def _mentioned(n: int) -> Made:
     return kept(GRAPH, spec, name="g" * 20 * n, annotations={"nvidia.com/enable-grove": "F" * 20 * n})
 
 
+def _long_name(n: int) -> Made:
+    """A service with a long name, and many findings in it that the stored object had."""
+    return kept(GRAPH, {"services": {"s" * 10 * n: {"volumeMounts": [{}] * n}}})
+
+
 def _annotated(n: int) -> Made:
     return new(GRAPH, _one({}), annotations=dict.fromkeys(names(n, "a/{}"), "x"), labels=dict.fromkeys(names(n), "x"), finalizers=names(n))
 
@@ -191,6 +196,10 @@ GRAPHS: Final = [
     Shape("mounts without a place, one less", GRAPH, ALPHA, 400, _shifted),
     Shape("services that change in every way", GRAPH, ALPHA, 100, _changed),
     Shape("long names that all services mention", GRAPH, ALPHA, 100, _mentioned),
+    Shape("mounts of a service with a long name, kept", GRAPH, ALPHA, 400, _long_name),
+    Shape(
+        "wrong types below a long name", GRAPH, ALPHA, 400, lambda n: new(GRAPH, {"services": {"s" * 10 * n: {"volumeMounts": [1] * n}}})
+    ),
     Shape("annotations, labels and finalizers", GRAPH, ALPHA, 500, _annotated),
     Shape("a remainder of what v1beta1 can't say", GRAPH, BETA, 250, _remembered(_payload)),
     Shape("a remainder of unknown fields", GRAPH, BETA, 100, _remembered(_entries)),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from api.paths import Key
 from policies import ratchet
 from policies.answer import MESSAGE_LENGTH, refuses
 from policies.catalogue import by_word
@@ -82,3 +83,24 @@ def test_sentences_are_bounded_where_findings_are() -> None:
     obj = merged(DGD, {"spec": {"services": {"a": {"resources": {"limits": {"cpu": "x" * 10_000}}}}}})
     [whole], [short] = evaluate(Review(DGD, CREATE, obj)), evaluate(Review(DGD, CREATE, obj), 10)
     assert (len(whole.text) > 10_000, len(short.text)) == (True, MESSAGE_LENGTH)
+
+
+def test_findings_below_one_name_share_it_whichever_object_they_are_about() -> None:
+    """Or each comparison would read the name, which may be as long as the object."""
+    name = "n" * 100
+    old = merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}})
+    review = Review(DGD, UPDATE, merged(DGD, {"spec": {"services": {name: {"volumeMounts": [{}] * 3}}}}), old)
+    paths = [finding.path for finding in evaluate(Review(DGD, CREATE, review.object)) if "volumeMounts" in finding.path]
+    assert len(paths) == 3
+    assert all(path[2] is paths[0][2] for path in paths)
+    assert review.key(name) is review.before(old).key("n" * 100)
+
+
+def test_the_same_place_is_told_by_its_name() -> None:
+    def value(first: int, second: int) -> dict[str, Any]:
+        return {"spec": {"services": {"a": {"x": first}, "b": {"x": second}}}}
+
+    found = [_finding(0)._replace(path=("spec", "services", Key(name), "x")) for name in ("a", "b", "a", "b")]
+    assert list(new_ones(found, found, value(1, 2), value(1, 2))) == []
+    assert list(new_ones(found, found, value(1, 2), value(1, 1))) == [found[1], found[3]]
+    assert list(new_ones(found, found, value(1, 2), {"spec": {}})) == found

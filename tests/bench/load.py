@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.bench.footprint import family, spent
+
 
 @contextmanager
 def apart(*servers: Measured) -> Iterator[None]:
@@ -105,8 +107,9 @@ class Measured:
         return self._authority
 
     def cpu(self) -> float:
-        """Seconds of CPU that the threads of the process have used, by the scheduler's own account of nanoseconds."""
-        return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")) / 1e9
+        """Seconds of CPU that the process has used, by the scheduler's own account of nanoseconds, and those below it, in hundredths."""
+        own = sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")) / 1e9
+        return own + sum(spent(child) for child in family(self._process.pid)[1:])
 
     def keep_to(self, cpus: set[int]) -> None:
         """Lets its threads run on these CPUs alone."""
@@ -117,20 +120,21 @@ class Measured:
         """Megabytes resident, the pages shared with nobody and those shared alike."""
         return self._memory("VmRSS:")
 
-    def peak(self) -> float:
-        """The most megabytes that were ever resident."""
-        return self._memory("VmHWM:")
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
 
     def _memory(self, field: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith(field))) / 1024
 
 
-def ours(folder: Path, facts: Path) -> list[str]:
-    """The command of our server on free ports with one worker, which is the process itself."""
+def ours(folder: Path, facts: Path, workers: int = 1) -> list[str]:
+    """The command of our server on free ports; a single worker is the process itself."""
     free = "127.0.0.1:0"
     command = [sys.executable, "-m", "cli.main", "serve", "--cert-dir", str(folder), "--self-signed", "--no-cluster", "--facts", str(facts)]
-    return [*command, "--workers", "1", "--listen", free, "--probe-listen", free, "--metrics-listen", free]
+    return [*command, "--workers", str(workers), "--listen", free, "--probe-listen", free, "--metrics-listen", free]
 
 
 def bare(folder: Path) -> list[str]:

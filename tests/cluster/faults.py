@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
+from tests.bench.footprint import footprint
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import RUNNING, Process, free_ports, running, wait_until
@@ -56,15 +57,15 @@ class Replica:
         found = re.search(rf"^{what} (\S+)", self.process.text(), re.MULTILINE)
         return found[1] if found else ""
 
-    def ready(self) -> bool:
-        """What a kubelet hears."""
+    def ready(self, seconds: float = 10) -> bool:
+        """What a kubelet hears that waits so long."""
         address = self.said("probes").rpartition("/")[2]
         if not address or self.process.ended() is not None:
             return False
         host, _, port = address.rpartition(":")
         with (
             contextlib.suppress(OSError, http.client.HTTPException),
-            contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=10)) as connection,
+            contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=seconds)) as connection,
         ):
             connection.request("GET", "/readyz")
             return connection.getresponse().status == 200
@@ -80,10 +81,9 @@ class Replica:
         """Its serving processes."""
         return [child for child, serves in self.children().items() if serves]
 
-    def peak(self) -> int:
-        """The most memory that a worker of it has ever had resident, in bytes."""
-        texts = [Path(f"/proc/{worker}/status").read_text() for worker in self.workers()]
-        return max(int(found[1]) * 1024 for text in texts if (found := re.search(r"^VmHWM:\s+(\d+) kB", text, re.MULTILINE)))
+    def memory(self) -> int:
+        """What all its processes use together now, in bytes: see `footprint`."""
+        return footprint(self.process.pid)
 
     def kill(self) -> None:
         """Ends it and all its processes as the end of its node would; its endpoint stays until somebody notices."""

@@ -45,6 +45,7 @@ class Load:
         self._plane, self._namespace = plane, namespace
         self.failures: list[Failure] = []
         self.done = 0
+        self.longest = 0.0  # seconds that one request took, since somebody set this back
         self.reads_only = False  # while v1beta1 can't be written without loss, because somebody switched conversion off
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
@@ -120,6 +121,7 @@ class Load:
             said = await self._ask(session, method, path, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             said = repr(error)
+        self.longest = max(self.longest, time.monotonic() - began)
         if said:
             self.failures.append(Failure(began, f"{method} {path}", f"{time.monotonic() - began:.1f} s: {said}"))
         self.done += 1

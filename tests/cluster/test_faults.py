@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests.bench.footprint import Watch
 from tests.cluster import heavy
 from tests.cluster.conversion import restart
 from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, alive, controllers, etcd_paused, faulty_site, recovered, unexplained
@@ -24,7 +25,7 @@ from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, graph, make, path_of, request
 from tests.cluster.processes import wait_until
 from tests.cluster.test_facts import LEASE, TOPOLOGIES, refused
-from webhooks.limits import Limits
+from webhooks.memory import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +36,7 @@ if TYPE_CHECKING:
 
 PAUSE = 20.0  # seconds without etcd
 HEAVY = 100
-LIMITS = Limits()  # what replicas have, too
-# Bytes that one connection may hold outside the room that long reviews are given: what the TLS layer has read and decrypted (256 KiB each),
-# what waits to be read (a read of 256 KiB beyond 128 KiB), and what has been encrypted and not been sent.
-CONNECTION = 1024 * 1024
-DECODED = 8  # bytes of objects for a byte of their text: an admission review is decoded as a whole, one at a time
-# Bytes in one worker that gets all of them: the room that there is, a body that is put together while its parts are still there, the
-# objects of one review, and all connections. What the allocator can't give back lies within the generous parts of that.
-GROWTH = LIMITS.room + LIMITS.conversion_room + (1 + DECODED) * heavy.SIZE + HEAVY * CONNECTION
+MEMORY = 2048 * MIB  # of a replica, in the manifests: what its bounds follow from
 ASKED = 8  # times in a row; each of the four workers has been asked then, unless chance is very unkind
 
 
@@ -228,17 +222,16 @@ def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: L
 def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded_memory(site: Site, load: Load) -> None:
     """Each is answered, or refused with a sentence; requests through the API server are answered as if nothing were."""
     replica = next(iter(site.replicas.values()))
-    before = replica.peak()
     reviews = [(heavy.admission if index % 2 else heavy.conversion)(f"heavy-{index}") for index in range(HEAVY)]
     began = load.done
-    told = heavy.sent_at_once(site, replica, reviews)
-    grown = replica.peak() - before
+    with Watch(replica.process.pid) as watch:
+        told = heavy.sent_at_once(site, replica, reviews)
     assert {each.status for each in told} <= {200, 408, 429}, {each.status for each in told}
     answered = [index for index, each in enumerate(told) if each.status == 200]
     assert [told[index].body["response"]["uid"] for index in answered] == [f"heavy-{index}" for index in answered]
     assert all("within" in each.body["message"] or "others wait" in each.body["message"] for each in told if each.status != 200)
-    print(f"{len(answered)} of {HEAVY} answered, {load.done - began} requests meanwhile, {grown // 10**6} of {GROWTH // 10**6} MB more")
-    assert grown < GROWTH
+    print(f"{len(answered)} of {HEAVY} answered, {load.done - began} requests meanwhile, {watch.most // 2**20} MiB")
+    assert watch.most < MEMORY
     assert load.done > began
     assert load.failures == []
 

@@ -81,7 +81,7 @@ class Limits(Section):
     conversion_body: AutomaticBytes = Field(
         default=None,
         description="largest conversion review; an API server sends a whole list as one. Absent, or more than `serving.memory` allows: "
-        "as much as that allows, 80Mi with two workers in 2Gi",
+        "as much as that allows, 106Mi with two workers in 2Gi",
     )
     conversion_timeout: Annotated[float, span_of(1, 600)] = Field(
         default=30.0, description="how long the body of a conversion review may take to arrive"

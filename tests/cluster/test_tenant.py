@@ -5,6 +5,7 @@ The API server calls mutating webhooks before it looks at the schema's bounds, s
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 4
 SECONDS: Final = 20.0
-LONGEST: Final = 2.0  # for anybody else's request
+OURS: Final = 2.0  # seconds for anybody else's request in one of our servers
+WHOLE: Final = 8.0  # the same through the API server, which itself needs seconds of CPU for such bodies: 3.2 s were seen at load 10
 PROBE: Final = 1.0  # a kubelet's patience
 
 
@@ -100,6 +102,12 @@ class Attack:
             self.answers.append((version, reply.status, reply.body))
 
 
+def _seconds(site: Site, namespace: str) -> list[float]:
+    """How long each request for a namespace took in our servers, by their own logs."""
+    lines = [line for replica in site.replicas.values() for line in replica.process.text().splitlines() if '"logger":"access"' in line]
+    return [found["duration_ms"] / 1000 for found in map(json.loads, lines) if found["namespace"] == namespace]
+
+
 def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
     """No probe fails, no other request fails, and none takes long."""
     plane = site.installed.plane
@@ -122,7 +130,8 @@ def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
     print(f"{len(attack.answers)} attacks, {done} other requests, the longest took {longest:.2f} s")
     assert load.failures == []
     assert [name for name, ready in heard if not ready] == []
-    assert longest < LONGEST
+    assert longest < WHOLE
+    assert max(_seconds(site, mine)) < OURS
     assert done > 50
     assert len(attack.answers) >= AT_ONCE
     # each is told by the API server's schema or by us what is wrong with its body, and by nobody that a webhook failed

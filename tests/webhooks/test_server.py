@@ -378,7 +378,7 @@ async def test_drain_gives_up_on_clients_that_never_finish(tmp_path: Path) -> No
 async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks itself before it lets others ask."""
 
-    def fail(_review: object) -> None:
+    def fail(*_given: object) -> None:
         raise ValueError
 
     monkeypatch.setattr(admission, "evaluate", fail)
@@ -402,7 +402,7 @@ async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch
     assert (await client.post(f"/{PRIVATE}", BODY)).status == 404
     client = await running.connect()
 
-    def fail(_review: object) -> None:
+    def fail(*_given: object) -> None:
         raise ValueError(PRIVATE)
 
     monkeypatch.setattr(admission, "evaluate", fail)

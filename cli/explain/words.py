@@ -104,6 +104,14 @@ TRANSPORT: Final = (
         "Install it again, or take the calls away too; `dynamo-webhooks doctor --uninstall-check` names them in order.",
     ),
     Words(
+        "client-certificate",
+        "the caller must present a client certificate ...",
+        r"must present a client certificate|client certificate must|no authority of client certificates",
+        "The server answers admission only to callers with a client certificate (`server.webhook.clientCA`), and the API server has none "
+        "that is allowed. Conversion needs none.",
+        "Give every API server its certificate, as docs/install.md says, or leave `clientCA` empty.",
+    ),
+    Words(
         "annotation-too-long",
         "metadata.annotations: Too long: must have at most 262144 bytes",
         r"metadata\.annotations: Too long",

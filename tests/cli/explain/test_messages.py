@@ -85,6 +85,12 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", ["deadline"]),
         ('conversion webhook for nvidia.com/v1beta1 failed: Post "https://": service "dynamo-webhooks" not found', ["no-service"]),
         ("tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.1", ["other-certificate"]),
+        (
+            'failed calling webhook "v": failed to call webhook: the caller must present a client certificate of an authority in x',
+            ["client-certificate"],
+        ),
+        ("the caller's client certificate must bear one of the names in server.webhook.clientNames", ["client-certificate"]),
+        ("server.webhook.clientCA: no authority of client certificates could be read", ["client-certificate"]),
         ("metadata.annotations: Too long: must have at most 262144 bytes", ["annotation-too-long"]),
         ("conversion webhook for x returned invalid metadata: missing metadata in converted object", ["invalid-metadata"]),
         ("the body must be at most 7340032 bytes", ["too-large"]),

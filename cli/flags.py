@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import argparse
+
+ALLOW_EMPTY: Final = "no object of our kinds is fine, and so is a file that can't be read and does not name nvidia.com"
 
 
 def verbose(parser: argparse._ActionsContainer, more: str = "") -> None:

@@ -29,7 +29,7 @@ class Case:
     def lines(self, suite: str) -> Iterator[str]:
         """The lines of the case's element."""
         head = f'    <testcase name="{_escaped(self.name)}" classname="{_escaped(suite)}"'
-        inside = [*self.failures, *self.errors, *self.skipped]
+        inside = [*self.skipped, *self.errors, *self.failures]  # the order that the schema of JUnit 4 asks for
         if self.output:
             inside.append(f"<system-out>{_escaped(chr(10).join(self.output))}</system-out>")
         if not inside:

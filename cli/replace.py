@@ -39,6 +39,14 @@ def _keep(old: os.stat_result, file: Path) -> None:
     file.chmod(stat.S_IMODE(old.st_mode))
 
 
+def _writable(file: Path) -> os.stat_result:
+    """A file's status. Raises: PermissionError where it is read-only: renaming over it would need no permission but the folder's."""
+    status = file.stat()
+    if not status.st_mode & 0o222 or not os.access(file, os.W_OK):  # root may write to all
+        raise PermissionError
+    return status
+
+
 def _is_stream(file: str) -> bool:
     """Whether a path names something open, or something that is no regular file: there is nothing to put in its place."""
     try:
@@ -54,7 +62,7 @@ def _swap(target: Path, data: bytes) -> None:
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as out:
             out.write(data)
         if target.exists():
-            _keep(target.stat(), beside)
+            _keep(_writable(target), beside)
         beside.replace(target)
     except BaseException:
         beside.unlink(missing_ok=True)

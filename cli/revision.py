@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from cli.check.sources import SUFFIXES, is_excluded
+from cli.check.sources import is_excluded, is_text
 from cli.exits import UsageError
 from cli.files import LIMIT, STDIN, decode
 from cli.git import ask, commit_of, root_of
@@ -140,7 +140,7 @@ def below(tree: Tree, folder: str) -> Iterator[tuple[str, str]]:
     prefix = f"{folder}/" if folder else ""
     for full in tree:
         name = full.removeprefix(prefix)
-        if full.startswith(prefix) and name.endswith(SUFFIXES) and not any(part.startswith(".") for part in name.split("/")[:-1]):
+        if full.startswith(prefix) and is_text(name) and not any(part.startswith(".") for part in name.split("/")[:-1]):
             yield name, full
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from api.kinds import GROUP
 from cli.check.objects import Found, Identity, objects
 from cli.check.old import Past, as_stored, place
-from cli.check.sources import SUFFIXES, documents
+from cli.check.sources import documents, is_text
 from cli.exits import UsageError
 from cli.files import STDIN
 from cli.revision import FLAG, Tree, Trees
@@ -84,7 +84,7 @@ class _Repository:
         """The objects of an identity that were in some file and are there no more; files that can't be read say nothing."""
         if self._left is None:
             self._left = {}
-            names = [name for name in self._tree if name.endswith(SUFFIXES)]
+            names = [name for name in self._tree if is_text(name)]
             for name, text in self._tree.texts(names, holding=GROUP):
                 for one in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
                     self._left.setdefault(one.identity, []).append(one)

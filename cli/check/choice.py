@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from cli.check.record import OWN_RULES
+from cli.check.record import LEGACY_KIND, OWN_RULES, UNCONVERTIBLE, UNKNOWN_KIND, WRONG_TYPE
 from cli.exits import UsageError
 from cli.nearest import hint
 from policies.catalogue import rules
+
+_UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND))
 
 
 class Choice(NamedTuple):
@@ -18,7 +20,12 @@ class Choice(NamedTuple):
     ignore: tuple[str, ...] = ()
 
     def takes(self, rule: str, code: str) -> bool:
-        """Whether findings of a rule are reported."""
+        """Whether findings of a rule are reported.
+
+        Those that keep an object from being judged at all are, unless `--ignore` names the whole rule.
+        """
+        if rule in _UNJUDGED:
+            return rule not in self.ignore and code not in {word.upper() for word in self.ignore}
         return (not self.select or _matches(self.select, rule, code)) and not _matches(self.ignore, rule, code)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.paths import render
 from api.schema import Node, resolve
-from api.walk.errors import NOWHERE
 from cli.nearest import hint
 
 if TYPE_CHECKING:
@@ -18,11 +16,6 @@ def field_hint(schema: Node, path: Path) -> str:
     """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
     known = (node_at(schema, path[:-1]) or {}).get("properties") or {}
     return hint(str(path[-1]), known)
-
-
-def shown(error: FieldError) -> str:
-    """The field as the server prints it; where the server can't place an error but we can, the path."""
-    return render(error.path) if error.field == NOWHERE else error.field
 
 
 def plain(error: FieldError) -> str:

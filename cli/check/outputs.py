@@ -102,7 +102,7 @@ def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, co
         except UsageError as failure:
             say(f"dynamo-webhooks check: -o {one.form}: {failure}")
             code = worst((code, USAGE))
-    for error in result.unreadable:
+    for error in (*result.unreadable, *(() if arguments.quiet else result.passed)):
         say(str(error))
     for sentence in result.unreachable:
         say(sentence)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from api.decode import decoder
 from api.kinds import BY_NAME
-from api.paths import Path, render
+from api.paths import Key, Path, render
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
 from api.walk.errors import NOWHERE
@@ -15,7 +15,7 @@ from api.walk.prune import prune
 from api.walk.validate import HINT, validate
 from api.wording import shortened
 from cli.check import record
-from cli.check.fields import field_hint, field_of, plain, shown
+from cli.check.fields import field_hint, field_of, plain
 from cli.check.objects import Found
 from cli.check.record import NotEvaluated, Reported, own
 from cli.check.versions import read_as, unknown
@@ -132,7 +132,10 @@ class _Run:
             level = record.ERROR if self.settings.strict else record.WARNING
             text = "is no field of this kind, and is dropped" + field_hint(schema, path)
             self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text)
-        drop_nulls(obj, schema)
+        for path in drop_nulls(obj, schema):
+            if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
+                rule = record.SERVICE_NULL if path[:-1] == ("spec", "services") else record.NULL_ENTRY
+                self._own(rule, record.WARNING, record.DECODE, path, render(path), "is null, so the API server drops it")
 
     def _defaulted(self, obj: Fields, kind: str, version: str) -> Fields:
         """Applies our defaults as the mutating webhook would, and the schema's once more to what they made."""
@@ -162,12 +165,12 @@ class _Run:
                 continue
             seen.add(error.path)
             rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
-            self._own(rule, record.ERROR, stage, error.path, shown(error), plain(error))
+            self._own(rule, record.ERROR, stage, error.path, render(error.path), plain(error))
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
         for error in errors:
-            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, shown(error), error.message)
+            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message)
 
     def _policies(self, obj: Fields, kind: str, version: str) -> None:
         read = read_as(kind, version, self.settings.profile)

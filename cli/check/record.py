@@ -112,6 +112,23 @@ CONVERSION_LOSS: Final = OwnRule(
     "Remove the annotations that conversion wrote, or write the field as the other version gives it back",
     WARNING,
 )
+NULL_ENTRY: Final = OwnRule(
+    "null-entry",
+    "DYN012",
+    "An entry of a map that is null.",
+    "The API server drops such an entry with its name and says nothing, so what the name was meant to say is lost.",
+    "Write a value behind the name, or remove the entry",
+    WARNING,
+)
+# the policy of this name meets no null service behind a schema: it has been dropped by then
+SERVICE_NULL: Final = OwnRule(
+    "service-null",
+    "DYN102",
+    "A service has a name but is null.",
+    "The API server drops the entry, and the graph comes up without the service.",
+    "Write `{}` behind the name for a service that needs no settings, or remove the entry",
+    WARNING,
+)
 OWN_RULES: Final = (
     UNKNOWN_KIND,
     WRONG_TYPE,
@@ -124,6 +141,7 @@ OWN_RULES: Final = (
     LEGACY_KIND,
     DAMAGED_REMAINDER,
     CONVERSION_LOSS,
+    NULL_ENTRY,
 )
 
 

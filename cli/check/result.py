@@ -48,6 +48,7 @@ class Result(NamedTuple):
     suppressed: list[Suppressed]
     answers: list[Answer]  # one for each checked object, or none where nobody asked
     unreachable: list[str]  # sentences about clusters that did not answer
+    passed: list[InputError]  # files of others that can't be read
 
     def count(self, level: str) -> int:
         """How many findings have a level."""
@@ -62,17 +63,23 @@ def assemble(
     suppressed: Iterable[Suppressed] = (),
     answers: Iterable[Answer] = (),
     unreachable: Iterable[str] = (),
+    passed: Iterable[InputError] = (),
 ) -> Result:
     """Sorts what was found by file, line and rule."""
     return Result(
         sorted(findings, key=lambda finding: finding.order),
         sorted(not_evaluated, key=lambda note: (note.source.name, note.line, note.rule, note.identity, note.reason)),
-        sorted(unreadable, key=lambda error: (error.name, error.line, error.column, error.text)),
+        _in_order(unreadable),
         sorted(checked, key=lambda one: (one.source.name, one.line, one.identity)),
         sorted(suppressed, key=lambda one: one.finding.order),
         sorted(answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
         sorted(unreachable),
+        _in_order(passed),
     )
+
+
+def _in_order(errors: Iterable[InputError]) -> list[InputError]:
+    return sorted(errors, key=lambda error: (error.name, error.line, error.column, error.text))
 
 
 def exit_code(result: Result, fail_on: str, *, require_facts: bool, allow_empty: bool, exit_zero: bool) -> int:

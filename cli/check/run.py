@@ -14,6 +14,7 @@ from cli.check.result import Checked, Result, Suppressed, assemble
 from cli.check.sources import documents
 from cli.check.suppress import Heard, suppress
 from cli.files import STDIN, load_text
+from cli.yaml.errors import ForeignInputError
 from cli.yaml.load import InputError, Source
 from policies.review import CREATE, DELETE, UPDATE
 
@@ -34,6 +35,7 @@ class Gathered:
         self.findings: list[Reported] = []
         self.notes: list[NotEvaluated] = []
         self.unreadable: list[InputError] = [*unreadable]
+        self.passed: list[InputError] = []
         self.checked: list[Checked] = []
         self.suppressed: list[Suppressed] = []
         self.answers: list[Answer] = []
@@ -45,19 +47,25 @@ class Gathered:
 
     def result(self) -> Result:
         """Everything, sorted."""
-        return assemble(self.findings, self.notes, self.unreadable, self.checked, self.suppressed, self.answers)
+        return assemble(self.findings, self.notes, self.unreadable, self.checked, self.suppressed, self.answers, passed=self.passed)
 
 
 class Run:
     """Checks files, one after the other or in several processes, and gathers what all of them give."""
 
-    def __init__(self, settings: Settings, choice: Choice, operation: str, old: Olds | None, *, answering: bool = False) -> None:
-        """`operation` is auto, create, update or delete; `answering` also asks what a server would answer to each write."""
+    def __init__(
+        self, settings: Settings, choice: Choice, operation: str, old: Olds | None, *, answering: bool = False, lenient: bool = False
+    ) -> None:
+        """`operation` is auto, create, update or delete; `answering` also asks what a server would answer to each write.
+
+        `lenient` passes over what can't be read in files that name our group nowhere.
+        """
         self.settings = settings
         self.choice = choice
         self.operation = operation
         self.old = old
         self.answering = answering
+        self.lenient = lenient
         self._found = Gathered()
 
     def through(self, files: Sequence[Item], stdin_name: str, *, tell: Callable[[Item], None] | None = None) -> Iterator[None]:
@@ -92,7 +100,10 @@ class Run:
         source: Source | None = None
         found = self._found
         noted, checked = len(found.notes), len(found.checked)
-        for document in documents(file, stdin_name):
+        for document in documents(file, stdin_name, lenient=self.lenient):
+            if isinstance(document, ForeignInputError):
+                found.passed.append(document)
+                continue
             if isinstance(document, InputError):
                 found.unreadable.append(document)
                 continue

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Final
 
+from api.kinds import GROUP
 from cli.exits import UsageError
 from cli.files import STDIN, load_bytes, load_text
+from cli.output import say
+from cli.yaml.errors import ForeignInputError
 from cli.yaml.load import Document, InputError, Source, read
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -18,15 +21,20 @@ _WILD: Final = frozenset("*?[")
 def find(paths: Sequence[str], excluded: Sequence[str] = ()) -> list[str | InputError]:
     """Lists the files that the paths mean, each once, as they are to be shown; a path that means nothing is an error in its place.
 
-    Folders are searched for YAML and JSON in sorted order, hidden folders and links to folders left out; a path that does not exist but
-    holds `*`, `?` or `[` is a glob. A file that is named itself is read whatever its suffix. One that several paths lead to keeps its
-    first name.
+    Folders are searched for YAML and JSON in sorted order, hidden folders and links to folders left out; a link that leads elsewhere is
+    said. A path that does not exist but holds `*`, `?` or `[` is a glob. A file that is named itself is read whatever its suffix. One
+    that several paths lead to keeps its first name.
     """
     found: dict[object, str | InputError] = {}
     for path in paths:
         for file in _expand(path, excluded):
             found.setdefault(_key(file), file)
     return list(found.values())
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name says that it is YAML or JSON."""
+    return name.lower().endswith(SUFFIXES)
 
 
 def listed(file: str) -> list[str]:
@@ -43,17 +51,27 @@ def listed(file: str) -> list[str]:
     return [name for line in data.split(b"\n") if (name := os.fsdecode(line).strip())]
 
 
-def documents(file: str | Source | InputError, stdin_name: str) -> Iterable[Document | InputError]:
-    """Reads the documents of a file, or of a text that never was one; what can't be read is an error in its place."""
+def documents(file: str | Source | InputError, stdin_name: str, *, lenient: bool = False) -> Iterable[Document | InputError]:
+    """Reads the documents of a file, or of a text that never was one; what can't be read is an error in its place.
+
+    `lenient`: an error in a file that names our group nowhere is a ForeignInputError.
+    """
     if isinstance(file, InputError):
         return [file]
     if isinstance(file, Source):
         return read(file)
     name = stdin_name if file == STDIN and stdin_name else file
     try:
-        return read(Source(name, load_text(file, name)))
+        text = load_text(file, name)
     except InputError as error:
         return [error]
+    found = read(Source(name, text))
+    return map(_foreign, found) if lenient and GROUP not in text and file != STDIN else found
+
+
+def _foreign(found: Document | InputError) -> Document | InputError:
+    """What a file gives that names our group nowhere: a document of others that can't be read is no failure."""
+    return ForeignInputError.of(found) if isinstance(found, InputError) else found
 
 
 def is_excluded(file: str, patterns: Sequence[str]) -> bool:
@@ -117,7 +135,7 @@ def _folder(path: str) -> Iterator[str | InputError]:
         yield InputError(f"can't be read: {error.strerror}", path)
         return
     for entry in entries:
-        if not entry.name.endswith(SUFFIXES) or _is_folder(entry):
+        if not is_text(entry.name) or _is_folder(entry):
             continue
         if _is_file(entry):
             yield _shown(entry)
@@ -126,6 +144,8 @@ def _folder(path: str) -> Iterator[str | InputError]:
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
             yield from _folder(_shown(entry))
+        elif _leads_out(entry):
+            _tell_of_link(entry)
 
 
 def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
@@ -153,6 +173,8 @@ def _matches(folder: str, parts: Sequence[str]) -> Iterator[str]:
         for entry in _listed(folder):
             if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                 yield from _matches(_shown(entry), parts)
+            elif _leads_out(entry):
+                _tell_of_link(entry)
     elif not _WILD.intersection(part):
         path = os.path.join(folder, part)  # noqa: PTH118 - keeps `.` and `..` as written
         if rest:
@@ -191,6 +213,18 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link to itself
         return False
+
+
+def _leads_out(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a link to a folder outside of the one that it lies in, so that its files may be met nowhere else."""
+    if not entry.is_symlink() or entry.name.startswith(".") or not _is_folder(entry):
+        return False
+    here, there = os.path.realpath(os.path.dirname(entry.path) or "."), os.path.realpath(entry.path)  # noqa: PTH120 - pathlib is slow here
+    return os.path.commonpath((here, there)) not in (here, there)
+
+
+def _tell_of_link(entry: os.DirEntry[str]) -> None:
+    say(f"{_shown(entry)}: is a link to a folder, and is passed over; name it itself if it is to be read")
 
 
 def _shown(entry: os.DirEntry[str]) -> str:

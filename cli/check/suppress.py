@@ -26,6 +26,7 @@ _IGNORE: Final = r"#\s*dynamo-webhooks:\s*ignore\[(?P<rules>[^\]]*)\](?P<reason>
 _MEANT: Final = r"#\s*dynamo-webhooks:\s*ignore\b"
 _RATCHETING: Final = (record.SCHEMA_RULE, record.CEL_RULE)
 _SCHEMA_RULES: Final = (*_RATCHETING, record.UNKNOWN_FIELD)
+_SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
 
 
 class Heard(NamedTuple):
@@ -60,7 +61,8 @@ class _Ignore:
 def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) -> tuple[list[Reported], list[Suppressed]]:
     """Takes out of one source's findings those that a comment with a reason ignores.
 
-    A comment without a reason ignores nothing and is a finding itself, as is one that nothing made necessary or that names no rule.
+    What the schema finds at the very value goes with them: it is the same mistake. A comment without a reason ignores nothing and is a
+    finding itself, as is one that nothing made necessary or that names no rule.
     """
     if _MARK not in source.text:
         return findings, []
@@ -71,12 +73,17 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
     speaking = _by_line(ignores)
     kept: list[Reported] = []
     suppressed: list[Suppressed] = []
-    for finding in findings:
+    reasons: dict[tuple[object, ...], str] = {}  # of values that a rule is ignored at: the schema may say the same of them
+    for finding in sorted(findings, key=lambda one: one.rule in _SCHEMA_NAMES):
         covering = [ignore for ignore in speaking.get(finding.position.line, ()) if ignore.covers(finding)]
         for ignore in covering:
             ignore.used = True
         reason = next((ignore.reason for ignore in covering if ignore.reason), "")
+        place = finding.identity, finding.path, finding.position
+        if finding.rule in _SCHEMA_NAMES and not reason:
+            reason = reasons.get(place, "")
         if reason:
+            reasons.setdefault(place, reason)
             suppressed.append(Suppressed(finding, COMMENT, reason))
         else:
             kept.append(finding)

@@ -47,6 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_strictness(parser: argparse.ArgumentParser) -> None:
+    from cli import flags
+
     strictness = parser.add_argument_group("strictness")
     strictness.add_argument(
         "--fail-on",
@@ -56,12 +58,13 @@ def _configure_strictness(parser: argparse.ArgumentParser) -> None:
     )
     strictness.add_argument("--strict", action="store_true", help="unknown fields are errors")
     strictness.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
-    strictness.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    strictness.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
     strictness.add_argument("--exit-zero", action="store_true", help="findings do not change the exit code")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks everything, prints the report and returns the exit code."""
+
     from policies.catalogue import read_lazily
     from policies.raised import silently
 
@@ -100,7 +103,7 @@ def _check(arguments: argparse.Namespace) -> int:
         not arguments.no_defaults,
         arguments.strict,
     )
-    running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer)
+    running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty)
     done = running.through(inputs.files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
     for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
         pass

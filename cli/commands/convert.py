@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verify", action="store_true", help="convert back too, and refuse what does not come home as it was")
     parser.add_argument("--fields", metavar="KIND", help="print which field of a kind is which in the other version")
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
-    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations, nor of comments")
     flags.verbose(parser)
 
@@ -57,6 +57,7 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     from cli.check.sources import find
     from cli.convert.builds import builds
+    from cli.convert.refused import newly_refused
     from cli.convert.run import convert_text
     from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
     from cli.files import load_text
@@ -76,10 +77,14 @@ def _convert(arguments: argparse.Namespace) -> int:
             say(str(error))
             codes.append(UNREADABLE)
             continue
-        outcome = convert_text(file, text, arguments.to, verify=arguments.verify, builds=known)
+        outcome = convert_text(file, text, arguments.to, verify=arguments.verify, builds=known, lenient=arguments.allow_empty)
         found += outcome.objects
         codes += [REFUSED] * bool(outcome.failures) + [UNREADABLE] * bool(outcome.unreadable)
         _say(outcome, quiet=arguments.quiet)
+        refused = newly_refused(file, text, outcome.text) if outcome.converted else []
+        for line in refused:
+            say(line)
+        codes += [REFUSED] * bool(refused)
         if arguments.check and outcome.converted:
             say(f"{file}: {outcome.converted} of {outcome.objects} objects would change")
             codes.append(REFUSED)

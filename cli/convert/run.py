@@ -9,8 +9,10 @@ from api.paths import render
 from cli.convert.origins import Moves, behind, converted_from
 from cli.convert.remains import remains
 from cli.convert.texts import Piece, pieces
+from cli.files import STDIN
 from cli.legacy.recognise import recognised
 from cli.rewrite.rewritten import NotWrittenError, rewritten
+from cli.yaml.errors import ForeignInputError
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.objects import convert_object, target
@@ -40,19 +42,23 @@ class Outcome(NamedTuple):
     unreadable: list[InputError]
 
 
-def convert_text(name: str, text: str, version: str, *, verify: bool, builds: Callable[[], list[Any]] = list) -> Outcome:
+def convert_text(
+    name: str, text: str, version: str, *, verify: bool, builds: Callable[[], list[Any]] = list, lenient: bool = False
+) -> Outcome:
     """Converts every object of a converting kind in a text; other documents stay byte for byte.
 
     `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
     """
-    return _File(name, version, verify=verify, builds=builds).run(text)
+    foreign = lenient and GROUP not in text and name != STDIN
+    return _File(name, version, verify=verify, builds=builds, foreign=foreign).run(text)
 
 
 class _File:
     """One file on its way."""
 
-    def __init__(self, name: str, version: str, *, verify: bool, builds: Callable[[], list[Any]]) -> None:
+    def __init__(self, name: str, version: str, *, verify: bool, builds: Callable[[], list[Any]], foreign: bool) -> None:
         self.name = name
+        self.foreign = foreign
         self.builds = builds
         self.target = target(api_version(version))
         self.verify = verify
@@ -69,9 +75,12 @@ class _File:
         found = list(pieces(self.name, text))
         self.others = [document.data for piece in found for document in piece.documents]
         for piece in found:
-            self.unreadable += piece.errors
-            text, after = self._piece(piece)
-            parts.append(text)
+            if self.foreign:
+                self.notes += [str(ForeignInputError.of(error)) for error in piece.errors]
+            else:
+                self.unreadable += piece.errors
+            made, after = self._piece(piece)
+            parts.append(made)
             values += after
         return Outcome("".join(parts), values, self.objects, self.converted, self.notes, self.legacy, self.failures, self.unreadable)
 

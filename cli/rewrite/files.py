@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from cli.exits import OK, USAGE, UsageError
+from cli.exits import OK, REFUSED, UsageError
 from cli.files import decode, load_bytes
 from cli.output import say
 from cli.yaml.errors import InputError
@@ -27,8 +27,8 @@ def put(file: str, text: str, old: str | None) -> int:
             replace.replace(file, (_BOM if before.startswith(_BOM) else b"") + text.encode())
     except (InputError, UsageError) as error:
         say(str(error))
-        return USAGE
+        return REFUSED
     if old in (None, now) or now == text:  # links may name one file twice: the second time it is written already
         return OK
     say(f"{file} is left as it is: it has changed since it was read; run the command again")
-    return USAGE
+    return REFUSED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from api.kinds import GROUP
 from api.wording import printable
 
 
@@ -22,6 +23,15 @@ class InputError(ValueError):
         """Writes `file:line:column: sentence`, on one line whatever the file is called."""
         place = f":{self.line}:{self.column}" if self.line else ""
         return printable(f"{self.name}{place}: {self.text}" if self.name else self.text)
+
+
+class ForeignInputError(InputError):
+    """The same of a file that names no API group of ours: a hook is given every file, and `tsconfig.json` may hold comments."""
+
+    @classmethod
+    def of(cls, error: InputError) -> ForeignInputError:
+        """Says so of an error."""
+        return cls(f"{error.text}; it does not name {GROUP}, and is passed over", error.name, error.line, error.column)
 
 
 # what the parser says -> what it means to the person who wrote the file; the first fragment that occurs decides

@@ -341,3 +341,53 @@ def test_the_namespace_of_components_is_named_as_far_as_the_file_tells_it(comman
     files(a=f"{head}metadata: {metadata}\nspec: {{services: {{w: {{dynamoNamespace: mine}}}}}}\n")
     [warning] = command("check", "a.yaml", "-o", "json").json["findings"]
     assert f'"{used}" is used, not "mine"' in warning["message"]
+
+
+_GRAPH = "kind: DynamoGraphDeployment\nmetadata: {name: g}\n"
+UNJUDGED = {
+    "wrong-type": f"apiVersion: nvidia.com/v1alpha1\n{_GRAPH}spec: {{services: {{w: {{replicas: x}}}}}}\n",
+    "unknown-kind": f"apiVersion: nvidia.com/v9\n{_GRAPH}spec: {{services: {{}}}}\n",
+}
+
+
+@pytest.mark.parametrize("words", [("--ignore", "DYN0"), ("--ignore", "dyn00"), ("--select", "DYN9")])
+@pytest.mark.parametrize("rule", UNJUDGED)
+def test_an_object_that_was_not_judged_is_not_hidden_by_the_beginning_of_a_code(
+    command: Command, files: Files, rule: str, words: tuple[str, str]
+) -> None:
+    files(a=UNJUDGED[rule])
+    ran = command("check", "a.yaml", "-o", "json", *words)
+    assert (ran.code, [finding["rule"] for finding in ran.json["findings"]]) == (1, [rule])
+
+
+@pytest.mark.parametrize("rule", UNJUDGED)
+def test_a_rule_that_is_named_whole_is_ignored_whatever_it_is(command: Command, files: Files, rule: str) -> None:
+    files(a=UNJUDGED[rule])
+    assert command("check", "a.yaml", "--ignore", rule).code == 0
+
+
+def test_a_field_is_spelled_one_way_whoever_finds_something_there(command: Command, files: Files) -> None:
+    files(
+        a="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\n"
+        "spec: {services: {w: {componentType: worker, replicas: -1, foo: 1, dynamoNamespace: x}}}\n",
+        b="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {name: g, namespace: llm}\n"
+        "spec: {replicas: -1, dgdRef: {name: x, serviceName: w}}\n",
+    )
+    paths = {finding["path"] for finding in command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"]}
+    assert paths == {"spec.services[w].replicas", "spec.services[w].foo", "spec.services[w].dynamoNamespace", "spec.replicas"}
+
+
+def test_an_entry_that_the_api_server_would_drop_silently_is_a_warning(command: Command, files: Files) -> None:
+    """Null fields are absent ones, which is no loss."""
+    files(
+        a="apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g, namespace: llm}\nspec:\n  services:\n"
+        "    w: {componentType: worker, replicas: null, labels: {a: null}}\n    frontend:\n"
+    )
+    ran = command("check", "a.yaml", "-o", "json")
+    assert ran.code == 0
+    assert [(one["line"], one["rule"], one["level"], one["path"]) for one in ran.json["findings"]] == [
+        (6, "null-entry", "warning", "spec.services[w].labels[a]"),
+        (7, "service-null", "warning", "spec.services[frontend]"),
+    ]
+    assert command("check", "a.yaml", "--fail-on", "warning").code == 1
+    assert command("check", "a.yaml", "--fail-on", "warning", "--ignore", "service-null,null-entry").code == 0

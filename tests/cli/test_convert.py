@@ -6,6 +6,7 @@ import io
 import json
 import stat
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -327,7 +328,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, 
 
     monkeypatch.setattr("cli.replace.replace", refused)
     ran = command("convert", ".", "--to", "v1beta1", "--write")
-    assert (ran.code, ran.err) == (2, "a.yaml can't be written: permission denied\n")
+    assert (ran.code, ran.err) == (1, "a.yaml can't be written: permission denied\n")
     assert (folder / "a.yaml").read_text() == GOOD
     assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()
 
@@ -468,7 +469,7 @@ def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files:
 
     monkeypatch.setattr(run, "convert_text", edited)
     ran = command("convert", ".", "--to", "v1beta1", "--write")
-    assert (ran.code, ran.err) == (2, "a.yaml is left as it is: it has changed since it was read; run the command again\n")
+    assert (ran.code, ran.err) == (1, "a.yaml is left as it is: it has changed since it was read; run the command again\n")
     assert (folder / "a.yaml").read_text() == "edited: meanwhile\n"
     assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()
 
@@ -488,3 +489,33 @@ def test_a_list_that_is_copied_whole_gives_no_comment_to_what_else_was_made_of_i
     back = convert_text("x", text, "v1alpha1", verify=False).text
     assert [back.count(f"# {word}") for word in ("one", "two", "three", "four", "five")] == [1, 1, 1, 1, 1]
     assert "mainContainer: {}\n" in back
+
+
+def test_a_read_only_file_stays_and_the_answer_is_no(command: Command, files: Files) -> None:
+    files(a=GOOD, b=GOOD)
+    Path("a.yaml").chmod(0o444)
+    ran = command("convert", "a.yaml", "b.yaml", "--to", "v1beta1", "--write", "-q")
+    assert (ran.code, ran.err) == (1, "a.yaml can't be written: permission denied\n")
+    assert Path("a.yaml").read_text() == GOOD
+    assert "v1beta1" in Path("b.yaml").read_text()
+    assert sorted(file.name for file in Path().iterdir()) == ["a.yaml", "b.yaml"]
+
+
+def test_what_check_would_refuse_is_said_and_the_answer_is_no(command: Command, files: Files) -> None:
+    """A name that v1alpha1 takes as a map's key is none in v1beta1; the object was good, or was refused for other reasons."""
+    text = GOOD.replace("    worker:", '    "with space":')
+    assert text != GOOD
+    files(a=text)
+    ran = command("convert", "a.yaml", "--to", "v1beta1", "-q")
+    assert ran.code == 1
+    assert "a.yaml: DynamoGraphDeployment llm/good: check refuses what it was converted to: spec.components[" in ran.err
+    assert "(schema-mismatch)" in ran.err
+    assert "with space" in ran.out
+    assert command("convert", "a.yaml", "--to", "v1beta1", "-q", "--write").code == 1
+
+
+def test_what_check_refused_before_for_the_same_reason_is_no_news(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "replicas: -1"))
+    assert command("check", "a.yaml", "-q").code == 1
+    ran = command("convert", "a.yaml", "--to", "v1beta1", "-q")
+    assert (ran.code, ran.err) == (0, "")

@@ -69,6 +69,26 @@ def test_the_check_hook(repository: Path) -> None:
     assert (code, BAD_RULE in told) == (1, True)
 
 
+STRANGERS: Final = {
+    "tsconfig.json": '{\n  // comments are allowed here\n  "compilerOptions": {},\n}\n',
+    "twice.yaml": "a: 1\na: 2\n",
+    "numbers.yaml": "a: .nan\n",
+    "template.yaml": "{{- if .Values.a }}\na: {{ .b }}\n{{- end }}\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(HOOKS))
+def test_files_of_others_that_cannot_be_read_pass_with_a_note(repository: Path, name: str) -> None:
+    for file, text in STRANGERS.items():
+        (repository / file).write_text(text)
+        code, told = hook(name, repository, file)
+        assert (code, (repository / file).read_text()) == (0, text)
+        assert told.startswith(f"{file}:")
+        assert "; it does not name nvidia.com, and is passed over\n" in told
+        (repository / file).write_text(f"{text}# nvidia.com\n")
+        assert hook(name, repository, file)[0] == 4
+
+
 def test_the_update_hook_judges_an_edit_of_what_the_last_commit_has(repository: Path) -> None:
     assert hook("dynamo-check-update", repository, "alpha.yaml")[0] == 0
     changed = ALPHA.replace("{replicas: 1}", "{replicas: 1, multinode: {nodeCount: 2}}")

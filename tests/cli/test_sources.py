@@ -173,3 +173,22 @@ def test_a_path_that_no_file_can_have_is_an_error_in_its_place(tree: Path, path:
     [found] = find([path])
     [said] = [str(found)] if isinstance(found, InputError) else map(str, documents(found, ""))
     assert said.partition(": ")[2] in ("is not a usable path", "can't be read: File name too long", "matches no files")
+
+
+@pytest.mark.parametrize("path", [".", "**/*.yaml"])
+def test_a_link_to_a_folder_elsewhere_is_said_and_not_followed(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "x.yaml").write_text("")
+    (tree / "sub" / "out").symlink_to(elsewhere)
+    (tree / "sub" / ".hidden").symlink_to(elsewhere)
+    assert not [file for file in find([path]) if "out" in str(file)]
+    assert capsys.readouterr().err == "sub/out: is a link to a folder, and is passed over; name it itself if it is to be read\n"
+    assert find(["sub/out"]) == ["sub/out/x.yaml"]
+
+
+def test_a_suffix_may_be_in_capitals(tree: Path) -> None:
+    (tree / "sub" / "B.YAML").write_text("")
+    (tree / "sub" / "C.Json").write_text("")
+    assert find(["sub"]) == ["sub/B.YAML", "sub/C.Json", "sub/z.yaml", "sub/deep/a.yaml"]

@@ -240,3 +240,37 @@ def test_each_finding_meets_the_comments_of_its_line_alone(monkeypatch: pytest.M
     suppress(source, found)
     assert set(met.values()) == {1}
     assert len(met) == len(found)
+
+
+BOTH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: llm}
+spec:
+  services:
+    w:
+      componentType: worker
+      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler takes it for "off" until May
+"""
+
+
+def test_a_comment_silences_what_the_schema_says_of_the_same_value(command: Command, files: Files) -> None:
+    """The example of docs/ci.md."""
+    line = BOTH.splitlines()[-1].strip()
+    assert line in (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
+    files(a=BOTH)
+    ran = command("check", "a.yaml", "-o", "json")
+    assert (ran.code, ran.json["findings"]) == (0, [])
+    assert [(one["rule"], one["reason"]) for one in ran.json["suppressed"]] == [
+        ("replicas-non-negative", 'the scaler takes it for "off" until May'),
+        ("schema-mismatch", 'the scaler takes it for "off" until May'),
+    ]
+
+
+def test_a_comment_silences_the_schema_at_no_other_value(command: Command, files: Files) -> None:
+    one_line = BOTH.replace(":\n      componentType", ": {componentType").replace(
+        "worker\n      replicas: -1", "worker, multinode: {nodeCount: 0}, replicas: -1}"
+    )
+    files(a=one_line)
+    left = [finding["path"] for finding in command("check", "a.yaml", "-o", "json").json["findings"]]
+    assert left == ["spec.services[w].multinode.nodeCount"]

@@ -14,6 +14,7 @@ from cli.check.result import Result
 
 if TYPE_CHECKING:
     from cli.check.answer import Answer
+    from cli.yaml.errors import InputError
 
 FORMAT: Final = 1
 
@@ -24,10 +25,11 @@ def document(result: Result, code: int) -> str:
         "format": FORMAT,
         "findings": [_finding(finding) for finding in result.findings],
         "notEvaluated": _notes(result),
-        "unreadable": _unreadable(result),
+        "unreadable": _unreadable(result.unreadable),
         "suppressed": _suppressed(result),
         "answers": [_answer(answer) for answer in result.answers],
         "unreachable": result.unreachable,
+        "passedOver": _unreadable(result.passed),
         "summary": _summary(result, code),
     }
     return encoded(whole, orjson.OPT_INDENT_2) + "\n"
@@ -38,10 +40,11 @@ def lines(result: Result, code: int) -> str:
     rows = [
         *({"type": "finding", **_finding(finding)} for finding in result.findings),
         *({"type": "notEvaluated", **row} for row in _notes(result)),
-        *({"type": "unreadable", **row} for row in _unreadable(result)),
+        *({"type": "unreadable", **row} for row in _unreadable(result.unreadable)),
         *({"type": "suppressed", **row} for row in _suppressed(result)),
         *({"type": "answer", **_answer(answer)} for answer in result.answers),
         *({"type": "unreachable", "message": sentence} for sentence in result.unreachable),
+        *({"type": "passedOver", **row} for row in _unreadable(result.passed)),
         {"type": "summary", **_summary(result, code)},
     ]
     return "".join(encoded(row, 0) + "\n" for row in rows)
@@ -99,8 +102,8 @@ def _notes(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _unreadable(result: Result) -> list[dict[str, Any]]:
-    return [{"file": error.name, "line": error.line, "column": error.column, "message": error.text} for error in result.unreadable]
+def _unreadable(errors: list[InputError]) -> list[dict[str, Any]]:
+    return [{"file": error.name, "line": error.line, "column": error.column, "message": error.text} for error in errors]
 
 
 def _object(identity: Identity | None) -> dict[str, str] | None:

@@ -341,6 +341,6 @@ def test_an_update_that_cannot_be_written_keeps_no_other_from_it(command: Comman
 
     monkeypatch.setattr(cli.replace, "replace", refuse)
     code, out, err = _run(command, case, "--update", "-q", default_a=WARNED, deny_b=BAD)
-    assert (code, err) == (2, "default.a.expected.yaml can't be written: permission denied\ndeny.b.yaml: written\n")
+    assert (code, err) == (1, "default.a.expected.yaml can't be written: permission denied\ndeny.b.yaml: written\n")
     assert out == "FAIL default.a.yaml: has no expected result: write default.a.expected.yaml, or let --update write it\n"
     assert Path("deny.b.yaml").read_text() == MARKED

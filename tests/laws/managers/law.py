@@ -25,6 +25,7 @@ from tests.laws.managers.types import Type, type_of
 Object = dict[str, Any]
 VERSIONS: Final = (ALPHA, BETA)
 ALPHA_ALONE: Final = {f"f:{name}" for name in ("pvcs", "labels", "annotations", "dynamoNamespace", "autoscaling", "ingress")}
+ATOMIC_IN_ALPHA: Final = {"f:env", "f:volumeMounts"}
 BETA_ALONE: Final = {"f:searchStrategy", "f:hardware"}
 ABOUT: Final = 400  # characters of a value that a complaint shows
 
@@ -159,6 +160,7 @@ def _dropped(server: Holder, before: Object, last: Step, step: Step) -> Iterator
     left -= _defaults(server, step.version, remove(kind, after, left))
     if still := [path for path in left.paths() if not _held_elsewhere(server, path, step.version)]:
         yield f"still there: {sorted(still)}"
+    gone |= compare(kind, last.body, step.body).modified  # lists that are merged as a whole
     found = compare(kind, _without_annotations(before), _without_annotations(after))
     for name, changed in (("added", found.added), ("modified", found.modified), ("removed", found.removed)):
         if beyond := [path for path in changed.paths() if path not in _SERVERS and not _within(path, gone)]:
@@ -174,14 +176,13 @@ def _owned_by_others(server: Holder, version: str) -> Fields:
 
 
 def _held_elsewhere(server: Holder, path: tuple[str, ...], version: str) -> bool:
-    """Whether a manager of the other version is the reason why a field stays: a component that it says something of, too, or what v1alpha1
-    alone can say. The latter is one annotation in the other version, which the API server keeps or removes as a whole (docs/gitops.md).
+    """Whether a manager of the other version is the reason why a field stays: he says something of the same component; or the field is one
+    entry of what the other version has as a whole, which the API server then keeps or removes as a whole (docs/gitops.md).
     """
     if all(owned.version == version for owned in server.managers.values()):
         return False
-    alone = version == ALPHA and any(element in ALPHA_ALONE for element in path)
     component = path[1] in ("f:services", "f:components") and (len(path) == 3 or path[3:] == ("f:name",))
-    return alone or component
+    return component or bool((ALPHA_ALONE if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
 
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:

@@ -97,7 +97,7 @@ class Across:
         after = convert(self.kind, wanted, self.author).object
         lean = self._with_annotations_of(before, after)
         for enough in (_completed(before, lean), lean):
-            said = convert(self.kind, enough, self.read).object
+            said = viewed(self.kind, enough, self.read)
             if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
                 return difference(_headed(before, written), enough)
         return difference(_headed(before, written), after)

@@ -5,6 +5,8 @@
 - reviews.py makes well-formed reviews: those recorded of the Go operator where they lie beside the checkout, and generated ones.
 - mutants.py damages them as JSON (members gone, doubled, null, of another type, deep, huge, odd) and damage.py as bytes.
 - judging.py says what must hold for an answer: a review with the right uid, or a 4xx; never a fault of ours.
+- shapes.py makes objects that are large in one way, and test_growth.py asks every route about them: the cost may not grow faster than
+  the size, and the answer is bounded.
 - guided.py keeps inputs of the decoders that reach code which none before them reached, and damages those further; fuzz.py gives the
   same targets to atheris (libFuzzer), where somebody has installed it.
 

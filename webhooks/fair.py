@@ -1,4 +1,4 @@
-"""A queue that is fair to client addresses: next is whoever has used the least CPU lately, and of that client the smallest entry."""
+"""A queue that is fair to client addresses: next is who used the least CPU lately, and of that client a small entry before a large one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+BYTES_A_SECOND: Final = 2 * 1024 * 1024  # a larger entry waits as if it had come so much later, so that it isn't passed by for ever
 HALF_SECONDS: Final = 10.0  # after which half of what a client used is forgotten
 _FORGOTTEN: Final = 0.001  # seconds of CPU: whoever used less is as good as new
 _KNOWN: Final = 1_000  # clients that are remembered before the forgotten ones are looked for
@@ -25,7 +26,7 @@ class FairQueue(Generic[T]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Starts empty."""
         self._clock = clock
-        self._waiting: dict[str, list[tuple[int, int, T]]] = {}
+        self._waiting: dict[str, list[tuple[float, int, T]]] = {}
         self._used: dict[str, tuple[float, float]] = {}  # seconds of CPU, and when that was so
         self._order = itertools.count()
         self._length = 0
@@ -35,8 +36,9 @@ class FairQueue(Generic[T]):
         return self._length
 
     def put(self, client: str, size: int, entry: T) -> None:
-        """Adds an entry; of one client's entries the smallest is taken first, of equal ones the first."""
-        heapq.heappush(self._waiting.setdefault(client, []), (size, next(self._order), entry))
+        """Adds an entry of so many bytes; of one client's entries that come at one time the smallest is taken first."""
+        due = self._clock() + size / BYTES_A_SECOND
+        heapq.heappush(self._waiting.setdefault(client, []), (due, next(self._order), entry))
         self._length += 1
 
     def take(self) -> tuple[str, T]:

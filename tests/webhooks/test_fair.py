@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from webhooks.envelope import Answer, Verdict
-from webhooks.fair import HALF_SECONDS, FairQueue, client_of
+from webhooks.fair import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
 from webhooks.turns import TURN_SECONDS, Turns
 
 if TYPE_CHECKING:
@@ -56,6 +56,18 @@ def test_of_one_client_the_smallest_goes_first_and_equal_ones_in_their_order() -
     for size, name in ((9, "large"), (1, "first"), (1, "second"), (5, "middle")):
         queue.put("a", size, name)
     assert drained(queue) == ["first", "second", "middle", "large"]
+
+
+def test_a_large_entry_is_not_passed_by_for_ever() -> None:
+    clock = Clock()
+    queue: FairQueue[str] = FairQueue(clock)
+    queue.put("a", 3 * BYTES_A_SECOND, "large")
+    taken = []
+    for number in range(10):
+        queue.put("a", 1, str(number))
+        taken.append(queue.take()[1])
+        clock.now += 1
+    assert taken.index("large") == 3
 
 
 def test_what_was_used_is_forgotten() -> None:

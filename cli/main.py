@@ -51,6 +51,12 @@ class _Parser(argparse.ArgumentParser):
         usual = self.formatter_class is argparse.HelpFormatter
         return argparse.HelpFormatter(prog=self.prog, width=width()) if usual else self.formatter_class(prog=self.prog)
 
+    def format_help(self) -> str:
+        import textwrap
+
+        self.description = textwrap.fill(self.description or "", width())  # formatters that keep the lines of examples keep this one, too
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         from cli.usage import reworded
 

@@ -26,6 +26,7 @@ FILES: Final[dict[str, str]] = {
     "wrong-type": "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m, labels: {tier: 1}}\n"
     "spec: {modelName: org/chat, baseModelName: org/chat}\n",
     "unknown-field": f"{_GRAPH}      replica: 2\n",
+    "null-entry": f"{_GRAPH}      labels: {{team: null}}\n",
     "schema-mismatch": f"{_GRAPH}      multinode: {{nodeCount: 1}}\n",
     "schema-rule": f"{_BETA}    - name: picker\n      type: worker\n      eppConfig: {{configMapRef: {{key: config, name: picker}}}}\n",
     "ignore-without-reason": f"{_GRAPH}      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative]\n",

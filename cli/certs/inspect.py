@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from certs.bundle import holds
 from certs.certificate import read_certificate, read_certificates, read_key
+from certs.files import read_file
 from certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
 from certs.plan import next_step
 from certs.report import bundle_of, phase_of, reports, unready
@@ -45,10 +46,10 @@ def of_cluster(found: Gathered) -> Facts:
 
 
 def of_directory(directory: Path, now: datetime) -> Facts:
-    """The pair of a directory. Raises OSError when a file can't be read."""
-    chain, key = (directory / TLS_CERTIFICATE).read_bytes(), read_key((directory / TLS_KEY).read_bytes())
+    """The pair of a directory. Raises PairError when a file can't be read."""
+    chain, key = read_file(directory / TLS_CERTIFICATE), read_key(read_file(directory / TLS_KEY))
     authority = directory / TLS_AUTHORITY
-    bundle = read_certificates(authority.read_bytes()) if authority.exists() else ()
+    bundle = read_certificates(read_file(authority)) if authority.exists() else ()
     leaf = read_certificate(chain)
     wrong = "tls.crt must hold a certificate" if leaf is None else _wrong(leaf, key is not None and key.belongs_to(leaf), bundle, now)
     return {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from certs.authority import Pair, issue_leaf, make_authority
 from certs.certificate import read_certificate, read_key
-from certs.files import AUTHORITY, CERTIFICATE, KEY, store
+from certs.files import AUTHORITY, CERTIFICATE, KEY, read_file, store
 from certs.names import AUTHORITY_KEY
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _authority(directory: Path, about: Installation, now: datetime) -> tuple[Pai
     for file in files:
         if not file.exists():
             raise FilesError(f"{file} must be there beside the other half of the authority; put it there, or choose an empty directory")
-    pair = Pair(files[0].read_bytes(), files[1].read_bytes())
+    pair = Pair(read_file(files[0]), read_file(files[1]))
     certificate, key = read_certificate(pair.certificate), read_key(pair.key)
     if certificate is None or not certificate.is_authority:
         raise FilesError(f"{files[0]} must hold the certificate of an authority")

@@ -91,6 +91,7 @@ def _about(args: argparse.Namespace) -> Installation:
 
 
 def _files(args: argparse.Namespace, about: Installation) -> int:
+    from certs.files import PairError
     from cli.certs import inspect, local
 
     directory, now = Path(args.files), datetime.now(UTC)
@@ -104,6 +105,9 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
     except local.FilesError as error:
         say(str(error))
         return REFUSED
+    except PairError as error:
+        say(f"{directory}: {error}")
+        return UNREADABLE
     except OSError as error:
         say(f"{error.filename or directory}: {error.strerror or type(error).__name__}")
         return UNREADABLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -104,6 +105,16 @@ def test_inspect_says_that_a_key_is_another_ones(tmp_path: Path, capsys: pytest.
 def test_inspect_of_nothing_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["certs", "inspect", "--files", str(tmp_path)]) == 4
     assert "tls.crt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["inspect", "issue"])
+def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str], action: str) -> None:
+    assert _issue(tmp_path) == 0
+    (tmp_path / "ca.crt").unlink()
+    os.mkfifo(tmp_path / "ca.crt")
+    capsys.readouterr()
+    assert main(["certs", action, "--files", str(tmp_path)]) == 4
+    assert f"{tmp_path}: ca.crt must be a regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

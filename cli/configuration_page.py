@@ -11,6 +11,8 @@ from api.operator.judge import judge
 from api.paths import MISSING, lookup
 from cli.configuration import VARIABLES
 
+# keys of ours in sections that the Go operator knows
+_OURS: Final = ("allowed", "grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
 _HEAD: Final = """\
 <!-- written by `make docs` (cli/pages.py) from api/operator; edit that, not this file -->
 
@@ -54,11 +56,7 @@ def configuration_page() -> str:
         if value is MISSING:
             value = lookup(shown, key)
         default = "" if value in ("", None, []) else f"`{orjson.dumps(value).decode()}`"
-        mark = (
-            " (ours)"
-            if key[0] in OWN or key[-1] in ("grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
-            else ""
-        )
+        mark = " (ours)" if key[0] in OWN or key[-1] in _OURS else ""
         rows.append(f"| `{'.'.join(key)}`{mark} | {default} | {allowed_at(key)} | {field.description} |")
     variables = [f"| `{each.name}` | `{'.'.join(each.key)}` | {each.means} |" for each in VARIABLES]
     return _HEAD + "\n".join(rows) + "\n" + _ENVIRONMENT + "\n".join(variables) + "\n"

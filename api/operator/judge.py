@@ -139,6 +139,8 @@ def _required(found: OperatorConfiguration, data: dict[str, Any]) -> Iterator[Pr
         if not value:
             yield Problem(("mpi", key), "must be set")
     if found.namespace.restricted:
+        if found.namespace.allowed:
+            yield Problem(("namespace", "allowed"), "must be empty when namespace.restricted is set; remove one of both")
         return
     roles = found.rbac.model_dump()
     for key in roles:

@@ -82,6 +82,7 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
     return ReconcilerSettings(
         identity=_identity(found),
         scope=_scope(found),
+        namespaces=tuple(sorted(found.namespace.allowed)) or (found.namespace.restricted,),
         features=_features(found),
         leader_lease=found.leader_election.id if found.leader_election.enabled else "",
         leader_namespace=found.leader_election.namespace or found.operator.namespace,

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from api.operator.section import Section
-from api.operator.values import Label, Name, Switch, Text, span_of
+from api.operator.values import Label, Labels, Name, Switch, Text, span_of
 
 
 class Operator(Section):
@@ -42,6 +42,10 @@ class Namespace(Section):
 
     restricted: Label = Field(
         default="", description="the one namespace that is ours; empty: all of the cluster but those that others claim"
+    )
+    allowed: Labels = Field(
+        default=[],
+        description="the namespaces in which the reconciler makes workloads, if it may not do so everywhere; empty: wherever graphs are",
     )
     scope: Lease = Lease()
 

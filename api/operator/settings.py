@@ -172,6 +172,7 @@ class ReconcilerSettings:
 
     identity: Identity
     scope: ScopeSettings
+    namespaces: tuple[str, ...]  # that are watched; an empty name is all of them
     features: Features
     leader_lease: str  # empty: no election
     leader_namespace: str

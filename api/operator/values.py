@@ -80,10 +80,18 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) and each for each in value)
 
 
+def _labels(value: list[str]) -> bool:
+    label = _named(_LABEL, 63)
+    return all(label(each) for each in value) and len({*value}) == len(value)
+
+
 Text: TypeAlias = Annotated[str, Allowed("text")]
 Texts: TypeAlias = Annotated[list[str], Allowed("a list of texts that are not empty", good=_texts, whole=True)]
 Switch: TypeAlias = Annotated[bool, Allowed("true or false")]
 Automatic: TypeAlias = Annotated[bool | None, Allowed("true, false, or absent for automatic detection")]
+Labels: TypeAlias = Annotated[
+    list[str], Allowed("a list of DNS labels, each once", good=lambda value: _texts(value) and _labels(value), whole=True)
+]
 Port: TypeAlias = Annotated[int, whole(0, 65535)]
 # names are checked because a wrong one would be found out only by a request that fails much later
 Label: TypeAlias = Annotated[

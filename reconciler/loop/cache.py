@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from kube.reflector import Reflector, State
 from kube.resources import SERVICE_ACCOUNTS
+from kube.several import Several
 from reconciler.loop.keys import Key, controller, key_of
 from reconciler.loop.kinds import COMPONENT, GRAPH, MAIN, WATCHED
 from reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from kube.protocol import Cluster, Node
     from kube.resources import Resource
@@ -33,23 +34,23 @@ class Cache:
     def __init__(
         self,
         cluster: Cluster,
-        namespace: str,
+        namespaces: Sequence[str],
         changed: Changed,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """An empty `namespace` is all of them. `changed(old, new, ours)` hears of every change.
+        """An empty namespace is all of them. `changed(old, new, ours)` hears of every change.
 
         `ours` says that it is exactly what our last write of the object gave back.
         """
-        self._cluster, self._namespace, self._changed = cluster, namespace, changed
+        self._cluster, self._namespaces, self._changed = cluster, namespaces, changed
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
         self._written: dict[Key, tuple[float, Node]] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self.reflectors: dict[str, Reflector] = {each.kind: self._reflector(each) for each in MAIN}
+        self.reflectors: dict[str, Several] = {each.kind: self._reflector(each) for each in MAIN}
         self.reflectors |= {each.kind: self._reflector(each, f"{RECONCILED}=true") for each in WATCHED}
         self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", heard=False)
 
@@ -131,8 +132,12 @@ class Cache:
         """An object is gone by our doing."""
         self._written.pop(key, None)
 
-    def _reflector(self, resource: Resource, labels: str = "", *, heard: bool = True) -> Reflector:
-        made = Reflector(self._cluster, resource, self._namespace, labels=labels, clock=self._clock, sleep=self._sleep, chance=self._chance)
+    def _reflector(self, resource: Resource, labels: str = "", *, heard: bool = True) -> Several:
+        clock, sleep, chance = self._clock, self._sleep, self._chance
+        made = Several(
+            self._namespaces,
+            lambda one: Reflector(self._cluster, resource, one, labels=labels, clock=clock, sleep=sleep, chance=chance),
+        )
         if heard:
             made.subscribe(self._hear)
         return made

@@ -73,12 +73,14 @@ class Reconciler:
                 cluster, settings.leader_lease, settings.leader_namespace, identity, timings=lease, clock=clock, now=now, sleep=sleep
             )
         self.recorder = Recorder(cluster, MANAGER, clock=clock, now=now)
-        self.detector = Detector(cluster, namespace=settings.scope.restricted, interval=DETECTION, clock=clock, sleep=sleep, chance=chance)
+        self.detector = Detector(cluster, namespace=settings.namespaces[0], interval=DETECTION, clock=clock, sleep=sleep, chance=chance)
         self.detector.subscribe(self._detected)
         self._judge = Judge()
         self.queue = Queue(clock=clock, sleep=sleep, chance=chance)
         self.cache: Cache | None = None
-        self.territory = Territory(cluster, settings.scope, self._all, clock=clock, wall=now, sleep=sleep, chance=chance)
+        self.territory = Territory(
+            cluster, settings.scope, settings.namespaces, self._all, clock=clock, wall=now, sleep=sleep, chance=chance
+        )
         self.waiting = "it has not been elected"
 
     async def run(self) -> None:
@@ -118,7 +120,7 @@ class Reconciler:
         clocks = self._clocks
         cache = self.cache = Cache(
             self._cluster,
-            self._settings.scope.restricted,
+            self._settings.namespaces,
             self._changed,
             clock=clocks.monotonic,
             sleep=clocks.sleep,

@@ -1,4 +1,4 @@
-"""Which namespaces are ours at this moment: all but those that other operators claim, or the one that we are restricted to."""
+"""Which namespaces are ours at this moment: all, or those that are allowed, but for those that other operators claim."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 from kube.claims import LEASE_NAME, Claims
 from kube.reflector import Reflector, State
 from kube.resources import LEASES
+from kube.several import Several
 from kube.times import now as local_now
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
     from api.operator.settings import ScopeSettings
@@ -32,6 +33,7 @@ class Territory:
         self,
         cluster: Cluster,
         scope: ScopeSettings,
+        namespaces: Sequence[str],
         regained: Callable[[str], None],
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -39,12 +41,15 @@ class Territory:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`regained` is called with each namespace that has become ours again."""
+        """`namespaces` may be ours, an empty name is all of them. `regained` is called with each namespace that has become ours again."""
         self.excluded: frozenset[str] = frozenset()
-        self._scope, self._regained = scope, regained
+        self._scope, self._namespaces, self._regained = scope, namespaces, regained
         self._clock, self._wall, self._sleep = clock, wall, sleep
         self._claims = Claims(scope)
-        self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST, clock=clock, sleep=sleep, chance=chance)
+        self._leases = Several(
+            namespaces,
+            lambda one: Reflector(cluster, LEASES, one, name=LEASE_NAME, relist=RELIST, clock=clock, sleep=sleep, chance=chance),
+        )
         self._leases.subscribe(self._heard)
 
     @property
@@ -59,6 +64,8 @@ class Territory:
 
     def governs(self, namespace: str) -> bool:
         """Whether a namespace is ours."""
+        if "" not in self._namespaces and namespace not in self._namespaces:
+            return False
         return self.known and self._claims.governs(namespace, self._clock())
 
     async def run(self) -> None:

@@ -61,6 +61,11 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "leaderElection.id": ("", ["dynamo.nvidia.com"], NAMES),
     "leaderElection.namespace": ("", ["kube-system"], LABELS),
     "namespace.restricted": ("", ["team-a"], LABELS),
+    "namespace.allowed": (
+        [],
+        [["team-a"], ["team-a", "b"]],
+        [(each, "must be a list of DNS labels, each once") for each in ("team-a", [""], ["A"], ["a.b"], ["a", "a"], [5])],
+    ),
     "namespace.scope.leaseDuration": ("30s", ["1m", "250ms"], [*SPANS, ("0s", DURATION)]),
     "namespace.scope.leaseRenewInterval": ("10s", ["5s", "1m"], [*SPANS, ("0s", DURATION)]),
     "namespace.scope.grace": ("10s", ["0s", "10m"], [*SPANS, ("11m", DURATION)]),

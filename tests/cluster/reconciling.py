@@ -142,13 +142,17 @@ class Reconciled:
 
 
 @contextlib.contextmanager
-def reconciled(assets: Path, home: Path) -> Iterator[Reconciled]:
-    """A control plane whose kinds are stored as v1beta1, with a reconciler that runs on the configuration that we ship."""
+def reconciled(assets: Path, home: Path, *, objects: list[Node] | None = None, namespaces: tuple[str, ...] = ()) -> Iterator[Reconciled]:
+    """A control plane whose kinds are stored as v1beta1, with a reconciler that runs on the configuration that we ship.
+
+    `objects` are another installation than the default one; `namespaces` are there before it.
+    """
     with contextlib.ExitStack() as stack:
         plane = stack.enter_context(control_plane(assets, home))
         plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
-        objects = kustomized(MANIFESTS / "overlays" / "self-signed")
-        plane.apply(*of_kind(objects, "Namespace"))
+        objects = objects or kustomized(MANIFESTS / "overlays" / "self-signed")
+        named = (NAMESPACE, *namespaces)
+        plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in named))
         plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
         [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
         (home / "config.yaml").write_text(config["data"]["config.yaml"])

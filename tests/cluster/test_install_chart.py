@@ -336,3 +336,51 @@ def test_without_a_reconciler_nothing_of_it_is_there() -> None:
 def test_lint_has_nothing_to_say() -> None:
     done = helm("lint", "--strict", str(CHART), "--kube-version", "v1.34.4", *settings(()))
     assert done.returncode == 0, done.stdout
+
+
+ROLES: Final = ("Role", "ClusterRole")
+
+
+def test_a_list_of_namespaces_gives_the_reconciler_roles_there_and_no_cluster_role() -> None:
+    usual = {key(each): each for each in of_kind(charted(NAMESPACE), *ROLES)}
+    listed = {key(each): each for each in of_kind(charted(NAMESPACE, "namespace.allowed={a,b}"), *ROLES)}
+    everywhere = ("ClusterRole", "", f"{RELEASE}-reconciler")
+    there = {("Role", namespace, f"{RELEASE}-reconciler-workloads") for namespace in ("a", "b")}
+    assert usual.keys() - listed.keys() == {everywhere}
+    assert listed.keys() - usual.keys() == there
+    for name in there:  # the same rules, but for what a Role can't grant
+        without_get = [{**rule, "verbs": ["bind"]} if "bind" in rule["verbs"] else rule for rule in usual[everywhere]["rules"]]
+        assert listed[name]["rules"] == without_get
+    [config] = of_kind(charted(NAMESPACE, "namespace.allowed={a,b}"), "ConfigMap")
+    assert yaml.safe_load(config["data"]["config.yaml"])["namespace"] == {"allowed": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (("namespace.allowed={a}", "namespaceRestriction.enabled=true"), "namespace.allowed: must be empty with"),
+        (("config.namespace.allowed={a}",), "config.namespace.allowed: must not be set"),
+    ],
+)
+def test_a_list_of_namespaces_that_contradicts_is_refused(values: tuple[str, ...], words: str) -> None:
+    assert words in refused(*values)
+
+
+def test_the_notes_say_what_stays_and_what_the_namespace_lacks(cluster: ControlPlane) -> None:
+    """The command that the notes name removes all that processes made; a namespace that enforces restricted pods is not told of."""
+    namespace = "noted"
+    notes = _helm(cluster, "install", RELEASE, str(CHART), "-n", namespace, "--create-namespace", "--set", "allowSecondInstallation=true")
+    [label] = re.findall(r"^  kubectl (label namespace .+)$", notes, re.MULTILINE)
+    [delete] = re.findall(r"^  kubectl (-n noted delete .+)$", notes, re.MULTILINE)
+    page = (MANIFESTS.parent / "docs" / "install.md").read_text().replace("\\\n  ", "")
+    assert f"kubectl {delete.replace('noted', NAMESPACE)}\n" in page, "the page has the same command for the default names"
+    names = ("webhook-server-cert", "webhook-server-cert-ca")
+    for name in names:
+        cluster.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}})
+    assert cluster.kubectl(*label.split()).code == 0
+    again = _helm(cluster, "upgrade", RELEASE, str(CHART), "-n", namespace, "--set", "allowSecondInstallation=true")
+    assert "pod-security" not in again
+    _helm(cluster, "uninstall", RELEASE, "-n", namespace)
+    assert cluster.kubectl(*delete.split()).code == 0
+    left = cluster.request("GET", f"/api/v1/namespaces/{namespace}/secrets").body["items"]
+    assert [each["metadata"]["name"] for each in left] == []

@@ -18,6 +18,16 @@
 {{- .Values.webhook.certificateSecret.name -}}
 {{- end -}}
 
+{{/* What no release holds, because the processes make it; a Secret that somebody else writes is his. */}}
+{{- define "dw.left" -}}
+{{- $secret := include "dw.secret" . -}}
+{{- $mode := include "dw.mode" . -}}
+{{- if eq $mode "managed" }}secret/{{ $secret }} secret/{{ $secret }}-ca {{ end -}}
+{{- if ne $mode "external-injection" }}configmap/{{ $secret }}-trust {{ end -}}
+lease/{{ $secret }}-provisioner
+{{- if and .Values.reconciler.enabled (not .Values.controllerManager.leaderElection.namespace) }} lease/{{ .Values.controllerManager.leaderElection.id | default (printf "%s-reconciler" (include "dw.base" .)) }}{{ end -}}
+{{- end -}}
+
 {{/* Who makes certificates, and who publishes trust. */}}
 {{- define "dw.mode" -}}
 {{- if and .Values.webhook.certificateSecret.external .Values.webhook.caBundle -}}

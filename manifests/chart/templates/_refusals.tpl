@@ -52,6 +52,12 @@
 {{- if and .Values.namespaceRestriction.targetNamespace (not .Values.namespaceRestriction.enabled) -}}
 {{- $wrong = append $wrong "namespaceRestriction.targetNamespace: must be empty unless namespaceRestriction.enabled is true" -}}
 {{- end -}}
+{{- if and .Values.namespace.allowed .Values.namespaceRestriction.enabled -}}
+{{- $wrong = append $wrong "namespace.allowed: must be empty with namespaceRestriction.enabled, which serves its target namespace alone" -}}
+{{- end -}}
+{{- if dig "namespace" "allowed" list .Values.config -}}
+{{- $wrong = append $wrong "config.namespace.allowed: must not be set, because permissions follow it too; set namespace.allowed" -}}
+{{- end -}}
 {{- if hasKey (dig "server" "webhook" dict .Values.config) "secretName" -}}
 {{- $wrong = append $wrong "config.server.webhook.secretName: must not be set, because mounts and permissions name it too; set webhook.certificateSecret.name" -}}
 {{- end -}}

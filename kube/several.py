@@ -1,0 +1,57 @@
+"""One kind watched in several namespaces as if it were one selection: whoever may read these alone can't list the cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from kube.reflector import Reflector, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kube.protocol import Node
+    from kube.reflector import Key, Subscriber
+
+
+class Several:
+    """Reflectors of one kind, one a namespace, read as a `Reflector` is."""
+
+    def __init__(self, namespaces: Sequence[str], make: Callable[[str], Reflector]) -> None:
+        """`make` gives the reflector of a namespace, the empty one for all of them."""
+        self._parts = {namespace: make(namespace) for namespace in namespaces}
+
+    @property
+    def store(self) -> dict[Key, Node]:
+        """All objects."""
+        return {key: obj for part in self._parts.values() for key, obj in part.store.items()}
+
+    @property
+    def synced(self) -> asyncio.Event:
+        """Of the first namespace that has not been listed, else of any."""
+        every = [part.synced for part in self._parts.values()]
+        return next((event for event in every if not event.is_set()), every[0])
+
+    @property
+    def state(self) -> State:
+        """Of the first namespace in which something is wrong."""
+        return next((part.state for part in self._parts.values() if part.state is not State.SYNCED), State.SYNCED)
+
+    @property
+    def reason(self) -> str:
+        """Why that is its state."""
+        return next((part.reason for part in self._parts.values() if part.reason), "")
+
+    def get(self, name: str, namespace: str = "") -> Node | None:
+        """The object as last heard of; not to be changed."""
+        part = self._parts.get(namespace) or self._parts.get("")
+        return part.get(name, namespace) if part is not None else None
+
+    def subscribe(self, subscriber: Subscriber) -> None:
+        """As that of a reflector, for all namespaces."""
+        for part in self._parts.values():
+            part.subscribe(subscriber)
+
+    async def run(self) -> None:
+        """Keeps all of them up to date until it is cancelled."""
+        await asyncio.gather(*(part.run() for part in self._parts.values()))

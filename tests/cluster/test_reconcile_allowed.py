@@ -1,0 +1,90 @@
+"""An installation whose reconciler may act in two namespaces: it serves these, and has no rights in any other."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pytest
+
+from api.kinds import BETA
+from tests.cluster.objects import POD, make, path_of
+from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, GRAPHS, NAMESPACE, Reconciled, reconciled
+from tests.cluster.rendering import charted, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+ALLOWED: Final = ("one", "two")
+OTHER: Final = "three"
+USER: Final = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
+# what everybody who is authenticated may do
+EVERYBODY: Final = {"authorization.k8s.io", "authentication.k8s.io"}
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
+    objects = charted(NAMESPACE, f"namespace.allowed={{{','.join(ALLOWED)}}}")
+    bound = [each["metadata"]["name"] for each in of_kind(objects, "ClusterRoleBinding")]
+    assert not [name for name in bound if "reconciler" in name]
+    with reconciled(assets, tmp_path_factory.mktemp("allowed"), objects=objects, namespaces=(*ALLOWED, OTHER)) as found:
+        yield found
+
+
+def _create(site: Reconciled, namespace: str, name: str) -> None:
+    component = {"name": "w", "type": "worker", "replicas": 1, "podTemplate": POD}
+    graph = make("DGD", BETA, namespace, {"components": [component]}, name=name)
+    assert site.plane.request("POST", path_of(graph), graph).status == 201
+
+
+def test_graphs_of_the_named_namespaces_run_and_no_others(site: Reconciled) -> None:
+    _create(site, OTHER, "g")
+    for namespace in ALLOWED:
+        _create(site, namespace, "g")
+    for namespace in ALLOWED:
+        site.ready(namespace)
+        assert site.names(DEPLOYMENTS, namespace)
+    # what is made later in a named namespace is seen, too, and by then the other graph would have been
+    _create(site, ALLOWED[0], "later")
+    site.ready(ALLOWED[0], "later")
+    assert "status" not in site.get(GRAPHS, OTHER, "g")
+    assert site.names(DEPLOYMENTS, OTHER) == set()
+
+
+def test_changes_in_each_of_them_are_heard(site: Reconciled) -> None:
+    for namespace in ALLOWED:
+        [before] = [name for name in site.names(DEPLOYMENTS, namespace) if "later" not in name]
+        assert site.plane.request("DELETE", f"{DEPLOYMENTS.format(namespace)}/{before}").status == 200
+    for namespace in ALLOWED:
+        site.until(partial(_again, site, namespace), f"a child in {namespace} again")
+
+
+def _again(site: Reconciled, namespace: str) -> bool:
+    return any("later" not in name for name in site.names(DEPLOYMENTS, namespace))
+
+
+@pytest.mark.parametrize("namespace", [OTHER, "default", "kube-system"])
+def test_it_has_no_right_anywhere_else(site: Reconciled, namespace: str) -> None:
+    assert _rights(site, namespace) == set()
+    assert ("apps", "deployments") in _rights(site, ALLOWED[0])
+
+
+def _rights(site: Reconciled, namespace: str) -> set[tuple[str, str]]:
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
+    done = site.plane.kubectl("create", "--as", USER, "--validate=false", "-o", "json", "-f", "-", input=review)
+    rules = done.json()["status"]["resourceRules"]
+    return {(group, resource) for rule in rules for group in rule["apiGroups"] for resource in rule["resources"] if group not in EVERYBODY}
+
+
+def test_it_binds_the_planner_s_role_where_it_may_act_and_no_other_role(site: Reconciled) -> None:
+    def bind(role: str, namespace: str) -> tuple[int, str]:
+        words = ["rolebinding", f"b-{role}", f"--clusterrole={role}", f"--serviceaccount={namespace}:default", "-n", namespace]
+        done = site.plane.kubectl("create", "--as", USER, *words)
+        return done.code, done.stderr
+
+    assert bind("dynamo-webhooks-planner", ALLOWED[1]) == (0, "")
+    for role, namespace in (("dynamo-webhooks-planner", OTHER), ("cluster-admin", ALLOWED[1])):
+        code, said = bind(role, namespace)
+        assert (code, "forbidden" in said) == (1, True)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 FLAG: Final = "useAsCompilationCache"
 _PLAIN: Final = frozenset({"name", "mountPoint"})
+_WHOLE: Final = _PLAIN | {FLAG}
 Place: TypeAlias = tuple[str, str]
 
 
@@ -80,8 +81,8 @@ def native_mount(entry: Fields) -> Fields:
 
 
 def flat_mount(mount: Fields) -> Fields:
-    """The flat entry of a mount; options have no place in it."""
-    return _renamed(mount, "name", "mountPath", to=("name", "mountPoint"))
+    """The flat entry of a mount, with its flag as the schema would add it; options have no place in it."""
+    return {**_renamed(mount, "name", "mountPath", to=("name", "mountPoint")), FLAG: False}
 
 
 def cache_of(entries: list[Fields]) -> Fields | None:
@@ -115,12 +116,21 @@ def reproducible(entries: list[Fields]) -> bool:
     return len({flat_place(entry) for entry in entries}) == len(entries)
 
 
+def flags_said(entries: list[Fields]) -> bool:
+    """Whether each entry says what it is, as the schema has it and as entries of mounts do."""
+    return all(type(entry.get(FLAG)) is bool for entry in entries)
+
+
 def exact(entries: object) -> bool:
-    """Whether a flat list is plain mounts, of a volume and a path and nothing else, and has no place twice."""
+    """Whether a flat list is plain mounts, of a volume and a path, all with a flag or none, and has no place twice."""
     if type(entries) is not list or not entries:
         return False
+    whole = FLAG in entries[0] if type(entries[0]) is dict else False
+    wanted = _WHOLE if whole else _PLAIN
     for entry in entries:
-        if type(entry) is not dict or entry.keys() != _PLAIN or type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
+        if type(entry) is not dict or entry.keys() != wanted or (whole and entry[FLAG] is not False):
+            return False
+        if type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
             return False
     return len(entries) == 1 or len({(entry["name"], entry["mountPoint"]) for entry in entries}) == len(entries)
 
@@ -135,8 +145,10 @@ def restored(
     # members that nobody knows have no say in it
     same_cache = cache_of(flat) == (None if cache is None else _renamed(cache, "pvcName", "mountPath", to=("pvcName", "mountPath")))
     if over:
-        if mounts is None or [place(mount) for mount in mounts] != [place(mount) for mount in over]:
+        if not mounts:
             return None
+        if [place(mount) for mount in mounts] != [place(mount) for mount in over]:
+            return entries[:1] if cache is not None else []
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
     if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_place(entries[0]) not in map(flat_place, flat):
         return [*flat, entries[0]]  # a cache that was added comes after what its author had

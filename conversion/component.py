@@ -39,7 +39,7 @@ class Roles:
             return True
         said = _type_of(left)
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
-        if said is None and kept.get("type") is not None and not pair:
+        if said is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
             said = kept["type"]
         if said is not None:
             right["type"] = said
@@ -55,8 +55,7 @@ class Roles:
         """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
         live = right.get("type")
         if live is not None and not _known(live):
-            save["type"] = live
-            live = None
+            save["type"] = live  # the schema refuses it; rules read it in the words of v1alpha1
         said = _roles_of(live)
         remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
@@ -64,7 +63,7 @@ class Roles:
             if _type_of(whole) == live:
                 said = whole
         left.update(said)
-        return type(live) is str
+        return live is None or _known(live)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The role; its phase has a member of its own."""

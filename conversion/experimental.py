@@ -32,7 +32,7 @@ class Experimental:
                 continue
             if type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
-                if context.both or not context.travelled:
+                if not context.travelled:
                     save[name] = {"enabled": True}  # so that a block that server-side apply emptied is known from one that isn't there
             else:
                 save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
@@ -51,7 +51,8 @@ class Experimental:
         found = block if type(block) is dict else {}
         for name in self.left:
             value, was = found.get(name), kept.get(name)
-            if value is None and name in found and (object_of(was).get("enabled") is True or (context.stored and not context.travelled)):
+            known = context.travelled and not context.both  # the remainder says which features v1alpha1 had
+            if value is None and name in found and (object_of(was).get("enabled") is True or (context.stored and not known)):
                 value = {}
             if type(value) is dict:
                 left[name] = {"enabled": True, **_respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _BACK)}

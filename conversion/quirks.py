@@ -45,7 +45,7 @@ SPELLED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "P1": "The only source of main's environment, where it is one plain secret, is `envFromSecret` in v1alpha1, as people write it.",
         "P2": "The generated sidecar is `frontendSidecar` in v1alpha1, whoever wrote it first.",
-        "P3": "A component type that v1beta1's schema refuses is left out there and remembered, as is such a type in the other direction.",
+        "P3": "A component type that v1beta1's schema refuses is left out there and remembered.",
         "P4": "What comes home by its canonical spelling isn't kept in the annotation as well.",
         "P5": "An entry of env, an amount or a member of a probe that v1beta1 leaves or edits stays in the half where its author had it.",
     }

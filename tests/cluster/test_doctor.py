@@ -21,7 +21,19 @@ from cli.main import main
 from tests.cluster.harness import ADMIN, TOKENS, USER
 from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import wait_until
-from tests.cluster.provisioning import AUTHORITY, CONFIGURATIONS, CRDS, NAMESPACE, SECRETS, SERVICE, SERVING, Installed, installed
+from tests.cluster.provisioning import (
+    AUTHORITY,
+    CONFIGURATIONS,
+    CRDS,
+    MERGE_PATCH,
+    NAMESPACE,
+    SECRETS,
+    SERVICE,
+    SERVING,
+    Installed,
+    installed,
+)
+from tests.cluster.rendering import of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +44,7 @@ LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{SER
 SLICE: Final = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/{SERVICE}-server-1"
 MODELS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/dynamomodels.nvidia.com"
 GRAPHS: Final = CRDS["dynamographdeployment"]
+POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 SETTLE: Final = 90.0  # seconds for the API server to see what was written
 
 
@@ -91,6 +104,22 @@ def doctor(site: Installed, capsys: pytest.CaptureFixture[str]) -> Doctor:
 
 
 def test_a_healthy_installation_has_nothing_wrong(doctor: Doctor, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the policy on the definitions, which the other tests do without: they damage definitions."""
+    [missing, _] = doctor().of("guard", "warning")
+    assert missing["text"].startswith("is not there")
+    policy = of_kind(doctor.site.objects, *POLICY)
+    doctor.site.plane.apply(*policy)
+    try:
+        _is_well(doctor, capsys)
+    finally:
+        for each in policy:
+            assert doctor.site.plane.kubectl("delete", each["kind"], each["metadata"]["name"]).code == 0
+        off = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+        path = f"{GRAPHS}?dryRun=All"
+        wait_until(lambda: doctor.site.plane.request("PATCH", path, off, kind=MERGE_PATCH).status == 200, "the policy being forgotten")
+
+
+def _is_well(doctor: Doctor, capsys: pytest.CaptureFixture[str]) -> None:
     doctor.until(lambda answer: (answer.code, answer.findings) == (0, []))  # the API server may still see an earlier test's damage
     assert main(["doctor", "--kubeconfig", str(doctor.site.plane.kubeconfig), "--namespace", NAMESPACE]) == 0
     assert capsys.readouterr().out == "all is well\n"

@@ -11,7 +11,7 @@ import yaml
 
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
-from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, charted, key, kustomized, of_kind
+from tests.cluster.rendering import MANIFESTS, WAYS, Node, Way, charted, composed, key, kustomized, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,3 +199,12 @@ def test_only_the_default_names_what_a_restricted_installation_must_not_touch(wa
     else:
         assert len(cluster_wide) == 13
         assert not cluster_wide & restricted
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way.overlay != "namespaced"], ids=lambda way: way.overlay)
+def test_a_component_leaves_out_the_guard_of_the_definitions_and_nothing_else(way: Way, tmp_path: Path) -> None:
+    whole, without = (
+        {key(each) for each in objects} for objects in (_objects(way.overlay), composed(tmp_path, way.overlay, "../unguarded"))
+    )
+    assert {kind for kind, _, _ in whole - without} == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    assert without < whole

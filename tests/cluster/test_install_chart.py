@@ -384,3 +384,15 @@ def test_the_notes_say_what_stays_and_what_the_namespace_lacks(cluster: ControlP
     assert cluster.kubectl(*delete.split()).code == 0
     left = cluster.request("GET", f"/api/v1/namespaces/{namespace}/secrets").body["items"]
     assert [each["metadata"]["name"] for each in left] == []
+
+
+POLICY: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+
+
+def test_the_guard_of_the_definitions_exempts_the_provisioner_of_this_release_and_can_be_left_out() -> None:
+    [policy, binding] = of_kind(charted("team", release="other"), *POLICY)
+    assert policy["metadata"]["name"] == binding["metadata"]["name"] == binding["spec"]["policyName"] == "other-dynamo-webhooks-definitions"
+    exempt = {each["name"]: each["expression"] for each in policy["spec"]["matchConditions"]}["not-the-provisioner"]
+    assert exempt == "request.userInfo.username != 'system:serviceaccount:team:other-dynamo-webhooks-provisioner'"
+    assert of_kind(charted(NAMESPACE, "definitionGuard.enabled=false"), *POLICY) == []
+    assert of_kind(charted("team", "namespaceRestriction.enabled=true"), *POLICY) == []

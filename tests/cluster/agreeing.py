@@ -187,5 +187,5 @@ def _stage(status: int, message: str, causes: tuple[tuple[str, str], ...]) -> st
 
 
 def dotted(field: str) -> str:
-    """A field with dots for brackets: the two sides print map keys differently in one stage."""
-    return re.sub(r"\[([^]]*)\]", r".\1", field)
+    """A field with dots for brackets, and none at its beginning: an API server has three spellings of a path, `check` has one."""
+    return re.sub(r"\[([^]]*)\]", r".\1", field).removeprefix(".")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from api.decode import decoder
+from conversion.bounds import bounded, labelled, require_whole
 from conversion.difference import Entry, applied, differences, identical
 from conversion.kind import LEFT, PREFIX, RIGHT
 from conversion.legacy import due, unlike
@@ -42,6 +43,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
+    require_whole(metadata, desired)
     remembered, damaged = read(kind, annotations, rightward)
     kind = _completing(kind, obj)
     name = str(metadata.get("name") or "")
@@ -67,10 +69,12 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
             clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
-    annotated = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
+    annotated, whole = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     blank = _blank(metadata) or next((entry[1:] for entry in remembered.kept if entry[0] == ANNOTATIONS), [])
     out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(metadata, annotated, blank)}
+    if not whole:
+        labelled(out["metadata"])
     return Converted(out, tuple(damaged))
 
 
@@ -230,8 +234,9 @@ def _blank(metadata: Fields) -> list[Any]:
 
 def _annotated(
     kind: Kind, before: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str], *, blank: list[Any]
-) -> dict[str, Any]:
-    """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place."""
+) -> tuple[dict[str, Any], bool]:
+    """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place; and whether
+    the whole remainder found its place in them."""
     annotations: dict[str, Any] = dict(before)
     for key in keys(kind):
         annotations.pop(key, None)
@@ -249,7 +254,7 @@ def _annotated(
         annotations[aside_key(key)] = text
     annotations.update(older)
     annotations.update(written)
-    return annotations
+    return bounded(annotations, written, kind.spec_key)
 
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:

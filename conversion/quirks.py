@@ -1,5 +1,5 @@
 """What became of the measured oddities of the Go operator's conversion (Q1 to Q30): healed, or kept with the reason; and where a value is
-spelled otherwise (P1 to P5), so that its place never changes under its field manager.
+spelled otherwise (P1 to P6), so that its place never changes under its field manager.
 
 docs/differences.md is written from this. What is healed is held by the laws (there and back is the identity, an edit always wins) and by
 the worked cases; what is kept is what another version of the object can't know.
@@ -34,6 +34,8 @@ HEALED: Final[Mapping[str, str]] = MappingProxyType(
         "Q18": "Fractions and numbers beyond 32 bits stay where they were; the other version does not see a rounded one.",
         "Q19": "An image that doubles as workers' image comes home in one place; removing it in v1beta1 removes it.",
         "Q20": "Empty blocks, an absent autoApply and other targets of optimisation of a request come home.",
+        "Q22": "A long remainder is compressed, and left out where even that passes Kubernetes' limit of 256 KiB; such an object is read "
+        "with a label, and can't be written in that version.",
         "Q23": "Empty resources, overrides and deployments of a request, and an empty state, come home.",
         "Q24": "Unknown phases, phases outside profiling and empty results of a request come home.",
         "Q27": "Quantities are copied as text; one that can't be read is copied too, and the schema says so.",
@@ -48,6 +50,7 @@ SPELLED: Final[Mapping[str, str]] = MappingProxyType(
         "P3": "A component type that v1beta1's schema refuses is left out there and remembered.",
         "P4": "What comes home by its canonical spelling isn't kept in the annotation as well.",
         "P5": "An entry of env, an amount or a member of a probe that v1beta1 leaves or edits stays in the half where its author had it.",
+        "P6": "The name of a request's profiling job stays when v1alpha1 writes that profiling is over.",
     }
 )
 
@@ -56,7 +59,6 @@ KEPT: Final[Mapping[str, str]] = MappingProxyType(
         "Q14": "What was remembered for a component that the other version renamed or deleted goes with it: nobody can tell a rename.",
         "Q21": "Members that only v1alpha1 has can be written by hand into the annotation; they are judged by the same rules on admission, "
         "and a finding points at the annotation.",
-        "Q22": "An object whose remainder passes Kubernetes' limit of 256 KiB for annotations can't be read in the other version.",
         "Q25": "Defaults belong to the schema of the stored version and show in the other one.",
         "Q26": "Repeated environment variables keep their places; an overlay replaces the last repeat, as the kubelet reads them.",
         "Q29": "A template written in v1beta1 leaves a mark in the stored object, by which the Go operator recognises it.",

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from api.decode import decoder
+from conversion.bounds import PACKED, unpacked
 from conversion.difference import Entry, well_formed
 from conversion.kind import LEFT, PREFIX, RIGHT
 from conversion.legacy import Had
@@ -73,6 +74,8 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
     text = annotations.get(kind.spec_key)
     if text:
         envelope = _object(text)
+        if envelope is not None and PACKED in envelope:
+            envelope = _object(unpacked(envelope[PACKED]))
         payload = envelope.get("spec") if envelope is not None and "spec" in envelope else envelope
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text

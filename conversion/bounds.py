@@ -1,0 +1,81 @@
+"""Keeps a remainder within what Kubernetes admits: packed where it is long, and left out where even that doesn't fit.
+
+An object whose annotations are too long can't be read in the other version, and breaks every list that it is in. So it is shown without
+its remainder and with a label, and what carries the label is refused on its way back: nothing is lost silently.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+from conversion.kind import PREFIX
+from conversion.lens.protocol import ConversionError
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+MOST: Final = 256 * 1024  # bytes of all annotations of an object, names included: Kubernetes' limit
+PACKED: Final = "packed"  # the member of an envelope that holds the whole of it, compressed
+TOO_LONG: Final = PREFIX + "dynamo-webhooks-remainder"
+_VALUE: Final = "too-long"
+_UNPACKED: Final = 4 * 1024 * 1024  # bytes; etcd holds no object half as long
+
+
+def size(annotations: Fields) -> int:
+    """The bytes that Kubernetes counts."""
+    return sum(len(key.encode()) + len(text.encode("utf-8", "surrogatepass")) for key, text in annotations.items() if type(text) is str)
+
+
+def fits(annotations: Fields) -> bool:
+    """Whether Kubernetes admits the annotations; few are so long that their bytes must be counted."""
+    characters = sum(len(key) + len(text) for key, text in annotations.items() if type(text) is str)
+    return characters * 4 <= MOST or size(annotations) <= MOST
+
+
+def bounded(annotations: Fields, written: dict[str, str], spec_key: str) -> tuple[Fields, bool]:
+    """The annotations with the remainder `written` made to fit, and whether all of it is still there."""
+    if fits(annotations):
+        return annotations, True
+    if text := written.get(spec_key):
+        annotations = {**annotations, spec_key: packed(text)}
+        if fits(annotations):
+            return annotations, True
+    said = any(text != '{"spec":{},"version":1}' for text in written.values())
+    return {key: text for key, text in annotations.items() if key not in written}, not said
+
+
+def packed(text: str) -> str:
+    """An envelope that holds another one."""
+    content = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
+    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'
+
+
+def unpacked(content: Any) -> str | None:
+    """The text that was packed; None for what is none, or was made to be long."""
+    if type(content) is not str:
+        return None
+    try:
+        reader = zlib.decompressobj()
+        found = reader.decompress(base64.b64decode(content, validate=True), _UNPACKED)
+        return found.decode("utf-8", "surrogatepass") if reader.eof and not reader.unused_data else None
+    except (ValueError, zlib.error):
+        return None
+
+
+def labelled(metadata: Fields) -> None:
+    """Marks the metadata of an object that is shown without its remainder."""
+    labels = metadata.get("labels")
+    metadata["labels"] = {**(labels if type(labels) is dict else {}), TOO_LONG: _VALUE}
+
+
+def require_whole(metadata: Fields, stored: str) -> None:
+    """Refuses to convert back what was shown without its remainder.
+
+    Raises: ConversionError naming the label.
+    """
+    labels = metadata.get("labels")
+    if type(labels) is dict and labels.get(TOO_LONG) == _VALUE:
+        reason = f"must not be written in this version, which can't hold all that the object says: write it in {stored}"
+        raise ConversionError(("metadata", "labels", TOO_LONG), reason)

@@ -1,0 +1,79 @@
+"""No remainder is so long that an object, or a list that it is in, can't be read in the other version; and nothing is lost for that."""
+
+from __future__ import annotations
+
+import base64
+import random
+import string
+import zlib
+
+import pytest
+
+from conversion.bounds import MOST, TOO_LONG, packed, size, unpacked
+from conversion.kind import LEFT, RIGHT
+from conversion.lens.protocol import ConversionError
+from tests.conversion.objects import GRAPH, Object, away, made
+
+SPEC = "nvidia.com/dgd-spec"
+
+
+def _noise(length: int) -> str:
+    dice = random.Random(length)  # noqa: S311 - text that can't be compressed much, the same every time
+    return "".join(dice.choices(string.ascii_letters + string.digits, k=length))
+
+
+def _graph(note: str, **metadata: object) -> Object:
+    graph = made(GRAPH, LEFT, {"services": {"w": {"annotations": {"note": note}}}})
+    graph["metadata"].update(metadata)
+    return graph
+
+
+@pytest.mark.parametrize("length", [MOST - 2000, MOST - 100, MOST, 300_000, 1_300_000])
+def test_a_long_remainder_is_packed_and_comes_home(length: int) -> None:
+    graph = _graph("x" * length)
+    there = away(graph)
+    assert size(there["metadata"]["annotations"]) <= MOST
+    assert TOO_LONG not in there["metadata"].get("labels", {})
+    assert away(there) == graph
+
+
+def test_a_short_remainder_is_not_packed() -> None:
+    assert '"packed"' not in away(_graph("x" * 1000))["metadata"]["annotations"][SPEC]
+
+
+def test_what_cannot_be_packed_is_readable_and_is_never_written_back() -> None:
+    graph = _graph(_noise(500_000), labels={"a": "b"})
+    there = away(graph)
+    assert there["spec"] == {"components": [{"name": "w"}]}
+    assert "annotations" not in there["metadata"]
+    assert there["metadata"]["labels"] == {"a": "b", TOO_LONG: "too-long"}
+    with pytest.raises(ConversionError, match=r"must not be written in this version, .* write it in v1alpha1"):
+        away(there)
+
+
+def test_annotations_of_the_author_leave_no_room_for_a_mark() -> None:
+    """Where nothing would be lost, nothing is said."""
+    graph = made(GRAPH, LEFT, {"services": {"w": {"replicas": 1}}})
+    graph["metadata"]["annotations"] = {"n": "x" * (MOST - 1)}
+    there = away(graph)
+    assert there["metadata"] == graph["metadata"]
+    assert away(there) == graph
+
+
+def test_the_other_direction_is_bounded_too() -> None:
+    component = {"name": "w", "podTemplate": {"metadata": {"generateName": "x" * 400_000}, "spec": {"containers": [{"name": "main"}]}}}
+    graph = made(GRAPH, RIGHT, {"components": [component]})
+    there = away(graph)
+    assert size(there["metadata"]["annotations"]) <= MOST
+    assert away(there) == graph
+
+
+def test_what_was_packed_by_others_is_read_with_care() -> None:
+    assert unpacked(3) is None
+    assert unpacked("no base64") is None
+    assert unpacked(base64.b64encode(b"no zlib").decode()) is None
+    assert unpacked(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode()) is None
+    assert '"packed"' in packed("{}")
+    graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
+    graph["metadata"]["annotations"] = {SPEC: '{"packed":"!","spec":{},"version":1}'}
+    assert away(graph)["metadata"]["annotations"]["nvidia.com/dynamo-webhooks-aside.dgd-spec"] == '{"packed":"!","spec":{},"version":1}'

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SECTION: Final = "Growth by shape"
 MOST: Final = 2.2  # for twice the size
 TIMES: Final = 4  # that a cost is measured which seems to grow too fast: a neighbour may have disturbed it
-LARGEST: Final = 32 * 1024  # bytes of the smallest body of a shape, beyond which nothing is doubled further
+LARGEST: Final = 16 * 1024  # bytes of the smallest body of a shape, from which on the caches of a CPU would be measured
 
 
 class Growth(NamedTuple):
@@ -81,6 +81,7 @@ def _is_measurable(shape: Shape, size: int, serving: Serving, settings: Settings
 
 def _is_long_enough(asked: Asked, serving: Serving, settings: Settings) -> bool:
     text = body(asked)
+    once(asked.route, text, serving)  # the first one compiles what it meets
     return len(text) >= LARGEST or once(asked.route, text, serving) >= settings.growth_seconds
 
 

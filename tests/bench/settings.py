@@ -29,8 +29,16 @@ WHOLE: Final = Settings(
     long=int(os.environ.get("BENCH_LONG") or 100_000),
     starts=7,
     cluster_objects=int(os.environ.get("BENCH_OBJECTS") or 2_000),
-    growth_seconds=0.003,
+    growth_seconds=0.001,
 )
 QUICK: Final = Settings(
-    rounds=3, block=60, small_block=20, sizes=(10, 100, 1_000), seconds=2.0, long=2_000, starts=2, cluster_objects=200, growth_seconds=0.002
+    rounds=3,
+    block=60,
+    small_block=20,
+    sizes=(10, 100, 1_000),
+    seconds=2.0,
+    long=2_000,
+    starts=2,
+    cluster_objects=200,
+    growth_seconds=0.0005,
 )

@@ -184,6 +184,13 @@ SERVER: Final = (
         SCHEMA_RULE,
     ),
     Words(
+        "definition-guarded",
+        "ValidatingAdmissionPolicy '...-definitions' ... denied request: ...",
+        r"ValidatingAdmissionPolicy '[^']*-definitions'",
+        "A CustomResourceDefinition of ours was to be updated so that objects would lose fields, with the API server reporting success.",
+        "Apply the definitions that `dynamo-webhooks crds` prints. To lose data on purpose, see certificates.md.",
+    ),
+    Words(
         "rules-not-checked",
         "some validation rules were not checked because the object was invalid",
         r"some validation rules were not checked",

@@ -1,5 +1,5 @@
 """What became of the measured oddities of the Go operator's conversion (Q1 to Q30): healed, or kept with the reason; and where a value is
-spelled otherwise (P1 to P6), so that its place never changes under its field manager.
+spelled otherwise (P1 to P7), so that its place never changes under its field manager.
 
 docs/differences.md is written from this. What is healed is held by the laws (there and back is the identity, an edit always wins) and by
 the worked cases; what is kept is what another version of the object can't know.
@@ -51,6 +51,7 @@ SPELLED: Final[Mapping[str, str]] = MappingProxyType(
         "P4": "What comes home by its canonical spelling isn't kept in the annotation as well.",
         "P5": "An entry of env, an amount or a member of a probe that v1beta1 leaves or edits stays in the half where its author had it.",
         "P6": "The name of a request's profiling job stays when v1alpha1 writes that profiling is over.",
+        "P7": "A compilation cache without a path makes no mount, which the API server could not merge: mounts are keyed by their paths.",
     }
 )
 

@@ -80,6 +80,11 @@ def native_mount(entry: Fields) -> Fields:
     return _renamed(entry, "name", "mountPoint", to=("name", "mountPath"))
 
 
+def native_mounts(entries: list[Fields]) -> list[Fields]:
+    """The mounts of a flat list; a cache without a path is none, since a list of mounts is keyed by their paths."""
+    return [native_mount(entry) for entry in entries if entry.get("mountPoint") or not flagged(entry)]
+
+
 def flat_mount(mount: Fields) -> Fields:
     """The flat entry of a mount, with its flag as the schema would add it; options have no place in it."""
     return {**_renamed(mount, "name", "mountPath", to=("name", "mountPoint")), FLAG: False}

@@ -38,11 +38,16 @@ class Held:
                 "" if entry["operation"] == "Apply" else _version(entry["apiVersion"]),
                 entry.get("subresource", ""),
             ): Owned(_version(entry["apiVersion"]), read(entry["fieldsV1"]))
-            for entry in self.read("v1beta1")["metadata"].get("managedFields", [])
+            for entry in self._get("v1beta1")["metadata"].get("managedFields", [])
         }
 
     def read(self, version: str) -> Node:
-        """The object in a version."""
+        """The object in a version, as if in the namespace `default`; who owns what says `managers`."""
+        found = self._get(version)
+        metadata = {name: value for name, value in found["metadata"].items() if name != "managedFields"}
+        return {**found, "metadata": {**metadata, "namespace": "default"}}
+
+    def _get(self, version: str) -> Node:
         reply = self._plane.request("GET", self._path(version))
         assert reply.status == 200, reply.body
         return reply.body

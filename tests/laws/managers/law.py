@@ -137,7 +137,14 @@ def _apart(server: Holder, step: Step, written: Written, before: dict[str, Objec
                 yield f"{name} in {version}: {sorted(beyond)}"
 
 
-_SERVERS: Final = {("f:metadata", "f:generation"), ("f:metadata",), ("f:metadata", "f:labels"), ("f:spec",), ("f:status",)}
+_SERVERS: Final = {
+    ("f:metadata",),
+    ("f:metadata", "f:generation"),
+    ("f:metadata", "f:resourceVersion"),
+    ("f:metadata", "f:labels"),
+    ("f:spec",),
+    ("f:status",),
+}
 
 
 def _paths(patch: Any, above: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
@@ -176,13 +183,15 @@ def _owned_by_others(server: Holder, version: str) -> Fields:
 
 
 def _held_elsewhere(server: Holder, path: tuple[str, ...], version: str) -> bool:
-    """Whether a manager of the other version is the reason why a field stays: he says something of the same component; or the field is one
-    entry of what the other version has as a whole, which the API server then keeps or removes as a whole (docs/gitops.md).
+    """Whether a manager of the other version is the reason why a field stays.
+
+    He says something of the same component or container; or the field is one entry of what the other version has as a whole, which the API
+    server then keeps or removes as a whole (docs/gitops.md).
     """
     if all(owned.version == version for owned in server.managers.values()):
         return False
-    component = path[1] in ("f:services", "f:components") and (len(path) == 3 or path[3:] == ("f:name",))
-    return component or bool((ALPHA_ALONE if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
+    item = path[-1].startswith("k:") or (path[-1] == "f:name" and path[-2].startswith("k:")) or path[1:-1] == ("f:services",)
+    return item or bool((ALPHA_ALONE if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
 
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:

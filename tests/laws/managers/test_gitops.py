@@ -137,6 +137,17 @@ def test_converted_output_changes_the_owner_and_no_field() -> None:
     assert {version: server.read(version) for version in (ALPHA, BETA)} == before
 
 
+def test_going_back_leaves_a_flat_copy_of_what_the_main_container_says() -> None:
+    """It stays when the manifest drops the value, until somebody removes it."""
+    server, _ = _applied(BETA, Part("worker", "worker", ("image", "main env")))
+    server.apply(Subject(GRAPH, (Part("worker", "worker", ("image", "main env")),)).manifest(ALPHA), FLUX, force=True)
+    assert _env(server, ALPHA) == _env(server, BETA) == ["C"]
+    server.apply(Subject(GRAPH, (Part("worker", "worker", ("image",)),)).manifest(ALPHA), FLUX)
+    assert _env(server, BETA) == ["C"]
+    server.patch(ALPHA, {"spec": {"services": {"worker": {"envs": None}}}}, "kubectl-edit")
+    assert _env(server, BETA) == []
+
+
 @pytest.mark.parametrize(
     ("version", "path", "merged"),
     [

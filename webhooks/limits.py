@@ -10,7 +10,7 @@ class Limits(NamedTuple):
     """What one client may cost."""
 
     body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
-    small_body: int = 64 * 1024  # requests up to here are answered in the event loop, longer ones wait for room and for an executor
+    small_body: int = 32 * 1024  # requests up to here are answered in the event loop: the worst of them takes 50 ms there
     room: int = 32 * 1024 * 1024  # for longer bodies of admission in memory, per worker
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
     admission_memory: int = 200 * 1024 * 1024  # that the process of one longer request may have beside its body and answer

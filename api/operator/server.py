@@ -88,7 +88,7 @@ class Limits(Section):
     )
     request_cpu: Annotated[float, span_of(0.1, 30)] = Field(
         default=2.0,
-        description="CPU time for one request of more than 64 KiB, less than the webhooks' timeout; what needs more is refused. "
+        description="CPU time for one request of more than 32 KiB, less than the webhooks' timeout; what needs more is refused. "
         "A conversion has 0.1 s more for each MiB",
     )
     connections: Annotated[int, whole(1, 100_000)] = Field(default=1000, description="connections open at one time")

@@ -54,11 +54,11 @@ def _conversion(objects: list[Any]) -> bytes:
 def shapes() -> list[tuple[str, bytes]]:
     """Where each is posted, and its body: what stopped an earlier version, and what is as long as may be."""
     names = [{"name": f"w{number}"} for number in range(30_000)]
-    mounts = {f"w{number}": {"volumeMounts": [{}] * 6_000} for number in range(20)}
+    mounts: dict[str, Any] = {f"w{number}": {"volumeMounts": [{}] * 6_000} for number in range(20)}
     wrong = {f"w{number}": {"replicas": -1} for number in range(4_000)}
     services = {f"w{number}": {"replicas": 1, "envs": [{"name": "A", "value": "b"}]} for number in range(20_000)}
     unknown = {f"field{number}": number for number in range(60_000)}
-    small = {f"w{number}": {"volumeMounts": [{}] * 450} for number in range(20)}
+    small: dict[str, Any] = {f"w{number}": {"volumeMounts": [{}] * 450} for number in range(20)}
     alpha = {"apiVersion": "nvidia.com/v1alpha1", "kind": GRAPH, "metadata": {"name": "h", "namespace": "h"}}
     return [
         (MUTATE_BETA, _review("v1beta1", {"components": names})),

@@ -143,7 +143,7 @@ async def too_slow_to_answer(running: Served) -> None:
 
 
 async def too_much_to_decode(running: Served) -> None:
-    await answered(running, GRAPHS, b'{"request":{"object":[' + b"{}," * 10**6 + b"{}]}}", 413)
+    await answered(running, GRAPHS, b'{"request":{"object":[' + b"{}," * 2_300_000 + b"{}]}}", 413)
 
 
 CASES: Final = {

@@ -26,6 +26,7 @@ Object = dict[str, Any]
 VERSIONS: Final = (ALPHA, BETA)
 ALPHA_ALONE: Final = {f"f:{name}" for name in ("pvcs", "labels", "annotations", "dynamoNamespace", "autoscaling", "ingress")}
 ATOMIC_IN_ALPHA: Final = {"f:env", "f:volumeMounts"}
+ATOMIC_IN_BETA: Final = {"f:envFrom", "f:envFromSecret"}
 BETA_ALONE: Final = {"f:searchStrategy", "f:hardware"}
 ABOUT: Final = 400  # characters of a value that a complaint shows
 
@@ -191,7 +192,7 @@ def _held_elsewhere(server: Holder, path: tuple[str, ...], version: str) -> bool
     if all(owned.version == version for owned in server.managers.values()):
         return False
     item = path[-1].startswith("k:") or (path[-1] == "f:name" and path[-2].startswith("k:")) or path[1:-1] == ("f:services",)
-    return item or bool((ALPHA_ALONE if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
+    return item or bool((ALPHA_ALONE | ATOMIC_IN_BETA if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
 
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:

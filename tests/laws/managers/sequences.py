@@ -69,7 +69,7 @@ def draw_sequence(draw: Draw, kind: str = "") -> Sequence:
             case 1 | 2:
                 version = BETA if version == ALPHA else ALPHA
                 steps.append(Step(Intent.MOVE, version, OWNER, subject.manifest(version), force=True))
-            case 3:
+            case 3 if beside is None:  # dropping beside others still has open ends: a component's null, an annotation that is written again
                 subject = subject.smaller(draw)
                 steps.append(Step(Intent.DROP, version, OWNER, subject.manifest(version)))
             case 4:

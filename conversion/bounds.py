@@ -1,7 +1,8 @@
 """Keeps a remainder within what Kubernetes admits: packed where it is long, and left out where even that doesn't fit.
 
-An object whose annotations are too long can't be read in the other version, and breaks every list that it is in. So it is shown without
-its remainder and with a label, and what carries the label is refused on its way back: nothing is lost silently.
+An object whose annotations are too long can't be read in the other version, and breaks every list that it is in. So a stored object is
+shown without its remainder and with a label, and what carries the label is refused on its way back: nothing is lost silently. On the way to
+the stored version a remainder that is too long stays, since the API server then refuses the write.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST: Final = 256 * 1024  # bytes of all annotations of an object, names include
 PACKED: Final = "packed"  # the member of an envelope that holds the whole of it, compressed
 TOO_LONG: Final = PREFIX + "dynamo-webhooks-remainder"
 _VALUE: Final = "too-long"
-_UNPACKED: Final = 4 * 1024 * 1024  # bytes; etcd holds no object half as long
+_TIMES: Final = 16  # a text is at most so many times as long as what it was packed into: a short one must not cost as much as a long one
 
 
 def size(annotations: Fields) -> int:
@@ -34,8 +35,8 @@ def fits(annotations: Fields) -> bool:
     return characters * 4 <= MOST or size(annotations) <= MOST
 
 
-def bounded(annotations: Fields, written: dict[str, str], spec_key: str) -> tuple[Fields, bool]:
-    """The annotations with the remainder `written` made to fit, and whether all of it is still there."""
+def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, storing: bool) -> tuple[Fields, bool]:
+    """The annotations with the remainder `written` made to fit, and whether all of it is still there, as it is always when `storing`."""
     if fits(annotations):
         return annotations, True
     if text := written.get(spec_key):
@@ -43,22 +44,24 @@ def bounded(annotations: Fields, written: dict[str, str], spec_key: str) -> tupl
         if fits(annotations):
             return annotations, True
     said = any(text != '{"spec":{},"version":1}' for text in written.values())
+    if said and storing:
+        return annotations, True
     return {key: text for key, text in annotations.items() if key not in written}, not said
 
 
 def packed(text: str) -> str:
     """An envelope that holds another one."""
     content = base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
-    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'
+    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'.ljust(len(text.encode("utf-8", "surrogatepass")) // _TIMES + 1)
 
 
-def unpacked(content: Any) -> str | None:
-    """The text that was packed; None for what is none, or was made to be long."""
+def unpacked(content: Any, length: int) -> str | None:
+    """The text that was packed into so many characters; None for what is none, or is longer than `packed` makes it."""
     if type(content) is not str:
         return None
     try:
         reader = zlib.decompressobj()
-        found = reader.decompress(base64.b64decode(content, validate=True), _UNPACKED)
+        found = reader.decompress(base64.b64decode(content, validate=True), _TIMES * length)
         return found.decode("utf-8", "surrogatepass") if reader.eof and not reader.unused_data else None
     except (ValueError, zlib.error):
         return None
@@ -71,7 +74,7 @@ def labelled(metadata: Fields) -> None:
 
 
 def require_whole(metadata: Fields, stored: str) -> None:
-    """Refuses to convert back what was shown without its remainder.
+    """Refuses to store what was shown without its remainder; `stored` is the version that is stored.
 
     Raises: ConversionError naming the label.
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from api.decode import decoder
+from api.kinds import BY_NAME
 from conversion.bounds import bounded, labelled, require_whole
 from conversion.difference import Entry, applied, differences, identical
 from conversion.kind import LEFT, PREFIX, RIGHT
@@ -43,7 +44,9 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
-    require_whole(metadata, desired)
+    storing = desired == BY_NAME[kind.name].storage_version
+    if storing:
+        require_whole(metadata, desired)
     remembered, damaged = read(kind, annotations, rightward)
     kind = _completing(kind, obj)
     name = str(metadata.get("name") or "")
@@ -69,7 +72,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
             clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
-    annotated, whole = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata))
+    annotated, whole = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata), storing=storing)
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     blank = _blank(metadata) or next((entry[1:] for entry in remembered.kept if entry[0] == ANNOTATIONS), [])
     out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(metadata, annotated, blank)}
@@ -233,7 +236,7 @@ def _blank(metadata: Fields) -> list[Any]:
 
 
 def _annotated(
-    kind: Kind, before: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str], *, blank: list[Any]
+    kind: Kind, before: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str], *, blank: list[Any], storing: bool
 ) -> tuple[dict[str, Any], bool]:
     """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place; and whether
     the whole remainder found its place in them."""
@@ -254,7 +257,7 @@ def _annotated(
         annotations[aside_key(key)] = text
     annotations.update(older)
     annotations.update(written)
-    return bounded(annotations, written, kind.spec_key)
+    return bounded(annotations, written, kind.spec_key, storing=storing)
 
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:

@@ -75,7 +75,7 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
     if text:
         envelope = _object(text)
         if envelope is not None and PACKED in envelope:
-            envelope = _object(unpacked(envelope[PACKED]))
+            envelope = _object(unpacked(envelope[PACKED], len(text)))
         payload = envelope.get("spec") if envelope is not None and "spec" in envelope else envelope
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text

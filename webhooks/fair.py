@@ -10,7 +10,7 @@ from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
 T = TypeVar("T")
 
@@ -41,10 +41,12 @@ class FairQueue(Generic[T]):
         heapq.heappush(self._waiting.setdefault(client, []), (due, next(self._order), entry))
         self._length += 1
 
-    def take(self) -> tuple[str, T]:
-        """Removes the next entry and returns its client and itself; the queue must not be empty."""
+    def take(self, without: Container[str] = ()) -> tuple[str, T] | None:
+        """Removes the next entry that isn't of a client in `without`, and returns its client and itself; None when there is none."""
         now = self._clock()
-        client = min(self._waiting, key=lambda each: self._recently(each, now))
+        client = min((each for each in self._waiting if each not in without), key=lambda each: self._recently(each, now), default=None)
+        if client is None:
+            return None
         entries = self._waiting[client]
         entry = heapq.heappop(entries)[2]
         if not entries:

@@ -1,6 +1,6 @@
 """How a server divides the memory that it may use: bounds of bodies and of the processes that answer long requests follow from one number.
 
-What one worker may hold at most: its own heap, the bodies and answers in its room, and two processes for long requests. The sum over all
+What one worker may hold at most: its own heap, the bodies and answers in its room, and the processes of long requests. The sum over all
 workers, with the processes beside them, stays below the limit of the container.
 """
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from webhooks.bodies import WITH_ANSWER
+from webhooks.executor.executor import CONVERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +22,8 @@ DEFAULT: Final = 2048 * MIB  # where nothing limits the container: what the mani
 BESIDE: Final = 256 * MIB  # first process, supervisor, and the process that watches the cluster; 170 MiB were measured
 OWN: Final = 96 * MIB  # a worker without long requests: 70 MiB were measured, and its connections
 LEAST: Final = 256 * MIB  # a worker's share: with less, ordinary lists and graphs would be refused
-# of a worker's share: the processes of a long request and of a conversion, bodies of admission, bodies and answers of conversions
-_PROCESS, _ADMISSION = 0.25, 0.1
+# of a worker's share: each process of a long request, and bodies of admission; the rest is for bodies and answers of conversions
+_PROCESS, _ADMISSION = 0.2, 0.05
 _LIMIT_FILES: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _NO_LIMIT: Final = 1 << 50  # version 1 of control groups writes a number near 2^63 for none
 
@@ -49,7 +50,7 @@ def divided(limits: Limits, memory: int, workers: int, conversion_body: int = 0)
     share = max(LEAST, (memory - BESIDE) // workers - OWN)
     process, room = int(share * _PROCESS), int(share * _ADMISSION)
     room = max(room, limits.body)
-    conversion_room = share - 2 * process - room
+    conversion_room = share - (1 + CONVERSIONS) * process - room
     return limits._replace(
         admission_memory=process,
         conversion_memory=process,

@@ -59,8 +59,8 @@ class Turns:
     def _next(self) -> None:
         """Begins a turn: answers those who wait, for as long as a turn may take."""
         self._reset, self._spent = False, 0.0
-        while self._queue and self._spent < TURN_SECONDS:
-            client, (work, done) = self._queue.take()
+        while self._spent < TURN_SECONDS and (found := self._queue.take()) is not None:
+            client, (work, done) = found
             if done.done():  # its client has left
                 continue
             try:

@@ -81,7 +81,7 @@ class Limits(Section):
     conversion_body: AutomaticBytes = Field(
         default=None,
         description="largest conversion review; an API server sends a whole list as one. Absent, or more than `serving.memory` allows: "
-        "as much as that allows, 106Mi with two workers in 2Gi",
+        "as much as that allows, 93Mi with two workers in 2Gi",
     )
     conversion_timeout: Annotated[float, span_of(1, 600)] = Field(
         default=30.0, description="how long the body of a conversion review may take to arrive"
@@ -89,7 +89,7 @@ class Limits(Section):
     request_cpu: Annotated[float, span_of(0.1, 30)] = Field(
         default=2.0,
         description="CPU time for one request of more than 32 KiB, less than the webhooks' timeout; what needs more is refused. "
-        "A conversion has 0.1 s more for each MiB",
+        "A conversion has 1 s more for each MiB, up to its timeout",
     )
     connections: Annotated[int, whole(1, 100_000)] = Field(default=1000, description="connections open at one time")
 

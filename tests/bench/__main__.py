@@ -26,7 +26,7 @@ from tests.bench.table import Table
 from tests.bench.waiting import waiting
 from tests.policies.examples import base
 
-LARGEST = 61_000  # objects in a review of 110 MB, just below the bound of 106 MiB
+LARGEST = 53_000  # objects in a review of 96 MB, just below the bound of 93 MiB
 
 
 def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) -> None:

@@ -69,11 +69,41 @@ def test_the_other_direction_is_bounded_too() -> None:
 
 
 def test_what_was_packed_by_others_is_read_with_care() -> None:
-    assert unpacked(3) is None
-    assert unpacked("no base64") is None
-    assert unpacked(base64.b64encode(b"no zlib").decode()) is None
-    assert unpacked(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode()) is None
+    assert unpacked(3, MOST) is None
+    assert unpacked("no base64", MOST) is None
+    assert unpacked(base64.b64encode(b"no zlib").decode(), MOST) is None
+    assert unpacked(base64.b64encode(zlib.compress(b"0" * (17 * 1024 * 1024))).decode(), MOST) is None
     assert '"packed"' in packed("{}")
     graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
     graph["metadata"]["annotations"] = {SPEC: '{"packed":"!","spec":{},"version":1}'}
     assert away(graph)["metadata"]["annotations"]["nvidia.com/dynamo-webhooks-aside.dgd-spec"] == '{"packed":"!","spec":{},"version":1}'
+
+
+def test_a_short_annotation_never_costs_as_much_as_a_long_one() -> None:
+    """Zeros are packed into a thousandth: somebody could store thousands of such objects, whose lists nobody could read any more."""
+    text = '{"spec":{},"version":1' + " " * 1_000_000 + "}"
+    content = base64.b64encode(zlib.compress(text.encode())).decode()
+    short = f'{{"packed":"{content}","spec":{{}},"version":1}}'
+    graph = made(GRAPH, RIGHT, {"components": [{"name": "w"}]})
+    graph["metadata"]["annotations"] = {SPEC: short}
+    assert away(graph)["metadata"]["annotations"]["nvidia.com/dynamo-webhooks-aside.dgd-spec"] == short
+    assert len(packed(text)) > len(text) // 16
+
+
+def test_the_label_on_a_stored_object_breaks_no_list() -> None:
+    """A tenant can write it; only storing is refused."""
+    graph = _graph("short", labels={TOO_LONG: "too-long"})
+    there = away(graph)
+    assert there["metadata"]["labels"] == graph["metadata"]["labels"]
+    with pytest.raises(ConversionError, match="must not be written in this version"):
+        away(there)
+
+
+def test_nothing_is_dropped_on_the_way_to_the_stored_version() -> None:
+    """The API server refuses a write whose annotations are too long."""
+    component = {"name": "w", "podTemplate": {"metadata": {"generateName": _noise(400_000)}, "spec": {"containers": [{"name": "main"}]}}}
+    graph = made(GRAPH, RIGHT, {"components": [component]})
+    there = away(graph)
+    assert size(there["metadata"]["annotations"]) > MOST
+    assert TOO_LONG not in there["metadata"].get("labels", {})
+    assert away(there) == graph

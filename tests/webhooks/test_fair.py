@@ -26,7 +26,13 @@ class Clock:
 
 
 def drained(queue: FairQueue[str]) -> list[str]:
-    return [queue.take()[1] for _ in range(len(queue))]
+    return [taken(queue)[1] for _ in range(len(queue))]
+
+
+def taken(queue: FairQueue[str]) -> tuple[str, str]:
+    found = queue.take()
+    assert found is not None
+    return found
 
 
 def test_whoever_used_least_is_next() -> None:
@@ -45,7 +51,7 @@ def test_a_client_that_is_charged_for_each_entry_alternates_with_others() -> Non
         queue.put("b", 0, f"b{number}")
     order = []
     while queue:
-        client, entry = queue.take()
+        client, entry = taken(queue)
         queue.charge(client, 1.0)
         order.append(entry)
     assert order == ["a0", "b0", "a1", "b1", "a2", "b2"]
@@ -62,12 +68,22 @@ def test_a_large_entry_is_not_passed_by_for_ever() -> None:
     clock = Clock()
     queue: FairQueue[str] = FairQueue(clock)
     queue.put("a", 3 * BYTES_A_SECOND, "large")
-    taken = []
+    order = []
     for number in range(10):
         queue.put("a", 1, str(number))
-        taken.append(queue.take()[1])
+        order.append(taken(queue)[1])
         clock.now += 1
-    assert taken.index("large") == 3
+    assert order.index("large") == 3
+
+
+def test_some_clients_can_be_left_out() -> None:
+    queue: FairQueue[str] = FairQueue(Clock())
+    queue.put("a", 1, "a")
+    assert queue.take({"a"}) is None
+    queue.put("b", 1, "b")
+    assert queue.take({"a"}) == ("b", "b")
+    assert queue.take() == ("a", "a")
+    assert queue.take() is None
 
 
 def test_what_was_used_is_forgotten() -> None:

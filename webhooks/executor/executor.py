@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.executor")
 _MIB: Final = 1024 * 1024
 _LINE: Final = 64 * 1024  # bytes of an outcome: its tally has a row for each kind, version and outcome
+CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
 ENDED: Final = "the request took more memory or CPU time than one may, and its process was ended; make it smaller"
 
 
@@ -41,13 +42,13 @@ class LongAnswer(NamedTuple):
 
 
 class Executor:
-    """Answers long requests of one worker: one of admission and one of conversion at a time."""
+    """Answers long requests of one worker: one of admission and two conversions at a time, these for different clients."""
 
     def __init__(self, limits: Limits, wanted: Logs | None = None, log: int = 2) -> None:
         """Forks the process that forks; see forker.py for when that may be."""
         self._limits = limits
         self._pid, self._channel = forker.launch(log, wanted)
-        self._lanes = {converting: _Lane() for converting in (False, True)}
+        self._lanes = {False: _Lane(1), True: _Lane(CONVERSIONS)}
         self._settings: tuple[Settings, Spool] | None = None
         self.lost = asyncio.Event()  # when the process that forks has ended: nothing long can be answered any more
 
@@ -80,7 +81,9 @@ class Executor:
 
     def _order(self, route: Route, size: int, *, converting: bool) -> Order:
         limits = self._limits
-        cpu = limits.request_cpu + (limits.conversion_cpu * size / _MIB if converting else 0)
+        cpu = limits.request_cpu
+        if converting:
+            cpu = max(cpu, min(cpu + limits.conversion_cpu * size / _MIB, limits.conversion_seconds))
         memory = limits.conversion_memory if converting else limits.admission_memory
         return Order(route.path, size, cpu, memory, logging.getLogger().level)
 
@@ -115,16 +118,17 @@ class Executor:
 
 
 class _Lane:
-    """One place, and a fair queue for it."""
+    """A few places, at most one of them for each client, and a fair queue for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: int) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
-        self._taken = False
+        self._places = places
+        self._here: set[str] = set()
 
     async def enter(self, client: str, size: int) -> None:
-        """Waits for the place."""
-        if not self._taken:
-            self._taken = True
+        """Waits for a place."""
+        if len(self._here) < self._places and client not in self._here:
+            self._here.add(client)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.put(client, size, turn)
@@ -138,12 +142,13 @@ class _Lane:
     def leave(self, client: str, seconds: float) -> None:
         """Gives the place to the next."""
         self._queue.charge(client, seconds)
-        while self._queue:
-            turn = self._queue.take()[1]
+        self._here.discard(client)
+        while (found := self._queue.take(self._here)) is not None:
+            waiting, turn = found
             if not turn.done():
+                self._here.add(waiting)
                 turn.set_result(None)
                 return
-        self._taken = False
 
 
 async def _line(descriptor: int) -> bytes:

@@ -159,7 +159,7 @@ def restored(
         return [*flat, entries[0]]  # a cache that was added comes after what its author had
     if same_cache and mounts is None and all(flagged(entry) for entry in flat):
         return flat
-    if same_cache and mounts is not None and flat_list(cache, [native_mount(entry) for entry in flat]) == entries:
+    if same_cache and mounts is not None and flat_list(cache, native_mounts(flat)) == entries:
         return flat
     # the Go operator writes empty names and paths where there were none: the same place for all that
     return _flags_added(entries, flat) if cache is not None and cache_place(cache_of(flat)) == cache_place(cache) else None

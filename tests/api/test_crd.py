@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from api.crd import build, inline
-from api.crd_manifest import GENERATED_BY, by_service, by_url, manifest
+from api.crd_manifest import ALLOW_DATA_LOSS, GENERATED_BY, by_service, by_url, manifest
 from api.kinds import ALPHA, BETA, KINDS, pairs
 from api.schema import load_schema
 from tests.api.nodes import nodes
@@ -199,7 +199,11 @@ def test_definitions_fit_the_annotation_of_kubectl_apply(kind: Any) -> None:
 def test_manifests_name_their_generator_and_outlive_a_release(kind: Any) -> None:
     """Only kinds of several versions are converted; no bundle is named, so that applying again takes none away."""
     crd = manifest(kind.name, by_service(), "somebody 1.0")
-    assert crd["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep", GENERATED_BY: "somebody 1.0"}
+    assert crd["metadata"]["annotations"] == {
+        "helm.sh/resource-policy": "keep",
+        GENERATED_BY: "somebody 1.0",
+        ALLOW_DATA_LOSS: "false",
+    }
     service = {"namespace": "dynamo-system", "name": "dynamo-webhooks", "path": "/convert", "port": 443}
     stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
     assert crd["spec"].get("conversion") == (stanza if len(kind.versions) > 1 else None)

@@ -92,6 +92,7 @@ ADDED: Final = {
     "namespace.scope.grace",
     "namespace.scope.maxSkew",
     "gpu.metricsEndpointTemplate",
+    "namespace.allowed",
     "server.webhook.clientCA",
     "server.webhook.clientNames",
 }

@@ -38,7 +38,6 @@ SPARE: Final[frozenset[Call]] = frozenset(
         ("secrets", SERVING, "patch"),
         ("configmaps", f"{SERVING}-trust", "patch"),
         ("endpointslices", "", "get"),
-        ("events", "", "patch"),  # counts an Event that repeats, and nothing repeats here
     }
 )
 

@@ -28,6 +28,7 @@ from cli.check.record import CEL, ERROR, SCHEMA, UNKNOWN_FIELD
 from cli.main import main
 from cli.yaml.load import load
 from policies.review import CREATE
+from tests.cluster.agreeing import dotted
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ADMIN, TOKENS
 
@@ -61,20 +62,21 @@ def _by_check(obj: Node, kind: str, version: str) -> Said:
     """What the command says of the object's text, and what is left of it after the same walk."""
     (found,) = objects(load(json.dumps(obj, ensure_ascii=False)))
     findings = check_object(found, CREATE, None, Settings(defaults=False)).findings
-    undecodable = {error.field for error in metadata_type_errors(obj, load_schema(kind, version))}
+    undecodable = {dotted(error.field) for error in metadata_type_errors(obj, load_schema(kind, version))}
     if undecodable:
-        assert undecodable <= {finding.path for finding in findings if finding.level == ERROR}
+        assert undecodable <= {dotted(finding.path) for finding in findings if finding.level == ERROR}
         return Said(decoded=False)
     answer = admit(copy.deepcopy(obj), kind, version)
     errors = [error for error in answer.errors if HINT not in error.message]
     placed = {error.path: error.field for error in errors if error.field != NOWHERE}  # what sums others up is told with them
     shown = {placed.get(error.path) or render(error.path) if error.field == NOWHERE else error.field for error in errors}
-    assert {finding.path for finding in findings if finding.stage in (SCHEMA, CEL)} == shown
+    shown = {dotted(field) for field in shown}
+    assert {dotted(finding.path) for finding in findings if finding.stage in (SCHEMA, CEL)} == shown
     return Said(
         True,
-        frozenset(_dotted(finding.path) for finding in findings if finding.rule == UNKNOWN_FIELD.name),
+        frozenset(dotted(finding.path) for finding in findings if finding.rule == UNKNOWN_FIELD.name),
         frozenset((error.field, error.reason.value) for error in answer.errors),
-        frozenset(finding.path for finding in findings if finding.stage == CEL),
+        frozenset(dotted(finding.path) for finding in findings if finding.stage == CEL),
         "" if answer.errors else _text(answer.object),
     )
 
@@ -87,16 +89,11 @@ def _by_server(status: int, body: Node, warnings: list[str]) -> Said:
     causes = (body.get("details") or {}).get("causes", []) if status == 422 else []
     return Said(
         True,
-        frozenset(_dotted(field) for warning in warnings for field in _UNKNOWN.findall(warning)),
+        frozenset(dotted(field) for warning in warnings for field in _UNKNOWN.findall(warning)),
         frozenset((cause.get("field", ""), cause.get("reason", "")) for cause in causes),
-        frozenset(cause["field"] for cause in causes if any(rule in cause["message"] for rule in _RULES)),
+        frozenset(dotted(cause["field"]) for cause in causes if any(rule in cause["message"] for rule in _RULES)),
         _text(body) if status == 201 else "",
     )
-
-
-def _dotted(field: str) -> str:
-    """A field with dots for brackets: the two sides print map keys differently in one stage."""
-    return re.sub(r"\[([^]]*)\]", r".\1", field)
 
 
 def _text(obj: Node) -> str:

@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
@@ -145,10 +145,17 @@ class Stamp:
         return f"{self._text}.{int(now * 1000) % 1000:03d}Z"
 
 
+class Taker(Protocol):
+    """Whoever takes log lines."""
+
+    def add(self, line: bytes) -> None:
+        """Takes one, with its newline."""
+
+
 class JsonHandler(logging.Handler):
     """Writes ordinary log records as JSON lines; of an exception only its type and where it came from, for its text may hold values."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Taker) -> None:
         """Adds to the same lines as the access log."""
         super().__init__()
         self._lines = lines

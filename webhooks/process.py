@@ -120,7 +120,7 @@ def run(main: Coroutine[None, None, None]) -> None:
 def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
     """Serves in this one process until a signal; `ready` is called once, when requests may come."""
     self_check(plan.settings)  # what it loads is there before the executor is forked
-    run(_serve_alone(plan, sockets, plain, ready, Executor(plan.limits, plan.logs)))
+    run(_serve_alone(plan, sockets, plain, ready, Executor(plan.limits)))
 
 
 async def _serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None], executor: Executor) -> None:

@@ -74,7 +74,7 @@ class Webhooks:
     async def start(self, sockets: list[socket.socket]) -> None:
         """Judges a request of its own on every path, and listens as soon as there is a certificate; keeps looking for newer ones."""
         self._sockets = sockets
-        self._executor.watch()
+        self._executor.watch(self._lines.add)
         self._failed = self_check(self._settings)
         if self._failed:
             _LOG.error("not ready: %s", self._failed)

@@ -44,7 +44,7 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes)
         release({0, 1, 2, sock.fileno(), channel.fileno()})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         asyncio.set_event_loop(None)
-        process.run(_work(plan, sock, channel, pair, Executor(plan.limits, plan.logs)))
+        process.run(_work(plan, sock, channel, pair, Executor(plan.limits)))
         code = 0
     except BaseException:  # noqa: BLE001 - the parent's stack is below: nothing may get there
         _LOG.exception("a worker failed")

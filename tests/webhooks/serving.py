@@ -163,7 +163,7 @@ async def served(tmp_path: Path, limits: Limits = QUICK, *, pair: bool = True, c
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     lines = Lines(descriptor)
     handler = logs.install(lines)
-    executor = Executor(limits, log=descriptor)
+    executor = Executor(limits)
     server = Webhooks(SETTINGS, ReloadingContext(directory, clients=clients), lines, executor, limits)
     lines.start(asyncio.get_running_loop())
     address, sockets = bind(Address("127.0.0.1", 0))

@@ -279,3 +279,15 @@ async def test_long_requests_are_posted_as_they_are(tmp_path: Path) -> None:
         chunked = await client.answer()
         client.send(post(GRAPHS, body))
         assert (await client.answer()).body == chunked.body
+
+
+async def test_log_lines_of_a_long_request_are_the_workers(tmp_path: Path) -> None:
+    """Nobody who doesn't read them is waited for, and no more than a few are kept."""
+    obj = graph()
+    obj["metadata"]["annotations"] = {"nvidia.com/dgd-spec": "damaged"}
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        assert (await client.post("/convert", padded(conversion([obj] * 200)))).status == 200
+        warned = [line for line in server.log() if "could not be used" in line["msg"]]
+    assert 0 < len(warned) <= job.Kept.MOST
+    assert {line["logger"] for line in warned} == {"webhooks.convert"}

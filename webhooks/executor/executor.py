@@ -20,7 +20,6 @@ from webhooks.routes import Purpose
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from api.operator.settings import Logs
     from webhooks.admission import Settings
     from webhooks.envelope import Verdict
     from webhooks.limits import Limits
@@ -44,16 +43,18 @@ class LongAnswer(NamedTuple):
 class Executor:
     """Answers long requests of one worker: one of admission and two conversions at a time, these for different clients."""
 
-    def __init__(self, limits: Limits, wanted: Logs | None = None, log: int = 2) -> None:
+    def __init__(self, limits: Limits) -> None:
         """Forks the process that forks; see forker.py for when that may be."""
         self._limits = limits
-        self._pid, self._channel = forker.launch(log, wanted)
+        self._pid, self._channel = forker.launch()
         self._lanes = {False: _Lane(1), True: _Lane(CONVERSIONS)}
         self._settings: tuple[Settings, Spool] | None = None
+        self._log: Callable[[bytes], None] = lambda _line: None
         self.lost = asyncio.Event()  # when the process that forks has ended: nothing long can be answered any more
 
-    def watch(self) -> None:
-        """Begins to notice the end of the process that forks; must be called inside the running loop."""
+    def watch(self, log: Callable[[bytes], None]) -> None:
+        """Begins to notice the end of the process that forks; must be called inside the running loop. `log` takes log lines."""
+        self._log = log
         self._channel.setblocking(True)  # an order fits into the socket's buffer: there are two at most
         asyncio.get_running_loop().add_reader(self._channel.fileno(), self._hear)
 
@@ -75,6 +76,8 @@ class Executor:
                 outcome = await self._perform(self._order(route, body.size, converting=converting), body, out, settings)
                 if outcome is None:
                     return rejection(503, ENDED, Bound.REQUEST_MEMORY)
+                for line in outcome.lines:
+                    self._log(line)
                 return LongAnswer(outcome.status, memoryview(out.mapped(outcome.size)), outcome.verdict)
         finally:
             lane.leave(client, outcome.seconds if outcome is not None else self._limits.request_cpu)

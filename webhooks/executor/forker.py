@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from webhooks import logs
 from webhooks.descriptors import release
-from webhooks.executor.job import Order, bound, perform, written
+from webhooks.executor.job import Kept, Order, bound, perform, written
 from webhooks.executor.spool import Spool
-from webhooks.logs import Lines
+from webhooks.logs import JsonHandler
 
 if TYPE_CHECKING:
-    from api.operator.settings import Logs
     from webhooks.admission import Settings
 
 FRAME: Final = 512  # bytes of every order, filled up with spaces
@@ -34,8 +32,8 @@ FIRST_TO_GO: Final = "1000"  # when memory runs out
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-def launch(log: int, wanted: Logs | None) -> tuple[int, socket.socket]:
-    """Forks it; returns its process id and the socket that takes orders, whose end ends it. Log lines go to the descriptor `log`.
+def launch() -> tuple[int, socket.socket]:
+    """Forks it; returns its process id and the socket that takes orders, whose end ends it.
 
     Must be called before there are connections, and by a process with one thread.
     """
@@ -43,7 +41,7 @@ def launch(log: int, wanted: Logs | None) -> tuple[int, socket.socket]:
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     pid = os.fork()
     if pid == 0:
-        _become(theirs, log, wanted)
+        _become(theirs)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     theirs.close()
     return pid, ours
@@ -54,16 +52,14 @@ def order(channel: socket.socket, wanted: Order, files: tuple[int, int, int, int
     socket.send_fds(channel, [orjson.dumps([*wanted]).ljust(FRAME)], files)
 
 
-def _become(channel: socket.socket, log: int, wanted: Logs | None) -> NoReturn:
+def _become(channel: socket.socket) -> NoReturn:
     """Turns a fresh fork into the forking process; never returns into what the parent was doing."""
     try:
         signal.set_wakeup_fd(-1)
         for number in SIGNALS:  # a terminal may signal all processes at once: only the worker's end counts
             signal.signal(number, signal.SIG_IGN)
-        release({0, 1, 2, log, channel.fileno()})
+        release({0, 1, 2, channel.fileno()})
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        logging.getLogger().handlers.clear()  # the parent's lines wait for a thread that is not here
-        logs.install(Lines(log, shared=True), wanted)
         os.nice(NICENESS)
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")
@@ -101,8 +97,13 @@ def _answer(frame: bytes, files: list[int]) -> NoReturn:
         body, out, settings, pipe = files
         wanted = Order(*orjson.loads(frame))
         judged_by = _settings(settings)
+        kept = Kept()
+        logging.getLogger().handlers[:] = [JsonHandler(kept)]  # the worker's own waits for a thread that is not here
         bound(wanted)
-        os.write(pipe, written(perform(wanted, Spool(body), Spool(out), judged_by)))
+        outcome = perform(wanted, Spool(body), Spool(out), judged_by)
+        rest = written(outcome._replace(lines=tuple(kept.lines)))
+        while rest:
+            rest = rest[os.write(pipe, rest) :]
     finally:
         os._exit(0)
 

@@ -44,6 +44,21 @@ class Order(NamedTuple):
     level: int  # from which on is logged
 
 
+class Kept:
+    """Log lines of this process, as far as they are few: its worker writes them, so that nobody who doesn't read them is waited for."""
+
+    MOST: Final = 64
+
+    def __init__(self) -> None:
+        """Starts without any."""
+        self.lines: list[bytes] = []
+
+    def add(self, line: bytes) -> None:
+        """Takes a line."""
+        if len(self.lines) < self.MOST:
+            self.lines.append(line)
+
+
 class Outcome(NamedTuple):
     """What the process says of its answer, which stands in a spool."""
 
@@ -51,6 +66,7 @@ class Outcome(NamedTuple):
     size: int  # of the answer, in bytes
     seconds: float  # of CPU that it took
     verdict: Verdict
+    lines: tuple[bytes, ...] = ()  # for the log
 
 
 def perform(order: Order, body: Spool, out: Spool, settings: Settings) -> Outcome:
@@ -109,16 +125,18 @@ def written(outcome: Outcome) -> bytes:
     tally = verdict.tally
     counts = None if tally is None else [[*key, *values] for key, values in tally.counts.items()]
     plain = list(verdict._replace(tally=None, bound=str(verdict.bound)))
-    return orjson.dumps([*outcome[:3], plain, counts, tally.damaged if tally is not None else 0], option=orjson.OPT_APPEND_NEWLINE)
+    lines = [line.decode() for line in outcome.lines]
+    damaged = tally.damaged if tally is not None else 0
+    return orjson.dumps([*outcome[:3], plain, counts, damaged, lines], option=orjson.OPT_APPEND_NEWLINE)
 
 
 def told(line: bytes) -> Outcome:
     """The outcome that `written` wrote."""
-    status, size, seconds, plain, counts, damaged = orjson.loads(line)
+    status, size, seconds, plain, counts, damaged, lines = orjson.loads(line)
     fields: dict[str, Any] = dict(zip(Verdict._fields, plain, strict=True))
     fields["rules"] = tuple(fields["rules"])
     if counts is not None:
         fields["tally"] = tally = Tally()
         tally.damaged = damaged
         tally.counts = {(kind, source, version, outcome): [count, spent] for kind, source, version, outcome, count, spent in counts}
-    return Outcome(status, size, seconds, Verdict(**fields))
+    return Outcome(status, size, seconds, Verdict(**fields), tuple(text.encode() for text in lines))

@@ -55,14 +55,20 @@ def test_graphs_of_the_named_namespaces_run_and_no_others(site: Reconciled) -> N
 
 def test_changes_in_each_of_them_are_heard(site: Reconciled) -> None:
     for namespace in ALLOWED:
-        [before] = [name for name in site.names(DEPLOYMENTS, namespace) if "later" not in name]
-        assert site.plane.request("DELETE", f"{DEPLOYMENTS.format(namespace)}/{before}").status == 200
+        _create(site, namespace, "changed")
+        site.ready(namespace, "changed")
+        [child] = _children(site, namespace)
+        assert site.plane.request("DELETE", f"{DEPLOYMENTS.format(namespace)}/{child}").status == 200
     for namespace in ALLOWED:
         site.until(partial(_again, site, namespace), f"a child in {namespace} again")
 
 
 def _again(site: Reconciled, namespace: str) -> bool:
-    return any("later" not in name for name in site.names(DEPLOYMENTS, namespace))
+    return bool(_children(site, namespace))
+
+
+def _children(site: Reconciled, namespace: str) -> set[str]:
+    return {name for name in site.names(DEPLOYMENTS, namespace) if name.startswith("changed-")}
 
 
 @pytest.mark.parametrize("namespace", [OTHER, "default", "kube-system"])

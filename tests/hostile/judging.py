@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonpatch
 import orjson
 
+from conversion.bounds import TOO_LONG
 from tests.hostile.reviews import UID
 from webhooks.admission import answer
 from webhooks.routes import Purpose
@@ -80,7 +81,12 @@ def _converted(asked: dict[str, Any], response: dict[str, Any]) -> str:
 def _identity(obj: dict[str, Any]) -> dict[str, Any]:
     """Metadata without annotations, of which conversion keeps its own: what an API server insists on."""
     metadata = obj.get("metadata")
-    return {name: value for name, value in metadata.items() if name != "annotations"} if type(metadata) is dict else {}
+    found = {name: value for name, value in metadata.items() if name != "annotations"} if type(metadata) is dict else {}
+    labels = found.get("labels")
+    if type(labels) is dict and TOO_LONG in labels:  # an object whose remainder doesn't fit says so
+        rest = {key: value for key, value in labels.items() if key != TOO_LONG}
+        found = {name: value for name, value in found.items() if name != "labels"} | ({"labels": rest} if rest else {})
+    return found
 
 
 def _admitted(route: Route, asked: dict[str, Any], response: dict[str, Any]) -> str:

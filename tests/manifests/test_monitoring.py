@@ -198,6 +198,8 @@ def test_every_metric_is_shown() -> None:
     metrics = {each.name: each for samples in known().values() for each in samples}
     unseen = {name for name, each in metrics.items() if not shown & set(each.samples)}
     assert unseen == {
+        # of interest only while client certificates are introduced
+        "dynamo_webhooks_requests_by_caller",
         "dynamo_webhooks_connections",
         "dynamo_webhooks_connections_refused",  # in bounds_met too
         "dynamo_webhooks_workers",

@@ -59,9 +59,8 @@ class State:
             right["phase"] = phase
         if name and type(name) is str:
             right["dgdName"] = name
-        for member in ("profilingPhase", "profilingJobName"):
-            # the phase within profiling ends with it; which job it was stays known
-            if kept.get(member) and (member == "profilingJobName" or right.get("phase") == "Profiling"):
+        for member in ("profilingPhase", "profilingJobName") if right.get("phase") == "Profiling" else ():
+            if kept.get(member):
                 right[member] = kept[member]
         if kept.get("deploymentInfo") is not None and _same(kept.get("dgdName"), name):
             right["deploymentInfo"] = kept["deploymentInfo"]
@@ -121,7 +120,8 @@ def _save_right(right: Fields, left: Fields, save: Fields) -> None:
     if phase == "Deployed" and phase_of(left.get("state"), left.get("deployment")) != "Deployed":
         save["phase"] = phase
         _copy(right, save, "dgdName")
-    _copy(right, save, "profilingJobName", *(["profilingPhase"] if phase == "Profiling" else []))
+    if phase == "Profiling":
+        _copy(right, save, "profilingPhase", "profilingJobName")
     if right.get("deploymentInfo") is not None:
         _copy(right, save, "deploymentInfo", "dgdName")
 

@@ -8,7 +8,6 @@ from api.kinds import BY_NAME, GROUP, api_version
 from api.paths import render
 from cli.convert.origins import Moves, behind, converted_from
 from cli.convert.remains import remains
-from cli.convert.served import as_served, defaulted
 from cli.convert.texts import Piece, pieces
 from cli.files import STDIN
 from cli.legacy.recognise import recognised
@@ -157,7 +156,7 @@ class _Document:
         """An object converted, or the very same one where that can't be done."""
         wanted, where = self.file.target, f"{self._line(path)}: {_called(data)}"
         try:
-            done = as_served(data, wanted)
+            done = convert_object(data, wanted)
             home = convert_object(done.object, target(data["apiVersion"])).object if self.file.verify else data
         except ConversionError as error:
             field = render(error.path)
@@ -212,6 +211,5 @@ def _without_metadata(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same(home: dict[str, Any], data: dict[str, Any]) -> bool:
-    """Deep equality, schema defaults apart; metadata, which conversion makes present, may have been absent."""
-    known = {**data, "metadata": data.get("metadata") or {}}
-    return home in (data, known) or defaulted(home) == defaulted(known)
+    """Deep equality; metadata, which conversion makes present, may have been absent."""
+    return home == data or home == {**data, "metadata": data.get("metadata") or {}}

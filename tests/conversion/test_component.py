@@ -17,7 +17,7 @@ Fields = dict[str, Any]
 BOTH_WAYS: list[tuple[Fields, Fields]] = [
     ({"componentType": "worker", "subComponentType": "prefill"}, {"type": "prefill"}),
     ({"componentType": "worker", "subComponentType": "decode"}, {"type": "decode"}),
-    ({"componentType": "epp"}, {"type": "epp"}),
+    ({"componentType": "Prefill"}, {"type": "Prefill"}),
     ({"sharedMemory": {"size": "2Gi"}}, {"sharedMemorySize": "2Gi"}),
     ({"sharedMemory": {"disabled": True}}, {"sharedMemorySize": "0"}),
     ({"scalingAdapter": {"enabled": True}}, {"scalingAdapter": {}}),
@@ -38,9 +38,7 @@ def test_members_that_both_versions_can_say(left: Fields, right: Fields) -> None
     ("left", "right"),
     [
         ({"componentType": "prefill", "subComponentType": "custom"}, {"type": "prefill"}),
-        ({"componentType": "main", "subComponentType": "decode"}, {}),
-        ({"componentType": "default"}, {}),
-        ({"componentType": ""}, {}),
+        ({"componentType": "main", "subComponentType": "decode"}, {"type": "main"}),
         ({"subComponentType": "prefill"}, {}),
         ({"sharedMemory": {"disabled": True, "size": "1Gi"}}, {"sharedMemorySize": "0"}),
         ({"sharedMemory": {}}, {}),

@@ -129,9 +129,9 @@ def whole(table: Table, our: Measured) -> None:
     table.row("Lists", f"convert: one review of {LIST:,} objects of {len(body) // 2**20} MiB, seconds", f"{seconds:.2f} s", goal="10 s")
 
 
-def peak(table: Table, our: Measured, objects: int, what: str, goal: str) -> None:
+def peak(table: Table, our: Measured, objects: int, what: str, goal: str, section: str = "Memory") -> None:
     """The most memory that all processes of the server use together while it converts one long review."""
     body = conversion(objects)
     with Watch(our.pid) as watch:
         our.send("/convert", body, 2)
-    table.row("Memory", f"convert {len(body) / 1e6:.1f} MB{what}, most of all processes together", f"{watch.most / 1e6:.0f} MB", goal=goal)
+    table.row(section, f"convert {len(body) / 1e6:.1f} MB{what}, most of all processes together", f"{watch.most / 1e6:.0f} MB", goal=goal)

@@ -8,6 +8,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
+from tests.bench.beside import VALIDATE, shapes
 from tests.hostile.growth import resident
 from tests.hostile.judging import SHOWN, complaint
 from tests.hostile.settings import SEED, SERVED
@@ -74,3 +77,35 @@ def test_no_connection_is_lost_and_no_answer_is_ours_to_blame(tmp_path: Path) ->
         assert not found, f"HOSTILE_SEED={SEED}\n" + "\n".join(found[:5])
         assert server.process.poll() is None
         assert grown < MOST_GROWTH, f"{grown:.1f} MB more in the server after {SERVED} reviews with HOSTILE_SEED={SEED}"
+
+
+def test_what_is_large_on_purpose_is_answered_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """Every shape is answered or refused with a bound's status, and a small review between them is answered like any other."""
+    small = orjson.dumps(
+        {"request": {"uid": "s", "operation": "CREATE", "object": {"metadata": {"name": "s"}, "spec": {"services": {"w": {}}}}}}
+    )
+    with Command(tmp_path, "--workers", "1", facts=base()["facts"]) as server, ThreadPoolExecutor(4) as pool:
+        server.ready()
+        connections = [server.connect() for _ in range(4)]
+        large = [pool.submit(_status, connection, shapes()[number::4]) for number, connection in enumerate(connections)]
+        other = server.connect()
+        answered = []
+        while not all(each.done() for each in large):
+            answered += _status(other, [(VALIDATE, small)])
+        statuses = [status for each in large for status in each.result()]
+        for connection in (*connections, other):
+            connection.close()
+        assert server.process.poll() is None
+    assert len(statuses) == len(shapes())
+    assert set(statuses) <= {200, TOO_LARGE}
+    assert set(answered) == {200}
+
+
+def _status(connection: http.client.HTTPSConnection, requests: list[tuple[str, bytes]]) -> list[int]:
+    found = []
+    for path, body in requests:
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        found.append(answer.status)
+    return found

@@ -211,6 +211,18 @@ async def test_no_process_and_no_file_is_left_behind(tmp_path: Path) -> None:
         os.kill(forker, 0)
 
 
+async def test_settings_that_change_leave_no_file_behind(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        body = padded(review(graph()))
+        await client.post(GRAPHS, body)
+        before = len(os.listdir("/dev/fd"))  # noqa: PTH208 - as ls does
+        for number in range(10):
+            server.server.use(SETTINGS._replace(facts=SETTINGS.facts._replace(operatorVersion=f"1.2.{number}")))
+            assert (await client.post(GRAPHS, body)).status == 200
+        assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
+
+
 async def test_the_end_of_the_forking_process_is_noticed(tmp_path: Path) -> None:
     """The server isn't ready any more, and its worker ends and is replaced."""
     async with served(tmp_path) as server:

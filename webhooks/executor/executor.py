@@ -106,16 +106,24 @@ class Executor:
     def _written(self, settings: Settings) -> int:
         """The descriptor from which a request's process reads the settings; they are written once, as they seldom change."""
         if self._settings is None or self._settings[0] is not settings:
+            self._forget_settings()
             spool = Spool()
             spool.write(pickle.dumps(settings))
             self._settings = (settings, spool)
         return self._settings[1].descriptor
+
+    def _forget_settings(self) -> None:
+        """Closes their file; a request that is being answered has it open itself."""
+        if self._settings is not None:
+            self._settings[1].close()
+            self._settings = None
 
     def close(self) -> None:
         """Ends the process that forks; requests that are being answered end by themselves."""
         with contextlib.suppress(RuntimeError):  # no loop runs any more
             asyncio.get_running_loop().remove_reader(self._channel.fileno())
         self._channel.close()
+        self._forget_settings()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 

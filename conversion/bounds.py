@@ -37,16 +37,13 @@ def fits(annotations: Fields) -> bool:
 
 def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, storing: bool) -> tuple[Fields, bool]:
     """The annotations with the remainder `written` made to fit, and whether all of it is still there, as it is always when `storing`."""
-    if fits(annotations):
+    if not written or fits(annotations):
         return annotations, True
     if text := written.get(spec_key):
         annotations = {**annotations, spec_key: packed(text)}
-        if fits(annotations):
-            return annotations, True
-    said = any(text != '{"spec":{},"version":1}' for text in written.values())
-    if said and storing:
+    if storing or fits(annotations):
         return annotations, True
-    return {key: text for key, text in annotations.items() if key not in written}, not said
+    return {key: text for key, text in annotations.items() if key not in written}, False
 
 
 def packed(text: str) -> str:

@@ -23,7 +23,9 @@ class Several:
 
     @property
     def store(self) -> dict[Key, Node]:
-        """All objects."""
+        """All objects. Not copied where there is one namespace or one selection of all, which may be of ten thousand."""
+        if len(self._parts) == 1:
+            return next(iter(self._parts.values())).store
         return {key: obj for part in self._parts.values() for key, obj in part.store.items()}
 
     @property

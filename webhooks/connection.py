@@ -12,6 +12,7 @@ from aiohttp.web import RequestHandler, StreamResponse
 from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for what isn't one; it has no other name
 
 from webhooks.envelope import rejection
+from webhooks.fair import client_of
 from webhooks.limits import Bound, Limits
 from webhooks.reply import JSON, UNSENT, Reply
 
@@ -43,7 +44,7 @@ def is_last(request: BaseRequest) -> bool:
 class Connection(RequestHandler):
     """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
 
-    __slots__ = ("_arriving", "_late", "_limits", "_unreadable", "caller", "generation", "last", "met", "spoken", "unread")
+    __slots__ = ("_arriving", "_late", "_limits", "_unreadable", "caller", "client", "generation", "last", "met", "spoken", "unread")
 
     def __init__(
         self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
@@ -65,6 +66,7 @@ class Connection(RequestHandler):
         )
         self.spoken = False
         self.generation = generation
+        self.client = ""  # who shares CPU time fairly with others, see fair.py
         self.caller: tuple[str, float] | None = None
         self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits
@@ -82,6 +84,7 @@ class Connection(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the clock."""
         super().connection_made(transport)
+        self.client = client_of(transport.get_extra_info("peername"))
         # what a client doesn't take must not lie here unseen: who writes waits, and is counted
         cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)

@@ -13,8 +13,7 @@ class Limits(NamedTuple):
     small_body: int = 32 * 1024  # requests up to here are answered in the event loop: the worst of them takes 50 ms there
     room: int = 32 * 1024 * 1024  # for longer bodies of admission in memory, per worker
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
-    admission_memory: int = 160 * 1024 * 1024  # that the process of one longer request may have beside its body and answer
-    conversion_memory: int = 160 * 1024 * 1024  # the same for a conversion
+    request_memory: int = 160 * 1024 * 1024  # that the process of one longer request may have beside its body and answer
     request_cpu: float = 2  # seconds of CPU for one longer request; the API server gives up after 10 s
     conversion_cpu: float = 1  # seconds more for each MiB of a conversion, 30 at most; the worst objects need 0.6, ordinary ones 0.03
     pace: int = 64 * 1024  # bytes a second that a client must send or take when others wait for room

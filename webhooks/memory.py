@@ -48,12 +48,10 @@ def workers_for(memory: int, processors: int) -> int:
 def divided(limits: Limits, memory: int, workers: int, conversion_body: int = 0) -> Limits:
     """The limits whose sum over all workers stays below `memory` bytes; `conversion_body` is the wanted bound, 0 for the largest."""
     share = max(LEAST, (memory - BESIDE) // workers - OWN)
-    process, room = int(share * _PROCESS), int(share * _ADMISSION)
-    room = max(room, limits.body)
+    process, room = int(share * _PROCESS), max(int(share * _ADMISSION), limits.body)
     conversion_room = share - (1 + CONVERSIONS) * process - room
     return limits._replace(
-        admission_memory=process,
-        conversion_memory=process,
+        request_memory=process,
         room=room,
         conversion_room=conversion_room,
         conversion_body=min(conversion_body or conversion_room, conversion_room // WITH_ANSWER),

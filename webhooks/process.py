@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import signal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvloop
@@ -18,6 +17,7 @@ from webhooks import logs, metrics
 from webhooks.cluster.feed import Feed
 from webhooks.courier import Courier, Post
 from webhooks.executor.executor import Executor
+from webhooks.forked import SIGNALS
 from webhooks.gate import Gate
 from webhooks.handshake import Handshake
 from webhooks.level import LevelFile, LevelSource
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from webhooks.limits import Limits
     from webhooks.meters import Meter
 
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 SAME_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready
 AT_ONCE: Final = 130  # exit code after a second signal

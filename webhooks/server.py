@@ -19,7 +19,6 @@ from webhooks.callers import Callers
 from webhooks.connection import UNREADABLE, Connection, is_framed, is_last
 from webhooks.envelope import Answer, RejectedError, rejection
 from webhooks.executor.spool import Spool
-from webhooks.fair import client_of
 from webhooks.limits import Bound
 from webhooks.listener import Listener
 from webhooks.logs import Lines
@@ -190,22 +189,21 @@ class Webhooks:
     async def _short(self, route: Route, request: BaseRequest) -> tuple[Answer, int, float]:
         """Answers a review with a short body; returns that body's size, too, and when it had arrived."""
         converting, content = route.purpose is Purpose.CONVERT, request.content
-        body: bytes | Answer | None = b""
+        body: bytes | Answer
         if content.is_eof():
             body = content.read_nowait()
         else:
             with self._held(request):
                 body = await self._read(route, self._bodies.read(request, conversion=converting))
         started = time.perf_counter()
-        if isinstance(body, bytes) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
+        if not isinstance(body, Answer) and len(body) > (self._bodies.most(request) if converting else self._limits.body):
             # a bound shorter than what is read at once: all of it had arrived before anybody looked
             body = _refused(self._bodies.too_long(request, conversion=converting))
-        if not isinstance(body, bytes):
-            assert body is not None  # noqa: S101 - a short body is read, or refused
+        if isinstance(body, Answer):
             return body, 0, started
         text, settings = body, self._settings
         with self._held(request):
-            found = await self._turns.run(_client(request), lambda: answer(route, text, settings))
+            found = await self._turns.run(cast("Connection", request.protocol).client, lambda: answer(route, text, settings))
         return found, len(body), started
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
@@ -217,7 +215,8 @@ class Webhooks:
             if found is None and not size:
                 found = answer(route, b"", self._settings)
             elif found is None:
-                found = await self._executor.run(route, _client(request), body, self._settings, lambda: request.transport is not None)
+                client = cast("Connection", request.protocol).client
+                found = await self._executor.run(route, client, body, self._settings, lambda: request.transport is not None)
             body.close()
             stay.change(len(found.body))
             self._told(route, request, found, started, size)
@@ -279,11 +278,6 @@ class Webhooks:
 
 def _refused(error: RejectedError) -> Answer:
     return rejection(error.status, error.sentence, error.bound)
-
-
-def _client(request: BaseRequest) -> str:
-    transport = request.transport
-    return client_of(transport.get_extra_info("peername") if transport is not None else None)
 
 
 def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:

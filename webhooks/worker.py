@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
@@ -15,10 +14,10 @@ from policies.facts import facts_from
 from webhooks import logs, process
 from webhooks.cluster.feed import LINE_BYTES
 from webhooks.courier import Handed
-from webhooks.descriptors import release
 from webhooks.executor.executor import Executor
+from webhooks.forked import settle
 from webhooks.logs import Lines
-from webhooks.process import SIGNALS, Plan
+from webhooks.process import Plan
 from webhooks.server import Webhooks
 
 if TYPE_CHECKING:
@@ -37,12 +36,7 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes)
     """Turns a fresh fork into a worker, and never returns into what the parent was doing. `pair` is a courier's line, or empty."""
     code = 70
     try:
-        signal.set_wakeup_fd(-1)
-        # a terminal or a service manager may signal all processes at once: only the supervisor decides what that means
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        release({0, 1, 2, sock.fileno(), channel.fileno()})
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        settle({sock.fileno(), channel.fileno()})
         asyncio.set_event_loop(None)
         process.run(_work(plan, sock, channel, pair, Executor(plan.limits)))
         code = 0

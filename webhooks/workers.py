@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from webhooks import logs, metrics, process
+from webhooks.forked import fork
 from webhooks.handshake import Handshake
 from webhooks.logs import Lines
 from webhooks.meters import Meter
 from webhooks.probes import Probes
-from webhooks.process import AT_ONCE, LOOK_SECONDS, SIGNALS, Plain, Plan
+from webhooks.process import AT_ONCE, LOOK_SECONDS, Plain, Plan
 from webhooks.server import self_check
 from webhooks.worker import ASK, DRAIN, FACTS, LEVEL, PAIR, become
 
@@ -200,12 +201,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         for channel in (ours, theirs):
             channel.setblocking(False)
-        # a signal in between would be caught by the child's copy of this loop, and wake this loop instead
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        pid = os.fork()
-        if pid == 0:
-            become(self._plan, self._sockets[place], theirs, self._pair)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        pid = fork(lambda: become(self._plan, self._sockets[place], theirs, self._pair))
         theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours, limit=REPORT_LIMIT)
         worker = self._workers[place] = Worker(place, pid, writer)

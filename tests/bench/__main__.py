@@ -29,11 +29,18 @@ from tests.policies.examples import base
 LARGEST = 53_000  # objects in a review of 96 MB, just below the bound of 93 MiB
 
 
+def prepared(folder: Path) -> tuple[Path, Path]:
+    """A directory with a pair, and a file of facts, for servers; made once."""
+    certificates, facts = folder / "certs", folder / "facts.yaml"
+    if not facts.exists():
+        store_self_signed(certificates, ("localhost", "127.0.0.1"), datetime.now(UTC))
+        facts.write_text(yaml.safe_dump(base()["facts"]))
+    return certificates, facts
+
+
 def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) -> None:
     """Every measurement in turn: first what needs a quiet server, last what leaves it large."""
-    certificates, facts = folder / "certs", folder / "facts.yaml"
-    store_self_signed(certificates, ("localhost", "127.0.0.1"), datetime.now(UTC))
-    facts.write_text(yaml.safe_dump(base()["facts"]))
+    certificates, facts = prepared(folder)
     authority = certificates / "ca.crt"
     with Measured(ours(certificates, facts), authority) as our, Measured(bare(certificates), authority) as yardstick:
         pair = Pair(our, yardstick)
@@ -59,9 +66,7 @@ def measure(table: Table, settings: Settings, folder: Path, *, cluster: bool) ->
 
 def hostile(table: Table, settings: Settings, folder: Path) -> None:
     """Two workers: the largest review that they accept, and a small one beside clients that mean harm."""
-    certificates, facts = folder / "certs", folder / "facts.yaml"
-    store_self_signed(certificates, ("localhost", "127.0.0.1"), datetime.now(UTC))
-    facts.write_text(yaml.safe_dump(base()["facts"]))
+    certificates, facts = prepared(folder)
     with Measured(ours(certificates, facts, workers=2), certificates / "ca.crt") as our:
         peak(table, our, LARGEST, ", the largest that two workers in 2 GiB accept", "60 %: 1,288 MB", HOSTILE)
         beside(table, our, settings, folder)

@@ -161,7 +161,7 @@ async def test_what_does_not_notice_the_bound_is_ended(tmp_path: Path, monkeypat
 @pytest.mark.parametrize("path", [GRAPHS, "/convert"])
 async def test_a_request_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     slowly(monkeypatch, greedy)
-    limits = QUICK._replace(admission_memory=2**26, conversion_memory=2**26)
+    limits = QUICK._replace(request_memory=2**26)
     found, bounds = await ask(tmp_path, path, padded(review(graph()) if path == GRAPHS else conversion([graph()])), limits)
     status = found.json["response"].get("status") or found.json["response"]["result"]
     assert (found.status, status["code"]) == (200, 413)
@@ -173,7 +173,7 @@ async def test_a_request_that_takes_too_much_memory_is_refused(tmp_path: Path, m
 async def test_a_body_that_decodes_to_more_than_the_bound_is_refused(tmp_path: Path) -> None:
     """The decoder is not ours, and may end the process where it gets no memory."""
     body = b'{"request":{"uid":"u","operation":"CREATE","object":{"spec":[' + b"{}," * 2_300_000 + b"{}]}}}"
-    found, bounds = await ask(tmp_path, GRAPHS, body, QUICK._replace(admission_memory=2**25))
+    found, bounds = await ask(tmp_path, GRAPHS, body, QUICK._replace(request_memory=2**25))
     assert found.status in (413, 503)
     assert "more memory" in found.json["message"]
     assert bounds[Bound.REQUEST_MEMORY] == 1

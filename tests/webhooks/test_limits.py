@@ -157,7 +157,7 @@ CASES: Final = {
     Bound.LARGE_BODIES: Met(QUICK._replace(small_body=10, room=10), turns),
     Bound.PACE: Met(QUICK._replace(small_body=10, room=10, slow_seconds=0.05), pace),
     Bound.REQUEST_CPU: Met(QUICK._replace(request_cpu=0.01, conversion_cpu=0.0), too_slow_to_answer),
-    Bound.REQUEST_MEMORY: Met(QUICK._replace(admission_memory=2**22), too_much_to_decode),
+    Bound.REQUEST_MEMORY: Met(QUICK._replace(request_memory=2**22), too_much_to_decode),
     Bound.HEAD_SECONDS: Met(QUICK._replace(head_seconds=3.0), silence),  # enough for a handshake, whatever else runs
     Bound.HEAD: Met(QUICK, strange, 3),
     Bound.WRITE_SECONDS: Met(QUICK._replace(write_seconds=0.2), not_reading),

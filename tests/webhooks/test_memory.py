@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_all_that_may_be_used_together_fits(memory: int, processors: int) -> None:
     workers = workers_for(memory, processors)
     found = divided(Limits(), memory, workers)
-    each = OWN + found.room + found.conversion_room + found.admission_memory + 2 * found.conversion_memory
+    each = OWN + found.room + found.conversion_room + 3 * found.request_memory
     assert 1 <= workers <= processors
     assert BESIDE + workers * each <= memory
     assert found.room >= found.body
@@ -39,7 +39,7 @@ def test_a_wanted_bound_can_only_be_lower() -> None:
 def test_too_little_memory_serves_with_the_least_share() -> None:
     assert workers_for(64 * MIB, 8) == 1
     found = divided(Limits(), 64 * MIB, 1)
-    assert found.room + found.conversion_room + found.admission_memory + 2 * found.conversion_memory <= LEAST
+    assert found.room + found.conversion_room + 3 * found.request_memory <= LEAST
 
 
 @pytest.mark.parametrize(

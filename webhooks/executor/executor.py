@@ -55,7 +55,7 @@ class Executor:
     def watch(self, log: Callable[[bytes], None]) -> None:
         """Begins to notice the end of the process that forks; must be called inside the running loop. `log` takes log lines."""
         self._log = log
-        self._channel.setblocking(True)  # an order fits into the socket's buffer: there are two at most
+        self._channel.setblocking(True)  # an order fits into the socket's buffer: there are three at most
         asyncio.get_running_loop().add_reader(self._channel.fileno(), self._hear)
 
     def _hear(self) -> None:
@@ -87,8 +87,7 @@ class Executor:
         cpu = limits.request_cpu
         if converting:
             cpu = max(cpu, min(cpu + limits.conversion_cpu * size / _MIB, limits.conversion_seconds))
-        memory = limits.conversion_memory if converting else limits.admission_memory
-        return Order(route.path, size, cpu, memory, logging.getLogger().level)
+        return Order(route.path, size, cpu, limits.request_memory, logging.getLogger().level)
 
     async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> Outcome | None:
         """What came of it; nothing when its process was ended."""

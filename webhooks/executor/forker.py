@@ -10,16 +10,15 @@ import gc
 import logging
 import os
 import pickle
-import signal
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from webhooks.descriptors import release
 from webhooks.executor.job import Kept, Order, bound, perform, written
 from webhooks.executor.spool import Spool
+from webhooks.forked import fork, settle
 from webhooks.logs import JsonHandler
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome
 NICENESS: Final = 5  # short requests and everything else go first
 FIRST_TO_GO: Final = "1000"  # when memory runs out
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def launch() -> tuple[int, socket.socket]:
@@ -38,11 +36,7 @@ def launch() -> tuple[int, socket.socket]:
     Must be called before there are connections, and by a process with one thread.
     """
     ours, theirs = socket.socketpair()
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    pid = os.fork()
-    if pid == 0:
-        _become(theirs)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    pid = fork(lambda: _become(theirs))
     theirs.close()
     return pid, ours
 
@@ -55,11 +49,7 @@ def order(channel: socket.socket, wanted: Order, files: tuple[int, int, int, int
 def _become(channel: socket.socket) -> NoReturn:
     """Turns a fresh fork into the forking process; never returns into what the parent was doing."""
     try:
-        signal.set_wakeup_fd(-1)
-        for number in SIGNALS:  # a terminal may signal all processes at once: only the worker's end counts
-            signal.signal(number, signal.SIG_IGN)
-        release({0, 1, 2, channel.fileno()})
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        settle({channel.fileno()})
         os.nice(NICENESS)
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")

@@ -28,7 +28,6 @@ from webhooks.tally import Tally
 if TYPE_CHECKING:
     from webhooks.executor.spool import Spool
 
-_LOG: Final = logging.getLogger("webhooks.executor")
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
 GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process
 PATIENCE_SECONDS: Final = 120  # in all, however little CPU the process gets

@@ -59,7 +59,7 @@ def disagreement(plane: ControlPlane, sequence: Sequence) -> str:
         problems = [f"{got}, expected {expected}"] if got[0] != expected[0] else []
         problems += _differences(real, model)
         now = real.read(BETA)["metadata"]
-        if before and not expected.changed and now["resourceVersion"] != before["resourceVersion"]:
+        if before and not (expected.changed or expected.renewed) and now["resourceVersion"] != before["resourceVersion"]:
             problems.append("a new resourceVersion")
         if before and (now["generation"] > before["generation"]) != expected.generation:
             problems.append(f"generation {now['generation']}, expected {'a' if expected.generation else 'no'} new one")
@@ -75,6 +75,7 @@ class Done(NamedTuple):
     outcome: str
     changed: bool = False
     generation: bool = False
+    renewed: bool = False
 
 
 def _done(holder: Held | Server, step: Step) -> Done:
@@ -82,7 +83,7 @@ def _done(holder: Held | Server, step: Step) -> Done:
         written = write(holder, step)
     except (ConflictError, InvalidError) as error:
         return Done(type(error).__name__)
-    return Done("accepted", written.changed, written.generation)
+    return Done("accepted", written.changed, written.generation, written.renewed)
 
 
 def _differences(real: Held, model: Server) -> Iterator[str]:

@@ -33,8 +33,8 @@ DAMAGED: Final = (
     '{"version":1,"spec":{},"rawJSON":[{"path":"serviceName","nil":true},7,null]}',
     '{"version":1,"spec":{}} trailing',
     '{"a":' * 5000 + "1" + "}" * 5000,
-    "[" * 100000,
-    '{"version":1,"spec":{"unknown":"' + "x" * 250_000 + '"}}',
+    "[" * 50_000,
+    '{"version":1,"spec":{"unknown":"' + "x" * 50_000 + '"}}',
     '{"spec":NaN}',
     '{"spec":{"model":"\\ud800"}}',
 )

@@ -29,6 +29,7 @@ class Written(NamedTuple):
     obj: Object  # as the API server answers, in the version of the request
     changed: bool  # whether there is a new resourceVersion
     generation: bool  # whether there is a new generation
+    renewed: bool = False  # nothing changed but the time of the writer's entry, which may move it among the others: a new resourceVersion
 
 
 class Server:
@@ -117,7 +118,7 @@ class Server:
         stored = self._coerced(new, self._storage)
         changed = first or stored != self.stored or managers != self.managers or bumped or (touched and not same)
         self.stored, self.managers = stored, managers
-        return Written(self.read(_version(new)), changed, bumped)
+        return Written(self.read(_version(new)), changed, bumped, renewed=touched and not changed)
 
 
 def _kept_apart(live: Object, new: Object, *, status: bool) -> Object:

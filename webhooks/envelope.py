@@ -9,7 +9,7 @@ import orjson
 
 from api.wording import article, shortened
 from webhooks.budget import MEMORY
-from webhooks.limits import Bound
+from webhooks.limits import Bound, Limits
 
 if TYPE_CHECKING:
     from webhooks.tally import Tally
@@ -20,6 +20,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * DEEPEST))
 
 REVIEW_VERSIONS: Final = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 OPERATIONS: Final = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+_SMALL: Final = Limits().small_body  # bytes of a body that no bound of memory is set for
 NAME_LENGTH: Final = 253  # the longest name that Kubernetes knows; names are cut there in logs
 MESSAGE_LENGTH: Final = 2_000
 _REASONS: Final = {
@@ -112,11 +113,14 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        if "memory" in error.msg:
+        # the decoder says so, too, of a short text that is broken below many levels
+        short_of_memory = "memory" in error.msg
+        if short_of_memory and len(body) > _SMALL:
             raise RejectedError(413, MEMORY, Bound.REQUEST_MEMORY) from None
         # the decoder's own words name a place and what was expected there, never a part of the document
+        what = "broken below many levels" if short_of_memory else error.msg
         bound = Bound.DEPTH if "depth" in error.msg else ""
-        raise RejectedError(400, f"the body must be JSON: {error.msg} at line {error.lineno}, column {error.colno}", bound) from None
+        raise RejectedError(400, f"the body must be JSON: {what} at line {error.lineno}, column {error.colno}", bound) from None
     if type(review) is not dict:
         raise RejectedError(400, f"the body must be of kind {kind}, got {article(review)}")
     if review.get("kind") not in (None, "", kind):

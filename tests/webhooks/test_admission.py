@@ -246,6 +246,7 @@ def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> Non
     [
         (b"", "got nothing"),
         (b"hello", "must be JSON"),
+        (b"[" * 1_200, "must be JSON: broken below many levels"),
         (b'{"request":', "must be JSON"),
         (b'{"request": NaN}', "must be JSON"),
         (b'{"request": Infinity}', "must be JSON"),

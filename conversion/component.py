@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from api.quantity import is_zero
+from conversion.coverage import property_of
 from conversion.endpoint_picker import EndpointPicker
 from conversion.experimental import Experimental
+from conversion.kind import RIGHT
 from conversion.lens.protocol import Context, Fields, Lens, Row
 from conversion.lens.simple import LeftOnly, View, same
 from conversion.pod_template.lens import PodTemplate
@@ -16,10 +18,15 @@ if TYPE_CHECKING:
     from api.paths import Path
 
 _PHASES: Final = ("prefill", "decode")
+_TYPES: Final = frozenset(property_of("DynamoComponentDeployment", RIGHT, "spec", "type")["enum"])
+_ROLES: Final = _TYPES.difference(_PHASES)
 
 
 class Roles:
-    """`type` says role and phase in one word; a sub-role that it can't say belongs to the component type that it was written with."""
+    """`type` says role and phase in one word; a sub-role that it can't say belongs to the component type that it was written with.
+
+    A component type of which v1beta1 has no form is left out there and remembered, since the schema would refuse the whole object.
+    """
 
     left: tuple[str, ...] = ("componentType", "subComponentType")
     right: tuple[str, ...] = ("type",)
@@ -27,15 +34,17 @@ class Roles:
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Saves the pair where the type doesn't say it."""
         kind = left.get("componentType")
-        if type(kind) is str and kind not in _PHASES and left.get("subComponentType") is None:  # as it mostly is
+        if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # as it mostly is
             right["type"] = kind
             return True
         said = _type_of(left)
+        pair = {name: left[name] for name in self.left if left.get(name) is not None}
+        if said is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
+            said = kept["type"]
         if said is not None:
             right["type"] = said
         if not context.saving:
             return False
-        pair = {name: left[name] for name in self.left if left.get(name) is not None}
         if pair == _roles_of(said):
             return type(said) is str  # anything else may equal what it isn't, as 1 does true
         if any(pair.values()):
@@ -45,6 +54,8 @@ class Roles:
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
         live = right.get("type")
+        if live is not None and not _known(live):
+            save["type"] = live  # the schema refuses it; rules read it in the words of v1alpha1
         said = _roles_of(live)
         remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
@@ -52,7 +63,7 @@ class Roles:
             if _type_of(whole) == live:
                 said = whole
         left.update(said)
-        return live is None or type(live) is str
+        return live is None or _known(live)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The role; its phase has a member of its own."""
@@ -69,7 +80,12 @@ class Roles:
 
 def _type_of(left: Fields) -> Any:
     kind, sub = left.get("componentType"), left.get("subComponentType")
-    return sub if kind == "worker" and sub in _PHASES else kind
+    said = sub if kind == "worker" and sub in _PHASES else kind
+    return said if _known(said) else None
+
+
+def _known(said: Any) -> bool:
+    return type(said) is str and said in _TYPES
 
 
 def _roles_of(said: Any) -> Fields:

@@ -86,4 +86,4 @@ STATUS: Final = Struct(
 covered(SPEC, NAME, "spec", "spec")
 covered(STATUS, NAME, "status", "status")
 
-COMPONENT_DEPLOYMENT: Final = Kind(NAME, *remainders("dcd"), SPEC, STATUS)
+COMPONENT_DEPLOYMENT: Final = Kind(NAME, *remainders("dcd"), SPEC, STATUS, marked=True)

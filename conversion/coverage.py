@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from api.schema import load_schema, resolve
 from conversion.kind import LEFT, RIGHT
 
 if TYPE_CHECKING:
     from conversion.lens.struct import Struct
+
+
+def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:
+    """The schema of a property, by the names of those around it."""
+    node = resolve(load_schema(kind, version))
+    for step in path:
+        node = resolve(node["properties"][step])
+    return node
 
 
 def members(kind: str, version: str, path: tuple[str, ...]) -> set[str]:

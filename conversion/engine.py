@@ -51,15 +51,19 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     kind = _completing(kind, obj)
     name = str(metadata.get("name") or "")
     proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
-    parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs)
+    parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs, stored=bool(metadata.get("uid")))
     if kept := [entry for entry in remembered.kept if entry[0][0] in PARTS]:
         parts = _restored(kind, parts, kept, saved, rightward, name)
+    if kind.marked:
+        saved.travelled = remembered.both or not remembered.travelled
     # what the way back would save in turn matters to the annotations of older operators alone
     back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs)
     if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
         saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
-        if saved.kept and not rightward and type(obj.get("spec")) is dict:
-            kind.spec.sign(obj["spec"], saved.spec)
+    if kind.marked and (remembered.both or (remembered.travelled and (saved.spec or saved.kept))):
+        saved.travelled = saved.both = True
+    if (saved.kept or saved.travelled) and not rightward and type(obj.get("spec")) is dict:
+        kind.spec.sign(obj["spec"], saved.spec)
     older: dict[str, str] = {}
     if kind.legacy is not None:
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
@@ -99,14 +103,22 @@ def _completing(kind: Kind, obj: Fields) -> Kind:
 
 
 def _run(
-    kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, saving: bool = True, proofs: Proofs | None = None
+    kind: Kind,
+    obj: Fields,
+    remembered: Remainder,
+    rightward: bool,
+    name: str,
+    *,
+    saving: bool = True,
+    proofs: Proofs | None = None,
+    stored: bool = False,
 ) -> tuple[Fields, Remainder]:
     """Runs the lenses of spec and status; a part that is absent or no object stays as it is, unless its remainder alone says something.
 
     Without `saving` the remainder that is returned may be incomplete. The way there fills `proofs`, the way back reads them, where
     what it reads of a remainder is what was saved then.
     """
-    context, saved, out = Context(name, remembered.travelled, saving, proofs), Remainder(), {}
+    context, saved, out = Context(name, remembered.travelled, saving, proofs, remembered.both, stored), Remainder(), {}
     for part, struct, kept, save in (
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),
@@ -146,7 +158,7 @@ def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Field
 
 def _returning(saved: Remainder) -> Remainder:
     """What the way back will read of what is being written now."""
-    return Remainder(saved.spec, saved.status, [], bool(saved.spec))
+    return Remainder(saved.spec, saved.status, [], saved.travelled or bool(saved.spec), both=saved.both)
 
 
 def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str) -> Fields:

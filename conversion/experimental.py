@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from conversion.lens.protocol import Context, Fields, Row
 from conversion.pod_template.content import present
+from conversion.reading import object_of
 
 if TYPE_CHECKING:
     from api.paths import Path
@@ -31,6 +32,8 @@ class Experimental:
                 continue
             if type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
+                if not context.travelled:
+                    save[name] = {"enabled": True}  # so that a block that server-side apply emptied is known from one that isn't there
             else:
                 save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
         empty = kept.get("experimental")
@@ -40,11 +43,17 @@ class Experimental:
             right["experimental"] = empty
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Moves features up with their switch on, and gives back those that were off and still are."""
+        """Moves features up with their switch on, and gives back those that were off and still are.
+
+        Null in a stored object is what server-side apply makes of a block whose manager leaves all of its members to the schema.
+        """
         block = right.get("experimental")
         found = block if type(block) is dict else {}
         for name in self.left:
             value, was = found.get(name), kept.get(name)
+            known = context.travelled and not context.both  # the remainder says which features v1alpha1 had
+            if value is None and name in found and (object_of(was).get("enabled") is True or (context.stored and not known)):
+                value = {}
             if type(value) is dict:
                 left[name] = {"enabled": True, **_respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _BACK)}
             elif type(was) is dict and was.get("enabled") is not True:

@@ -41,4 +41,4 @@ for _struct, _left, _right in (
     covered(_struct, NAME, _left, _right)
 covered(SERVICE, NAME, "spec.services.*", "spec.components.*", beside=frozenset({"name"}))
 
-GRAPH: Final = Kind(NAME, *remainders("dgd"), SPEC, STATUS)
+GRAPH: Final = Kind(NAME, *remainders("dgd"), SPEC, STATUS, marked=True)

@@ -39,6 +39,8 @@ class Kind(NamedTuple):
     complete: Callable[[Fields, Fields, bool], None] | None = None
     # whether an object is a part of a stored one, which is never completed: partial(object)
     partial: Callable[[Fields], bool] | None = None
+    # whether every object that is in the version in which it wasn't written first carries a remainder, even an empty one
+    marked: bool = False
 
 
 def remainders(short: str) -> tuple[str, str]:

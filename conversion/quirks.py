@@ -1,4 +1,5 @@
-"""What became of the measured oddities of the Go operator's conversion (Q1 to Q30): healed, or kept with the reason.
+"""What became of the measured oddities of the Go operator's conversion (Q1 to Q30): healed, or kept with the reason; and where a value is
+spelled otherwise (P1 to P7), so that its place never changes under its field manager.
 
 docs/differences.md is written from this. What is healed is held by the laws (there and back is the identity, an edit always wins) and by
 the worked cases; what is kept is what another version of the object can't know.
@@ -39,6 +40,18 @@ HEALED: Final[Mapping[str, str]] = MappingProxyType(
         "Q24": "Unknown phases, phases outside profiling and empty results of a request come home.",
         "Q27": "Quantities are copied as text; one that can't be read is copied too, and the schema says so.",
         "Q28": "Remembered data is read strictly: member names as they are spelled, one JSON value, nothing behind it.",
+    }
+)
+
+SPELLED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "P1": "The only source of main's environment, where it is one plain secret, is `envFromSecret` in v1alpha1, as people write it.",
+        "P2": "The generated sidecar is `frontendSidecar` in v1alpha1, whoever wrote it first.",
+        "P3": "A component type that v1beta1's schema refuses is left out there and remembered.",
+        "P4": "What comes home by its canonical spelling isn't kept in the annotation as well.",
+        "P5": "An entry of env, an amount or a member of a probe that v1beta1 leaves or edits stays in the half where its author had it.",
+        "P6": "The name of a request's profiling job stays when v1alpha1 writes that profiling is over.",
+        "P7": "A compilation cache without a path makes no mount, which the API server could not merge: mounts are keyed by their paths.",
     }
 )
 

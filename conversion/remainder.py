@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a text that could not be used
 KEPT: Final = "kept"
 LEGACY: Final = "legacy"
+BOTH: Final = "both"
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
 
@@ -33,7 +34,7 @@ class Remainder:
     No dataclass: a command that checks one file would wait for its import.
     """
 
-    __slots__ = ("kept", "legacy", "spec", "status", "travelled")
+    __slots__ = ("both", "kept", "legacy", "spec", "status", "travelled")
 
     def __init__(
         self,
@@ -42,13 +43,17 @@ class Remainder:
         kept: list[Entry] | None = None,
         travelled: bool = False,
         legacy: list[Had] | None = None,
+        *,
+        both: bool = False,
     ) -> None:
-        """Begins empty where nothing is given; `travelled`: a usable remainder of the spec was there."""
+        """Begins empty where nothing is given; `travelled`: a usable remainder of the spec is there, even if it says nothing; `both`:
+        each version has said something that the other one can't, so that from then on there is one on both sides."""
         self.spec: Fields = {} if spec is None else spec
         self.status: Fields = {} if status is None else status
         self.kept: list[Entry] = [] if kept is None else kept
         self.travelled = travelled
         self.legacy: list[Had] = [] if legacy is None else legacy
+        self.both = both
 
     def __eq__(self, other: object) -> bool:
         """Whether both carry the same."""
@@ -75,7 +80,7 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text
         else:
-            found.spec, found.travelled = payload or {}, True
+            found.spec, found.travelled, found.both = payload or {}, True, (envelope or {}).get(BOTH) is True
             _read_envelope(found, envelope or {})
     text = annotations.get(kind.status_key)
     if text:
@@ -137,7 +142,7 @@ def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
 def write(kind: Kind, saved: Remainder) -> dict[str, str]:
     """The annotations that say what was saved; none when there is nothing to say."""
     out: dict[str, str] = {}
-    if saved.spec or saved.kept or saved.legacy:
+    if saved.travelled or saved.spec or saved.kept or saved.legacy:
         payload = {name: value for name, value in saved.spec.items() if not (name == "serviceName" and value is None)}
         envelope: Fields = {"version": 1, "spec": payload}
         if "serviceName" in saved.spec and saved.spec["serviceName"] is None:
@@ -146,6 +151,8 @@ def write(kind: Kind, saved: Remainder) -> dict[str, str]:
             envelope[KEPT] = saved.kept
         if saved.legacy:
             envelope[LEGACY] = saved.legacy
+        if saved.both:
+            envelope[BOTH] = True
         out[kind.spec_key] = text_of(envelope)
     if saved.status:
         out[kind.status_key] = text_of(saved.status)

@@ -59,8 +59,9 @@ class State:
             right["phase"] = phase
         if name and type(name) is str:
             right["dgdName"] = name
-        for member in ("profilingPhase", "profilingJobName") if right.get("phase") == "Profiling" else ():
-            if kept.get(member):
+        for member in ("profilingPhase", "profilingJobName"):
+            # the phase within profiling ends with it; which job it was stays known
+            if kept.get(member) and (member == "profilingJobName" or right.get("phase") == "Profiling"):
                 right[member] = kept[member]
         if kept.get("deploymentInfo") is not None and _same(kept.get("dgdName"), name):
             right["deploymentInfo"] = kept["deploymentInfo"]
@@ -120,8 +121,7 @@ def _save_right(right: Fields, left: Fields, save: Fields) -> None:
     if phase == "Deployed" and phase_of(left.get("state"), left.get("deployment")) != "Deployed":
         save["phase"] = phase
         _copy(right, save, "dgdName")
-    if phase == "Profiling":
-        _copy(right, save, "profilingPhase", "profilingJobName")
+    _copy(right, save, "profilingJobName", *(["profilingPhase"] if phase == "Profiling" else []))
     if right.get("deploymentInfo") is not None:
         _copy(right, save, "deploymentInfo", "dgdName")
 

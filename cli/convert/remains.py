@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from api.paths import Path
 
+EMPTY: Final = '{"spec":{},"version":1}'  # the mark of the version in which an object was written, and nothing more
 LISTED: Final = 12  # fields of one object
 _NAMED: Final = ("services", "components")
 _MARK: Final = ("spec", "services", "NAME")  # with nothing in it: a mark of how the component was written
@@ -27,7 +28,7 @@ def remains(obj: dict[str, Any]) -> list[tuple[str, list[str]]]:
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     found = []
     for key, part in zip(keys(kind), ("spec", "status"), strict=True):
-        if key in annotations:
+        if key in annotations and annotations[key] != EMPTY:
             fields = list(dict.fromkeys(_fields(annotations[key], part)))
             more = [f"and {len(fields) - LISTED} more"] if len(fields) > LISTED else []
             found.append((key, fields[:LISTED] + more))

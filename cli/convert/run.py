@@ -8,6 +8,7 @@ from api.kinds import BY_NAME, GROUP, api_version
 from api.paths import render
 from cli.convert.origins import Moves, behind, converted_from
 from cli.convert.remains import remains
+from cli.convert.served import as_served, defaulted
 from cli.convert.texts import Piece, pieces
 from cli.files import STDIN
 from cli.legacy.recognise import recognised
@@ -156,7 +157,7 @@ class _Document:
         """An object converted, or the very same one where that can't be done."""
         wanted, where = self.file.target, f"{self._line(path)}: {_called(data)}"
         try:
-            done = convert_object(data, wanted)
+            done = as_served(data, wanted)
             home = convert_object(done.object, target(data["apiVersion"])).object if self.file.verify else data
         except ConversionError as error:
             field = render(error.path)
@@ -211,5 +212,6 @@ def _without_metadata(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same(home: dict[str, Any], data: dict[str, Any]) -> bool:
-    """Deep equality; metadata, which conversion makes present, may have been absent."""
-    return home == data or home == {**data, "metadata": data.get("metadata") or {}}
+    """Deep equality, schema defaults apart; metadata, which conversion makes present, may have been absent."""
+    known = {**data, "metadata": data.get("metadata") or {}}
+    return home in (data, known) or defaulted(home) == defaulted(known)

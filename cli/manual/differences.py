@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.manual.rules import HEADER
-from conversion.quirks import HEALED, NUMBERS
+from conversion.quirks import HEALED, NUMBERS, SPELLED
 from conversion.quirks import KEPT as CONVERSION_KEPT
 from policies.catalogue import declared
 from policies.quirks import CHANGED, ENGINE, KEPT
@@ -60,6 +60,7 @@ def differences_page() -> str:
             f"| {number} | {'healed' if number in HEALED else 'kept'} | {(HEALED.get(number) or CONVERSION_KEPT[number])} |"
             for number in NUMBERS
         ),
+        *(f"| {number} | spelled otherwise | {text} |" for number, text in SPELLED.items()),
     ]
     return "\n".join(lines) + "\n"
 

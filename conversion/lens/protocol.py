@@ -31,6 +31,10 @@ class Context(NamedTuple):
     saving: bool = True
     # where lenses enter what plainly comes back, and where the way back finds it; None when everything is to be run
     proofs: Proofs | None = None
+    # whether each version has said what the other one can't, so that the object carries a remainder in both
+    both: bool = False
+    # whether the object is stored, or a part of one that is: nulls in it are server-side apply's, nobody's text
+    stored: bool = False
 
 
 class Row(NamedTuple):

@@ -19,7 +19,12 @@ def _anything(value: Any) -> bool:
 
 
 class Rename:
-    """A member whose value is the same on both sides, or converts by a struct of its own (`via`)."""
+    """A member whose value is the same on both sides, or converts by a struct of its own (`via`); null is one, too.
+
+    Server-side apply makes null of a block whose members are all the schema's, and looks for its place in the other version.
+    """
+
+    nulls = True
 
     def __init__(self, left: str, right: str, via: Struct | None = None) -> None:
         """`via` converts the value when it is an object; anything else is copied as it is."""
@@ -29,9 +34,9 @@ class Rename:
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Copies or converts; the remainder of a nested struct lies under the same member name."""
-        value = left.get(self._from)
-        if value is None:
+        if self._from not in left:
             return True
+        value = left[self._from]
         if self._via is None or type(value) is not dict:
             right[self._to] = value
             return True
@@ -43,9 +48,9 @@ class Rename:
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """The mirror image."""
-        value = right.get(self._to)
-        if value is None:
+        if self._to not in right:
             return True
+        value = right[self._to]
         if self._via is None or type(value) is not dict:
             left[self._from] = value
             return True

@@ -107,7 +107,7 @@ def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other:
     whole = True
     for name, value in source.items():
         lens = live.get(name)
-        if lens is not None and value is not None:
+        if lens is not None and (value is not None or getattr(lens, "nulls", False)):
             woken[lens] = None
         elif name != beside or value is None:
             whole = False

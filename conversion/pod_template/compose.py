@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from conversion.pod_template import resources
 from conversion.pod_template.content import MAIN, SIDECAR, content, named, pod_content
-from conversion.pod_template.mounts import flagged, native_mount
+from conversion.pod_template.mounts import flagged, native_mounts
 from conversion.pod_template.overlay import merged, merged_env, secret_source
 from conversion.reading import fields, items
 
@@ -85,7 +85,7 @@ def _main(left: Fields, over: Fields) -> Fields:
     elif secret is not None and (sources := secret_source(secret)):
         main["envFrom"] = sources
     if "volumeMounts" in over or left.get("volumeMounts") is not None:
-        mounts = items(over, "volumeMounts") or [native_mount(entry) for entry in items(left, "volumeMounts")]
+        mounts = items(over, "volumeMounts") or native_mounts(items(left, "volumeMounts"))
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
         if left.get(name) is not None:

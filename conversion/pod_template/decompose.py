@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from conversion.pod_template import resources
 from conversion.pod_template.compose import PROBES, compose_sidecar
@@ -70,6 +70,9 @@ def _flatten(pieces: Pieces) -> None:
         over.pop("volumeMounts", None)  # but a list of nulls names no mount, and stays
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
+    if type(sources := over.get("envFrom")) is list and len(sources) == 1 and (secret := plain_secret(items(over, "envFrom"))):
+        flat["envFromSecret"] = secret
+        del over["envFrom"]
     for name in PROBES:
         if (probe := over.pop(name, None)) is not None:
             flat[name] = probe
@@ -84,7 +87,7 @@ def take_sidecar(pieces: Pieces, kept: Fields) -> None:
     if container is None or names(pieces.rest).count(SIDECAR) > 1:
         return
     sources = items(container, "envFrom")
-    sidecar = {name: value for name, value in kept.items() if name not in ("image", "args", "envs", "envFromSecret")}
+    sidecar = {name: value for name, value in kept.items() if name not in _OF_SIDECAR}
     for name, to in (("image", "image"), ("args", "args"), ("env", "envs")):
         if container.get(name):
             sidecar[to] = container[name]
@@ -94,6 +97,22 @@ def take_sidecar(pieces: Pieces, kept: Fields) -> None:
     pieces.flat["frontendSidecar"] = kept if compose_sidecar(kept) == compose_sidecar(sidecar) else sidecar
     pieces.rest = [other for other in pieces.rest if other.get("name") != SIDECAR]
     pieces.sidecar = True
+
+
+def plain_sidecar(sidecar: Fields) -> bool:
+    """Whether a flat sidecar comes back from its container alone."""
+    return all(value and name in _OF_SIDECAR for name, value in sidecar.items())
+
+
+def plain_container(container: Fields | None) -> bool:
+    """Whether a flat sidecar can say all of a container."""
+    if container is None or not container.keys() <= {"name", "image", "args", "env", "envFrom"}:
+        return False
+    sources = container.get("envFrom")
+    return sources is None or (type(sources) is list and len(sources) == 1 and plain_secret(items(container, "envFrom")) is not None)
+
+
+_OF_SIDECAR: Final = frozenset({"image", "args", "envs", "envFromSecret"})
 
 
 def _secret_named(sources: list[Fields]) -> str:

@@ -9,7 +9,7 @@ from conversion.lens.protocol import Context, Fields, Row
 from conversion.pod_template import origins, paths, vouched
 from conversion.pod_template.compose import composed, overlay
 from conversion.pod_template.content import MAIN, SIDECAR, named, names
-from conversion.pod_template.decompose import put_together, take_apart, take_sidecar
+from conversion.pod_template.decompose import plain_container, put_together, take_apart, take_sidecar
 from conversion.pod_template.mounts import cache_of
 from conversion.pod_template.recall import recall
 from conversion.pod_template.residue import residue
@@ -49,17 +49,20 @@ class PodTemplate:
             right["podTemplate"] = template
         if not context.saving:
             return False
-        told = origins.collect(left, pod, over, save, travelled=context.travelled, mains=mains)
+        told = origins.collect(left, pod, over, save, context, mains=mains, sidecar=_generated(right))
         return told and not recalled and context.proofs is not None and vouched.flat_fields(left, pod, over, save)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
         pieces = take_apart(right)
-        sidecar = kept.get("frontendSidecar")
-        if type(sidecar) is dict and right.get("frontendSidecar") == SIDECAR:
+        if right.get("frontendSidecar") == SIDECAR:
+            sidecar = fields(kept, "frontendSidecar")
             if named(items(fields(kept, "extraPodSpec"), "containers"), SIDECAR) is None:
-                take_sidecar(pieces, sidecar)
-            elif named(pieces.rest, SIDECAR) is not None:  # a container of that name stood beside the flat sidecar, and hid it
+                if "frontendSidecar" in kept or plain_container(named(pieces.rest, SIDECAR)):
+                    take_sidecar(pieces, sidecar)
+            elif (
+                "frontendSidecar" in kept and named(pieces.rest, SIDECAR) is not None
+            ):  # a container of that name stood beside the flat sidecar, and hid it
                 pieces.flat["frontendSidecar"] = sidecar
         if kept:
             origins.restore(pieces, kept)
@@ -105,6 +108,13 @@ class PodTemplate:
         yield Row("extraPodSpec.mainContainer", main, "merged over the flat fields")
         yield Row("extraPodSpec", "podTemplate.spec", "copied; containers follow main")
         yield Row("frontendSidecar", f"frontendSidecar, podTemplate.spec.containers[{SIDECAR}]", "a container, and its name")
+
+
+def _generated(right: Fields) -> Fields | None:
+    """The container of a component that says that it has the generated sidecar."""
+    if right.get("frontendSidecar") != SIDECAR:
+        return None
+    return named(items(fields(fields(right, "podTemplate"), "spec"), "containers"), SIDECAR)
 
 
 def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields) -> bool:

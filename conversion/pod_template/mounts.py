@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 FLAG: Final = "useAsCompilationCache"
 _PLAIN: Final = frozenset({"name", "mountPoint"})
+_WHOLE: Final = _PLAIN | {FLAG}
 Place: TypeAlias = tuple[str, str]
 
 
@@ -79,9 +80,14 @@ def native_mount(entry: Fields) -> Fields:
     return _renamed(entry, "name", "mountPoint", to=("name", "mountPath"))
 
 
+def native_mounts(entries: list[Fields]) -> list[Fields]:
+    """The mounts of a flat list; a cache without a path is none, since a list of mounts is keyed by their paths."""
+    return [native_mount(entry) for entry in entries if entry.get("mountPoint") or not flagged(entry)]
+
+
 def flat_mount(mount: Fields) -> Fields:
-    """The flat entry of a mount; options have no place in it."""
-    return _renamed(mount, "name", "mountPath", to=("name", "mountPoint"))
+    """The flat entry of a mount, with its flag as the schema would add it; options have no place in it."""
+    return {**_renamed(mount, "name", "mountPath", to=("name", "mountPoint")), FLAG: False}
 
 
 def cache_of(entries: list[Fields]) -> Fields | None:
@@ -115,12 +121,21 @@ def reproducible(entries: list[Fields]) -> bool:
     return len({flat_place(entry) for entry in entries}) == len(entries)
 
 
+def flags_said(entries: list[Fields]) -> bool:
+    """Whether each entry says what it is, as the schema has it and as entries of mounts do."""
+    return all(type(entry.get(FLAG)) is bool for entry in entries)
+
+
 def exact(entries: object) -> bool:
-    """Whether a flat list is plain mounts, of a volume and a path and nothing else, and has no place twice."""
+    """Whether a flat list is plain mounts, of a volume and a path, all with a flag or none, and has no place twice."""
     if type(entries) is not list or not entries:
         return False
+    whole = FLAG in entries[0] if type(entries[0]) is dict else False
+    wanted = _WHOLE if whole else _PLAIN
     for entry in entries:
-        if type(entry) is not dict or entry.keys() != _PLAIN or type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
+        if type(entry) is not dict or entry.keys() != wanted or (whole and entry[FLAG] is not False):
+            return False
+        if type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
             return False
     return len(entries) == 1 or len({(entry["name"], entry["mountPoint"]) for entry in entries}) == len(entries)
 
@@ -135,14 +150,16 @@ def restored(
     # members that nobody knows have no say in it
     same_cache = cache_of(flat) == (None if cache is None else _renamed(cache, "pvcName", "mountPath", to=("pvcName", "mountPath")))
     if over:
-        if mounts is None or [place(mount) for mount in mounts] != [place(mount) for mount in over]:
+        if not mounts:
             return None
+        if [place(mount) for mount in mounts] != [place(mount) for mount in over]:
+            return entries[:1] if cache is not None else []
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
     if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_place(entries[0]) not in map(flat_place, flat):
         return [*flat, entries[0]]  # a cache that was added comes after what its author had
     if same_cache and mounts is None and all(flagged(entry) for entry in flat):
         return flat
-    if same_cache and mounts is not None and flat_list(cache, [native_mount(entry) for entry in flat]) == entries:
+    if same_cache and mounts is not None and flat_list(cache, native_mounts(flat)) == entries:
         return flat
     # the Go operator writes empty names and paths where there were none: the same place for all that
     return _flags_added(entries, flat) if cache is not None and cache_place(cache_of(flat)) == cache_place(cache) else None

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conversion.pod_template import mounts, resources
+from conversion.pod_template import mounts, places, resources
 from conversion.pod_template.compose import PROBES, effective_env, effective_resources
 from conversion.pod_template.content import MAIN, SIDECAR, content, names, pod_content
-from conversion.pod_template.overlay import merged, plain_secret, secret_source
+from conversion.pod_template.decompose import plain_container, plain_sidecar
+from conversion.pod_template.overlay import merged, plain_secret
 from conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from conversion.lens.protocol import Context, Fields
     from conversion.pod_template.decompose import Pieces
 
 _GROUPS: Final = (("envs", "env"), ("envFromSecret", "envFrom"), ("resources", "resources"), ("volumeMounts", "volumeMounts"))
@@ -24,15 +25,15 @@ _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations",
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
 
-def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled: bool, mains: bool) -> bool:
+def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None) -> bool:
     """Saves what the template won't tell; answers whether it tells resources and mounts exactly.
 
     `pod` and `over` are the overlay that it was composed with.
-    `travelled`: the object was written as v1beta1 first, so halves are saved only where they matter; `mains`: the template keeps
-    further containers named main.
+    Of an object that was written as v1beta1 first, halves are saved only where they matter, and not what comes home by itself. `mains`: the
+    template keeps further containers named main; `sidecar`: the container of the generated sidecar.
     """
-    before, told = len(save), True
-    if type(secret := left.get("envFromSecret")) is str:
+    before, told, quiet = len(save), True, context.travelled and not context.both
+    if type(secret := left.get("envFromSecret")) is str and not (quiet and secret and "envFrom" not in over):
         save["envFromSecret"] = secret
     flat = left.get("resources")
     if flat is not None:
@@ -41,30 +42,36 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, *, travelled:
             save["resources"] = flat
     if (written := left.get("volumeMounts")) is not None:
         entries = items(left, "volumeMounts")
-        if entries and not mounts.reproducible(entries):
+        if entries and not (mounts.reproducible(entries) and mounts.flags_said(entries)):
             save["volumeMounts"] = entries
         told = told and mounts.exact(written)
     metadata = left.get("extraPodMetadata")
     if type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")):
         save["extraPodMetadata"] = metadata
-    if type(sidecar := left.get("frontendSidecar")) is dict:
-        save["frontendSidecar"] = sidecar
+    if type(flat := left.get("frontendSidecar")) is dict:
+        hidden = "containers" in pod and SIDECAR in names(items(pod, "containers"))
+        if hidden or not (quiet and plain_sidecar(flat) and plain_container(sidecar)):
+            save["frontendSidecar"] = flat
     extra = left.get("extraPodSpec")
     if type(extra) is dict:
         if not pod and not over:
             save["extraPodSpec"] = extra
-        eager = not travelled or len(save) > before or _says_more(left)
-        _collect_overlay(left, pod, over, save, eager=eager, mains=mains)
+        eager = not context.travelled or len(save) > before or _says_more(left)
+        _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar)
     return told
 
 
-def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool) -> None:
+def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None) -> None:
     main = left["extraPodSpec"].get("mainContainer")
-    if type(main) is dict and (eager or main.get("name") or any(_entries(said.get(name)) for name in _SPLIT)):
+    # a list that is one plain secret would come home as its name
+    halved = any(_entries(said.get(name)) for name in _SPLIT) or plain_secret(items(said, "envFrom")) is not None
+    if type(main) is dict and (eager or main.get("name") or halved):
         _collect_halves(left, main.get("name"), said, save)
     if "containers" not in pod or not (containers := items(pod, "containers")):
         return
-    if (MAIN in names(containers) and not mains) or (SIDECAR in names(containers) and left.get("frontendSidecar") is not None):
+    sidecars = names(containers).count(SIDECAR)
+    hidden = sidecars > 0 and left.get("frontendSidecar") is not None
+    if (MAIN in names(containers) and not mains) or hidden or (sidecars == 1 and plain_container(sidecar)):
         # names that the template gives a meaning of its own; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
 
@@ -122,11 +129,11 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     main = pieces.main or {}  # where there is no container at all, a main that says nothing may as well be absent
     if containers := items(extra, "containers"):
         _restore_containers(pieces, containers)
-    overlaid = bool(pieces.over)
-    _restore_lists(pieces, main, kept, said)
+    _restore_env(pieces, main, kept, said)
+    _restore_sources(pieces, main, kept, said)
+    _restore_resources(pieces, main, kept, said)
     _restore_probes(pieces, main, kept, said)
-    # an overlay that was nothing but a name stays one where the secret, which a flat field names, was all that there is to see of it
-    if over.get("name") and (pieces.over or (overlaid and not said and not pod_content(extra))):
+    if over.get("name"):
         pieces.over["name"] = over["name"]
     metadata = kept.get("extraPodMetadata")
     if type(metadata) is dict and not any(pieces.metadata.get(name) for name in ("annotations", "labels")):
@@ -148,33 +155,51 @@ def _set(struct: Fields, name: str, value: object) -> None:
         struct.pop(name, None)
 
 
-def _restore_lists(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
-    """Env, envFrom and resources: each pair as a whole."""
-    flat, over = pieces.flat, pieces.over
+def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     envs, env = kept.get("envs"), said.get("env")
-    if (envs is not None or env is not None) and (effective_env(kept, said) or []) == (main.get("env") or []):
-        _set(flat, "envs", envs)
-        _set(over, "env", env)
+    if envs is None and env is None:
+        return
+    if (effective_env(kept, said) or []) != (main.get("env") or []):
+        envs, env = places.env_halves(main.get("env"), items(said, "env"))
+    _set(pieces.flat, "envs", envs)
+    _set(pieces.over, "env", env)
+
+
+def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
+    """A secret's name or a list of sources, where its author had it; the list hides the name."""
     secret, sources = kept.get("envFromSecret"), items(main, "envFrom")
-    if secret == "" or (secret and (items(said, "envFrom") or secret_source(secret)) == sources):
-        flat["envFromSecret"] = secret
-        if "envFrom" not in said and plain_secret(sources) == secret:
-            del over["envFrom"]
-    amounts = kept.get("resources")
-    if pieces.main is None or (amounts == flat.get("resources") and "resources" not in said):
+    if items(said, "envFrom") and sources:
+        pieces.over["envFrom"] = main["envFrom"]
+        _set(pieces.flat, "envFromSecret", secret)
+    elif secret == "" and "envFromSecret" not in pieces.flat:
+        pieces.flat["envFromSecret"] = secret
+
+
+def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
+    flat, over = kept.get("resources"), said.get("resources")
+    if pieces.main is None or (flat is None and over is None) or (flat == pieces.flat.get("resources") and over is None):
         return  # even resources that give no amount ask for a main; mostly what was read is what was kept
-    if (amounts is not None or "resources" in said) and effective_resources(fields(kept, "resources"), fields(said, "resources")) == fields(
-        main, "resources"
-    ):
-        _set(flat, "resources", amounts)
-        _set(over, "resources", said.get("resources"))
+    live, mine, theirs = fields(main, "resources"), fields(kept, "resources"), fields(said, "resources")
+    if effective_resources(mine, theirs) != live:
+        mine, theirs = places.resource_halves(live, mine, theirs)
+        if effective_resources(mine, theirs) != live:
+            return
+        flat, over = mine or None, theirs or None
+    _set(pieces.flat, "resources", flat)
+    _set(pieces.over, "resources", over)
 
 
 def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     for probe in PROBES:
-        if (probe in kept or probe in said) and merged(kept.get(probe), said.get(probe)) == main.get(probe):
-            _set(pieces.flat, probe, kept.get(probe))
-            _set(pieces.over, probe, said.get(probe))
+        flat, over, live = kept.get(probe), said.get(probe), main.get(probe)
+        if flat is None and over is None:
+            continue
+        if merged(flat, over) != live:
+            flat, over = (None, live) if flat is None else places.probe_halves(live, over)
+            if merged(flat, over) != live:
+                continue
+        _set(pieces.flat, probe, flat)
+        _set(pieces.over, probe, over)
 
 
 def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
@@ -188,7 +213,7 @@ def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
     if entries is None:
         return
     _set(pieces.flat, "volumeMounts", entries or None)
-    if over:
+    if over and live:
         pieces.over["volumeMounts"] = live
 
 

@@ -119,6 +119,26 @@ def flat(resources: Fields) -> Fields:
     return out
 
 
+def flat_part(amounts: Fields, written: Fields) -> Fields:
+    """Flat limits or requests of settled native ones, each where `written` had it, and with its text where that says the amount."""
+    if not written:
+        return _flat_amounts(amounts)
+    custom, kind = fields(written, "custom"), _gpu(written.get("gpuType"))
+    out: Fields = {}
+    more: Fields = {}
+    for name, amount in amounts.items():
+        place = "gpu" if name == kind else _TO_FLAT.get(name, "")
+        if name in custom or not place or (place == "gpu" and name != kind):
+            more[name] = custom[name] if _spelled_flat(custom.get(name)) == amount else amount
+            continue
+        out[place] = written[place] if _spelled_flat(written.get(place)) == amount else amount
+        if place == "gpu" and written.get("gpuType") is not None:
+            out["gpuType"] = written["gpuType"]
+    if more:
+        out["custom"] = more
+    return out
+
+
 def _flat_amounts(amounts: Fields) -> Fields:
     out: Fields = {}
     custom: Fields = {}

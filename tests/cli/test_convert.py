@@ -301,7 +301,8 @@ def test_bytes_of_others_stay(command: Command, files: Files) -> None:
     before = b"\xef\xbb\xbf" + ODD.encode() + b"---\r\n  \n#\xc3\xa9\r\n---\n"
     folder = files(a=before + GOOD.encode() + b"---\n" + MODEL.rstrip().encode())
     assert command("convert", "a.yaml", "--to", "v1beta1", "--write").code == 0
-    converted = GOOD.replace("v1alpha1", "v1beta1").partition("  services")[0]
+    converted = GOOD.replace("v1alpha1", "v1beta1").partition("spec:")[0]
+    converted += """  annotations:\n    nvidia.com/dgd-spec: '{"spec":{},"version":1}'\nspec:\n"""
     converted += "  components:\n    - name: worker\n      type: worker\n      replicas: 2\n---\n"
     assert (folder / "a.yaml").read_bytes() == before + (converted + MODEL.rstrip()).encode()
 

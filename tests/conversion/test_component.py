@@ -17,7 +17,7 @@ Fields = dict[str, Any]
 BOTH_WAYS: list[tuple[Fields, Fields]] = [
     ({"componentType": "worker", "subComponentType": "prefill"}, {"type": "prefill"}),
     ({"componentType": "worker", "subComponentType": "decode"}, {"type": "decode"}),
-    ({"componentType": "Prefill"}, {"type": "Prefill"}),
+    ({"componentType": "epp"}, {"type": "epp"}),
     ({"sharedMemory": {"size": "2Gi"}}, {"sharedMemorySize": "2Gi"}),
     ({"sharedMemory": {"disabled": True}}, {"sharedMemorySize": "0"}),
     ({"scalingAdapter": {"enabled": True}}, {"scalingAdapter": {}}),
@@ -38,7 +38,9 @@ def test_members_that_both_versions_can_say(left: Fields, right: Fields) -> None
     ("left", "right"),
     [
         ({"componentType": "prefill", "subComponentType": "custom"}, {"type": "prefill"}),
-        ({"componentType": "main", "subComponentType": "decode"}, {"type": "main"}),
+        ({"componentType": "main", "subComponentType": "decode"}, {}),
+        ({"componentType": "default"}, {}),
+        ({"componentType": ""}, {}),
         ({"subComponentType": "prefill"}, {}),
         ({"sharedMemory": {"disabled": True, "size": "1Gi"}}, {"sharedMemorySize": "0"}),
         ({"sharedMemory": {}}, {}),

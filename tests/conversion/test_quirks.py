@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from conversion.quirks import HEALED, KEPT, NUMBERS
+from pathlib import Path
+
+from conversion.quirks import HEALED, KEPT, NUMBERS, SPELLED
 from tests.golden.test_conversion import _listed
 
 
@@ -11,11 +13,14 @@ def test_every_quirk_is_healed_or_kept() -> None:
     assert not set(HEALED) & set(KEPT)
 
 
-def test_listed_differences_name_quirks_that_are_healed() -> None:
-    from pathlib import Path
+def _numbers(name: str) -> list[str]:
+    lines = (Path(__file__).parents[1] / "golden" / name).read_text().splitlines()
+    return [line.split()[1] for line in lines if line and not line.startswith("#")]
 
-    lines = (Path(__file__).parents[1] / "golden" / "conversion-skips.txt").read_text().splitlines()
-    named = {line.split()[1] for line in lines if line and not line.startswith("#")}
-    assert named
-    assert named <= set(HEALED)
-    assert len(_listed()) == len([line for line in lines if line and not line.startswith("#")])
+
+def test_listed_differences_name_what_is_healed_or_spelled_otherwise() -> None:
+    unlike, spelled = _numbers("conversion-skips.txt"), _numbers("conversion-spelling.txt")
+    assert unlike
+    assert set(unlike) <= set(HEALED)
+    assert set(spelled) == set(SPELLED)
+    assert len(_listed()) == len(unlike) + len(spelled)

@@ -109,7 +109,12 @@ def test_kept_entries_of_another_shape_are_ignored(kept: Any) -> None:
 
 def test_nothing_to_say_writes_nothing() -> None:
     assert write(KIND, Remainder()) == {}
-    assert write(KIND, Remainder(travelled=True)) == {}
+
+
+def test_a_mark_says_that_there_is_nothing_to_say() -> None:
+    assert write(KIND, Remainder(travelled=True)) == {SPEC: '{"spec":{},"version":1}'}
+    assert write(KIND, Remainder(travelled=True, both=True)) == {SPEC: '{"both":true,"spec":{},"version":1}'}
+    assert _spec('{"both":true,"spec":{},"version":1}')[0] == Remainder(travelled=True, both=True)
 
 
 def test_what_is_written_is_read_again() -> None:

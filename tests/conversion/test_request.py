@@ -10,6 +10,7 @@ import yaml
 from api.paths import lookup
 from conversion.engine import convert
 from conversion.request import REQUEST
+from tests.conversion.objects import away, made
 
 LEFT, RIGHT = "v1alpha1", "v1beta1"
 
@@ -310,3 +311,11 @@ def test_a_state_that_is_no_text_stops_no_conversion(state: Any) -> None:
     obj = {**request(LEFT, "{}"), "status": {"state": state, "deployment": {"name": "d", "created": True}}}
     assert to(RIGHT, obj)["status"]["phase"] == "Pending"
     assert to(LEFT, to(RIGHT, obj))["status"]["deployment"]["name"] == "d"
+
+
+def test_a_phase_that_is_written_in_v1alpha1_keeps_the_name_of_the_job() -> None:
+    status = {"phase": "Profiling", "profilingPhase": "Sweep", "profilingJobName": "job"}
+    right = made("DynamoGraphDeploymentRequest", "v1beta1", {"model": "m"}, status=status)
+    left = away(right)
+    left["status"]["state"] = "Ready"
+    assert away(left)["status"] == {"phase": "Ready", "profilingJobName": "job"}

@@ -40,13 +40,14 @@ PORTS: Final = (80, 8080, 0, "http", "", "80", "0")
 PATHS: Final = ("/a", "/b", "/c", "", "/c/")
 ENVS: Final = ("A", "B", "C", "PATH", "")
 ROLES: Final = ("worker", "prefill", "decode", "main", "frontend", "planner", "epp", "custom", "", "Prefill")
+TYPES: Final = ("worker", "prefill", "decode", "frontend", "planner", "epp")  # what v1beta1's schema admits: others aren't said back
 MODES: Final = ("intraPod", "interPod", "IntraPod", "InterPod", "", "Auto", "Manual", "other")
 
 # By member name, wherever it stands: the texts that conversion looks at.
 BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
     "componentType": ROLES,
     "subComponentType": ROLES,
-    "type": ROLES,
+    "type": TYPES,
     "mode": MODES,
     "name": NAMES,
     "serviceName": ("", "x", "main", "other", "a"),

@@ -1,0 +1,52 @@
+"""Converts an object of a file with the remainder that a server would hold: schema defaults are there when it converts, and the file's
+fields stay as they were written. A sync of the converted file then finds nothing to write."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from api.schema import load_schema
+from api.walk.default import default, drop_nulls
+from conversion.engine import Converted
+from conversion.kinds import KINDS
+from conversion.objects import convert_object
+from conversion.remainder import keys
+
+if TYPE_CHECKING:
+    from conversion.objects import Target
+
+    Object = dict[str, Any]
+
+
+def as_served(obj: Object, wanted: Target) -> Converted:
+    """The object converted as it stands, with the remainder of the defaulted one.
+
+    Raises: ConversionError as `convert_object` does.
+    """
+    done = convert_object(obj, wanted)
+    full = convert_object(defaulted(obj), wanted).object
+    kind = KINDS[obj["kind"]]
+    reserved = {*keys(kind), *(kind.legacy.keys if kind.legacy else ())}
+    metadata = dict(done.object["metadata"])
+    annotations = {key: text for key, text in _annotations(done.object).items() if key not in reserved}
+    annotations |= {key: text for key, text in _annotations(full).items() if key in reserved}
+    if annotations:
+        metadata["annotations"] = annotations
+    elif metadata.get("annotations"):
+        del metadata["annotations"]
+    return Converted({**done.object, "metadata": metadata}, done.damaged)
+
+
+def _annotations(obj: Object) -> Object:
+    return obj["metadata"].get("annotations") or {}
+
+
+def defaulted(obj: Object) -> Object:
+    """A copy as an API server decodes it, unknown fields apart: those a person must see."""
+    version = str(obj.get("apiVersion")).rpartition("/")[2]
+    out: Object = copy.deepcopy(obj)
+    schema = load_schema(obj["kind"], version)
+    default(out, schema)
+    drop_nulls(out, schema)
+    return out

@@ -1,0 +1,72 @@
+"""Where the author of v1alpha1 says what he says of the main container: in a flat field, or in the overlay (`mainContainer`).
+
+A value of v1beta1 goes to the half in which its author had it, entry by entry and whatever became of the other entries: server-side apply
+converts parts of objects, and a field whose place changed is one that its manager lost. What nobody remembers is a flat field's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from conversion.pod_template import resources
+from conversion.pod_template.content import text
+from conversion.pod_template.overlay import merged_env
+from conversion.reading import fields
+
+if TYPE_CHECKING:
+    from conversion.lens.protocol import Fields
+
+
+def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:
+    """The flat entries and those of the overlay, which had the names of `over`.
+
+    Where the halves alone would change the order, the flat one has all entries: those of the overlay then take their places in it.
+    """
+    if type(live) is not list or not all(type(entry) is dict for entry in live):
+        return live, None
+    named = {text(entry.get("name")) for entry in over}
+    mine = [entry for entry in live if text(entry.get("name")) in named]
+    if not mine:
+        return live, None
+    for flat in ([entry for entry in live if text(entry.get("name")) not in named], live):
+        if merged_env(flat, mine) == live:
+            return flat or None, mine
+    return live, None
+
+
+def resource_halves(live: Fields, flat: Fields, over: Fields) -> tuple[Fields, Fields]:
+    """Flat resources and those of the overlay, amount by amount; a text that says the live amount is the author's."""
+    mine: Fields = {}
+    theirs: Fields = {}
+    for part in resources.AMOUNTS:
+        above: Fields = {}
+        below: Fields = {}
+        texts = fields(over, part)
+        known = resources.settled(over).get(part, {})
+        for name, amount in fields(live, part).items():
+            if name in texts:
+                above[name] = texts[name] if known.get(name) == amount else amount
+            else:
+                below[name] = amount
+        if below:
+            mine[part] = resources.flat_part(below, fields(flat, part))
+        if above:
+            theirs[part] = above
+    if claims := live.get("claims"):
+        (theirs if over.get("claims") else mine)["claims"] = claims
+    return mine, theirs
+
+
+def probe_halves(live: Any, over: Any) -> tuple[Any, Any]:
+    """A flat probe and the overlay's, which had the members of `over`."""
+    if type(live) is not dict or type(over) is not dict or not live:
+        return (live, None) if over is None else (None, live)
+    mine: Fields = {}
+    theirs: Fields = {}
+    for name, value in live.items():
+        flat, above = probe_halves(value, over[name]) if name in over else (value, None)
+        if flat is not None:
+            mine[name] = flat
+        if above is not None:
+            theirs[name] = above
+    return mine or None, theirs or None

@@ -1,0 +1,43 @@
+"""A converted file says what the server would hold, so that applying it again and again writes nothing."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from api.schema import load_schema
+from api.walk.default import default
+from cli.convert.served import as_served, defaulted
+from conversion.kind import LEFT, RIGHT
+from conversion.objects import convert_object, target
+from tests.conversion.objects import GRAPH, made
+
+MOUNTS = [{"name": "c", "mountPoint": "/c"}, {"name": "d", "mountPoint": "/d"}]
+SERVICES: list[dict[str, Any]] = [
+    {"componentType": "worker", "volumeMounts": MOUNTS},
+    {"componentType": "worker", "volumeMounts": MOUNTS, "extraPodSpec": {"mainContainer": {"env": [{"name": "A"}]}}},
+    {"gpuMemoryService": {"enabled": True}, "failover": {"enabled": True}, "checkpoint": {"enabled": True}},
+    {"scalingAdapter": {}, "multinode": {}},
+    {"envs": [{"name": "A", "valueFrom": {"secretKeyRef": {"key": "k"}}}], "extraPodSpec": {"mainContainer": {"env": [{"name": "B"}]}}},
+]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_converted_file_is_what_the_server_holds(service: dict[str, Any]) -> None:
+    obj = made(GRAPH, LEFT, {"services": {"w": service}})
+    before = copy.deepcopy(obj)
+    wanted = target(f"nvidia.com/{RIGHT}")
+    held = convert_object(defaulted(obj), wanted).object
+    file = copy.deepcopy(as_served(obj, wanted).object)
+    default(file, load_schema(GRAPH, RIGHT))
+    assert file == held
+    assert obj == before
+
+
+def test_fields_stay_as_they_were_written() -> None:
+    obj = made(GRAPH, LEFT, {"services": {"w": {"gpuMemoryService": {"enabled": True}}}})
+    assert as_served(obj, target(f"nvidia.com/{RIGHT}")).object["spec"]["components"] == [
+        {"name": "w", "experimental": {"gpuMemoryService": {}}}
+    ]

@@ -19,9 +19,9 @@ from tests.laws.dice import Dice
 from tests.laws.managers.apply import ConflictError
 from tests.laws.managers.fields import Fields
 from tests.laws.managers.law import write
-from tests.laws.managers.search import converted
 from tests.laws.managers.sequences import Sequence, Step, draw_sequence
 from tests.laws.managers.server import Server
+from tests.laws.managers.test_managers import converted
 from tests.laws.managers.typed import InvalidError
 
 if TYPE_CHECKING:

@@ -1,0 +1,67 @@
+"""docs/gitops.md with kubectl: a file moved from v1alpha1 to v1beta1, server-side and client-side, and no drift afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+from api.kinds import ALPHA, BETA
+from tests.cluster.conversion import converting_plane
+from tests.cluster.objects import path_of
+from tests.laws.managers.law import sorted_lists
+from tests.laws.managers.subjects import GRAPH, Subject
+from tests.laws.managers.twins import Part
+from tests.laws.managers.types import type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane
+
+Node: TypeAlias = dict[str, Any]
+SUBJECT = Subject(
+    GRAPH,
+    (
+        Part("front", "frontend", ("image", "replicas", "secret")),
+        Part("work", "worker", ("image", "command", "env", "secret", "gpu", "custom", "mount", "shared memory", "gms", "failover")),
+    ),
+    ("framework",),
+)
+# Of each way of kubectl: its flags for applying, and for applying over somebody else's fields.
+WAYS = {"server-side": ("--server-side", "--force-conflicts"), "client-side": ()}
+LABEL = '{"metadata": {"labels": {"a": "b"}}}'
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Both versions of all kinds, converted by our server; no admission."""
+    with converting_plane(assets, tmp_path_factory.mktemp("kubectl")) as (found, _):
+        yield found
+
+
+def _manifest(namespace: str, version: str) -> Node:
+    manifest = SUBJECT.manifest(version)
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
+
+
+def _spec(plane: ControlPlane, namespace: str, version: str) -> Any:
+    obj = plane.request("GET", path_of(_manifest(namespace, version), named=True)).body
+    return sorted_lists(type_of(GRAPH, version), {"apiVersion": obj["apiVersion"], "spec": obj["spec"]})["spec"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("first", "second"), [(ALPHA, BETA), (BETA, ALPHA)])
+def test_a_file_moved_by_hand(plane: ControlPlane, first: str, second: str, way: str) -> None:
+    """It gives what it gives on an empty cluster, in one apply; then there is nothing to apply, also after a label in the old version."""
+    moved, alone = plane.namespace(), plane.namespace()
+    for namespace, versions in ((moved, (first, second)), (alone, (second,))):
+        for version in versions:
+            done = plane.kubectl("apply", *WAYS[way], "-f", "-", input=_manifest(namespace, version))
+            assert done.code == 0, done.stderr
+    assert _spec(plane, moved, BETA) == _spec(plane, alone, BETA)
+    resource = f"dynamographdeployments.{first}.nvidia.com"
+    assert plane.kubectl("patch", resource, "t", "-n", moved, "--type=merge", "-p", LABEL).code == 0
+    diff = plane.kubectl("diff", *WAYS[way], "-f", "-", input=_manifest(moved, second))
+    assert diff.code == 0, diff.stdout + diff.stderr

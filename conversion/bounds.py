@@ -35,15 +35,17 @@ def fits(annotations: Fields) -> bool:
     return characters * 4 <= MOST or size(annotations) <= MOST
 
 
-def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, storing: bool) -> tuple[Fields, bool]:
-    """The annotations with the remainder `written` made to fit, and whether all of it is still there, as it is always when `storing`."""
+def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:
+    """The annotations with the remainder `written` made to fit, and whether all of it is still there, as it is always when `storing`;
+    one that says nothing is `dispensable`."""
     if not written or fits(annotations):
         return annotations, True
+    rest = {key: text for key, text in annotations.items() if key not in written}
+    if dispensable:
+        return rest, True
     if text := written.get(spec_key):
         annotations = {**annotations, spec_key: packed(text)}
-    if storing or fits(annotations):
-        return annotations, True
-    return {key: text for key, text in annotations.items() if key not in written}, False
+    return (annotations, True) if storing or fits(annotations) else (rest, False)
 
 
 def packed(text: str) -> str:

@@ -51,13 +51,14 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
     kind = _completing(kind, obj)
     name = str(metadata.get("name") or "")
     proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
-    parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs, stored=bool(metadata.get("uid")))
+    stored = bool(metadata.get("uid"))
+    parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs, stored=stored)
     if kept := [entry for entry in remembered.kept if entry[0][0] in PARTS]:
-        parts = _restored(kind, parts, kept, saved, rightward, name)
+        parts = _restored(kind, parts, kept, saved, rightward, name, stored=stored)
     if kind.marked:
         saved.travelled = remembered.both or not remembered.travelled
     # what the way back would save in turn matters to the annotations of older operators alone
-    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs)
+    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs, stored=stored)
     if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
         saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     if kind.marked and (remembered.both or (remembered.travelled and (saved.spec or saved.kept))):
@@ -92,7 +93,7 @@ def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
     kind = _completing(kind, obj)
     if any(entry[0][0] in PARTS for entry in remembered.kept):  # what may be restored depends on what would be saved
         return convert(kind, obj, desired).object
-    parts = _said(kind, obj, remembered, rightward, str(metadata.get("name") or ""))
+    parts = _said(kind, obj, remembered, rightward, str(metadata.get("name") or ""), stored=bool(metadata.get("uid")))
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     return {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": metadata}
 
@@ -138,9 +139,9 @@ def _run(
     return out, saved
 
 
-def _said(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str) -> Fields:
+def _said(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, stored: bool = False) -> Fields:
     """What the lenses make of an object, where nobody reads what they save."""
-    return _run(kind, obj, remembered, rightward, name, saving=False)[0]
+    return _run(kind, obj, remembered, rightward, name, saving=False, stored=stored)[0]
 
 
 def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Fields, save: Fields, context: Context) -> Fields:
@@ -161,14 +162,14 @@ def _returning(saved: Remainder) -> Remainder:
     return Remainder(saved.spec, saved.status, [], saved.travelled or bool(saved.spec), both=saved.both)
 
 
-def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str) -> Fields:
+def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str, *, stored: bool) -> Fields:
     """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups.
 
     Nothing may change in what the parts say alone, nor in what they say with the remainder that is being written beside them. Alone, a
     part that is empty may as well be absent: that it was is remembered where its remainder says all that there is to say.
     """
     views = (Remainder(), _returning(saved))
-    said = [_said(kind, parts, view, not rightward, name) for view in views]
+    said = [_said(kind, parts, view, not rightward, name, stored=stored) for view in views]
     empty = {part: value for part, value in parts.items() if value == {}}
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
     # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
@@ -184,7 +185,10 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
         if (
             candidate.keys() <= set(PARTS)
             and refused.issuperset(decodes(candidate))
-            and all(_alike(_said(kind, form, view, not rightward, name), one) for form, view, one in zip(forms, views, said, strict=True))
+            and all(
+                _alike(_said(kind, form, view, not rightward, name, stored=stored), one)
+                for form, view, one in zip(forms, views, said, strict=True)
+            )
         ):
             return candidate
         if len(entries) == 1:
@@ -257,7 +261,7 @@ def _annotated(
         annotations[aside_key(key)] = text
     annotations.update(older)
     annotations.update(written)
-    return bounded(annotations, written, kind.spec_key, storing=storing)
+    return bounded(annotations, written, kind.spec_key, storing=storing, dispensable=not saved.says_anything)
 
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:

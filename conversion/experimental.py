@@ -47,18 +47,19 @@ class Experimental:
 
         Null in a stored object is what server-side apply makes of a block whose manager leaves all of its members to the schema.
         """
-        block = right.get("experimental")
+        block, nothing = right.get("experimental"), True
         found = block if type(block) is dict else {}
         for name in self.left:
             value, was = found.get(name), kept.get(name)
             known = context.travelled and not context.both  # the remainder says which features v1alpha1 had
-            if value is None and name in found and (object_of(was).get("enabled") is True or (context.stored and not known)):
+            if value is None and name in found and context.stored and (object_of(was).get("enabled") is True or not known):
                 value = {}
+            nothing = nothing and value is None
             if type(value) is dict:
                 left[name] = {"enabled": True, **_respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _BACK)}
             elif type(was) is dict and was.get("enabled") is not True:
                 left[name] = was
-        if block is not None and not any(found.get(name) is not None for name in self.left):
+        if block is not None and nothing:
             save["experimental"] = block
 
     def to_left(self, path: Path, right: Fields) -> Path | None:

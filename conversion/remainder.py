@@ -55,6 +55,11 @@ class Remainder:
         self.legacy: list[Had] = [] if legacy is None else legacy
         self.both = both
 
+    @property
+    def says_anything(self) -> bool:
+        """Whether it is more than the mark of the version that an object was written in first."""
+        return bool(self.spec or self.status or self.kept or self.legacy)
+
     def __eq__(self, other: object) -> bool:
         """Whether both carry the same."""
         return isinstance(other, Remainder) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)

@@ -111,14 +111,21 @@ def read_graph(obj: Fields) -> Graph:
     spec, alpha = new.get("spec") or {}, old.get("spec") or {}
     services: dict[str, Any] = alpha.get("services") or {}
     members = []
-    for index, fields in enumerate(items(spec.get("components"))):
+    for index, component in enumerate(items(spec.get("components"))):
         path: Path = ("spec", "components", index)
-        if not fields.get("name"):
+        if not component.get("name"):
             raise RenderError((*path, "name"), "must not be empty")
-        called = str(fields["name"])
+        called = str(component["name"])
+        fields = with_type(component, services.get(called) or {})
         dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
         members.append(Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace))
     return Graph(new, name, namespace, texts(metadata.get("annotations")), spec, items(alpha.get("pvcs")), members)
+
+
+def with_type(component: Fields, alpha: Fields) -> Fields:
+    """A component with its type, also where v1beta1 has no form of it and `alpha`, the same component in v1alpha1, alone says it."""
+    kind = alpha.get("componentType")
+    return component if component.get("type") or not kind else {**component, "type": kind}
 
 
 def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import framework_of
-from reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes
+from reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes, with_type
 from reconciler.render.merge import texts
 from reconciler.render.names import (
     BASE_MODEL,
@@ -87,7 +87,8 @@ def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
     Raises: RenderError when it can't be read into its type or converted, or its framework contradicts its command.
     """
     new, old = both_versions(obj)
-    metadata, spec, alpha = new.get("metadata") or {}, new.get("spec") or {}, old.get("spec") or {}
+    metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
+    spec = with_type(new.get("spec") or {}, alpha)
     if not metadata.get("name"):
         raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
     own = texts(metadata.get("labels"))
@@ -118,7 +119,8 @@ def shared_metadata(obj: Fields) -> tuple[dict[str, str], dict[str, str]]:
     Raises: RenderError when it can't be read into its type or converted.
     """
     new, old = both_versions(obj)
-    metadata, spec, alpha = new.get("metadata") or {}, new.get("spec") or {}, old.get("spec") or {}
+    metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
+    spec = with_type(new.get("spec") or {}, alpha)
     own = texts(metadata.get("labels"))
     labels = _labels(own, alpha, spec, _who(metadata, spec, alpha, own))
     return labels, _annotations(texts(metadata.get("annotations")), alpha, spec)

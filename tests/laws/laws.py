@@ -217,11 +217,18 @@ ALONE: Final[tuple[Law, ...]] = (there_and_back, silent_remainder, same_bytes, n
 def edits_survive(origin: Object, edited: Object) -> Iterator[str]:
     """What the far side says after an edit survives the way back and forth, with the stale remainder left in place.
 
-    `edited` is an object of the far version that carries the remainder of `origin`.
+    `edited` is an object of the far version that carries the remainder of `origin`. A member that is null says nothing, like one that isn't
+    there.
     """
     again = away(home(edited, origin), version_of(edited))
-    if found := different(live(again), live(edited)):
+    if (found := different(live(again), live(edited))) and different(_spoken(live(again)), _spoken(live(edited))):
         yield found
+
+
+def _spoken(value: Any) -> Any:
+    if type(value) is dict:
+        return {name: _spoken(below) for name, below in value.items() if below is not None}
+    return [_spoken(item) for item in value] if type(value) is list else value
 
 
 def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
@@ -235,10 +242,15 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
         wrote = _at(_said_by_name(edited), path)
         if path[0] not in at_home:  # its remainder alone says it all
             continue
-        of_pod = "podTemplate" in path or {"extraPodSpec", "containers"} <= set(path)
         wrong = len(wrote) != len(value) or not all(map(_within, value, wrote))
-        if wrong and not of_pod and not (_says_nothing(wrote) and _says_nothing(value)):
+        if wrong and not _of_containers(path, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
+
+
+def _of_containers(path: list[str | int], value: list[Any]) -> bool:
+    """Whether a difference is one of containers, or of a sidecar that is spelled as one or as a flat member."""
+    whole = path[-1] == "extraPodSpec" and all(type(extra) is dict and extra.keys() <= {"containers"} for extra in value)
+    return whole or "podTemplate" in path or {"extraPodSpec", "containers"} <= set(path) or "frontendSidecar" in path
 
 
 def _said_by_name(obj: Object) -> Object:

@@ -184,6 +184,16 @@ def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hosti
     for part in parts:
         make._left = BUDGET
         obj[part] = make._object(resolve(schema[part]))
+    return _as_stored(obj)
+
+
+def _as_stored(obj: Object) -> Object:
+    """A stored object holds no null for an experimental feature, which its schema refuses: that is what server-side apply makes of one."""
+    spec = obj.get("spec")
+    if obj["metadata"].get("uid") and type(spec) is dict:
+        for component in (spec, *(spec.get("components") or ())):
+            if type(component) is dict and type(block := component.get("experimental")) is dict:
+                component["experimental"] = {name: value for name, value in block.items() if value is not None}
     return obj
 
 
@@ -197,7 +207,21 @@ def edit(draw: Draw, converted: Object, *, odd: bool = False) -> Object:
             out[part] = _pruned(make, out[part])
         if part in second:
             out[part] = _overlaid(out.get(part), second[part], "")
-    return out
+    return _as_stored(_keyed(out))
+
+
+def _keyed(obj: Object) -> Object:
+    """The object with a path for every mount of v1beta1: an API server refuses one without, since its list is keyed by paths."""
+
+    def keyed(value: Any, name: str) -> Any:
+        if type(value) is dict:
+            return {key: keyed(below, key) for key, below in value.items()}
+        if type(value) is list and name == "volumeMounts":
+            return [{"mountPath": "/p", **mount} if type(mount) is dict else mount for mount in value]
+        return [keyed(item, "") for item in value] if type(value) is list else value
+
+    spec = obj.get("spec")
+    return {**obj, "spec": keyed(spec, "")} if type(spec) is dict and obj["apiVersion"].endswith("v1beta1") else obj
 
 
 def _pruned(make: Maker, value: Any) -> Any:

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.convert.run import convert_text
+from cli.convert.served import as_served
 from cli.rewrite.rewritten import rewritten
 from cli.rewrite.tree import same
 from cli.yaml.load import load
 from conversion.kind import LEFT, RIGHT
-from conversion.objects import convert_object, target
+from conversion.objects import target
 from tests.cli.rewrite.styles import COMMENT, Writer, habits
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice, Draw, drawn
@@ -46,12 +47,12 @@ def _there_and_back(draw: Draw, kind: str, version: str) -> None:
     assert there.text.startswith(f"{FOREIGN}---\n")
     assert there.text.endswith(f"---\n{FOREIGN}")
     middle = there.text[len(FOREIGN) + 4 : -len(FOREIGN) - 4]
-    expected = convert_object(read.data, target(f"nvidia.com/{other}")).object
+    expected = as_served(read.data, target(f"nvidia.com/{other}")).object
     assert same(load(middle)[0].data, expected)
     again = convert_text("x", there.text, other, verify=False)
     assert (again.text, again.converted) == (there.text, 0)
     back = convert_text("x", middle, version, verify=False)
-    assert same(load(back.text)[0].data, convert_object(expected, target(f"nvidia.com/{version}")).object)
+    assert same(load(back.text)[0].data, as_served(expected, target(f"nvidia.com/{version}")).object)
     for before, after in ((text, there), (middle, back)):
         named = sum("comment" in note for note in after.notes)
         counts, kept = Counter(COMMENT.findall(before)), Counter(COMMENT.findall(after.text))

@@ -1,0 +1,53 @@
+"""Upstream's manifests on a real API server: nothing is written when they are applied again beside writes in the other version, and one
+moved by hand to the other version is what its twin alone is. They lie in the recorded objects, beside the checkout.
+
+APPLY_RECORDED objects (60) of all that were recorded, spread over the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.cluster.applying import Held
+from tests.cluster.conversion import converting_plane
+from tests.golden.upstream import CONVERTED, accepted, manifests, moved_wrongly, pairs, stability
+from tests.laws.managers.law import breaches
+from tests.laws.managers.test_managers import TRIED, modelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane
+
+pytestmark = pytest.mark.golden
+RECORDED: Final = int(os.environ.get("APPLY_RECORDED") or 60)
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Both versions of all kinds, converted by our server; no admission."""
+    with converting_plane(assets, tmp_path_factory.mktemp("upstream")) as (found, _):
+        yield found
+
+
+def test_recorded_objects_are_stable(plane: ControlPlane) -> None:
+    """Those that are on the model, which tests/golden/test_managers.py tries on all."""
+    found = [manifest for _, manifest in manifests(TRIED, CONVERTED)]
+    tried = 0
+    for manifest in found[:: max(1, len(found) // RECORDED)]:
+        if accepted(manifest) and not breaches(stability(manifest), modelled):
+            tried += 1
+            assert not breaches(stability(manifest), partial(Held, plane)), json.dumps(manifest)
+    assert tried > RECORDED // 3
+
+
+def test_upstream_pairs_move_in_either_direction(plane: ControlPlane) -> None:
+    """By one manager and by two."""
+    broken = [text for pair in pairs() for text in moved_wrongly(pair, partial(Held, plane))]
+    assert not broken, "\n".join(broken)

@@ -36,8 +36,8 @@ def fits(annotations: Fields) -> bool:
 
 
 def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:
-    """The annotations with the remainder `written` made to fit, and whether all of it is still there, as it is always when `storing`;
-    one that says nothing is `dispensable`."""
+    """The annotations with those that conversion has `written` made to fit, and whether all are still there, as always when `storing`;
+    a remainder that says nothing is `dispensable`."""
     if not written or fits(annotations):
         return annotations, True
     rest = {key: text for key, text in annotations.items() if key not in written}
@@ -46,6 +46,14 @@ def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, stor
     if text := written.get(spec_key):
         annotations = {**annotations, spec_key: packed(text)}
     return (annotations, True) if storing or fits(annotations) else (rest, False)
+
+
+def least(annotations: Fields, spec_key: str) -> int:
+    """The bytes of the annotations once their remainder has been packed, where that makes them fewer."""
+    text, whole = annotations.get(spec_key), size(annotations)
+    if type(text) is not str or text.startswith(f'{{"{PACKED}":'):
+        return whole
+    return min(whole, whole - len(text.encode("utf-8", "surrogatepass")) + len(packed(text)))
 
 
 def packed(text: str) -> str:
@@ -75,9 +83,11 @@ def labelled(metadata: Fields) -> None:
 def require_whole(metadata: Fields, stored: str) -> None:
     """Refuses to store what was shown without its remainder; `stored` is the version that is stored.
 
+    An object on its way out is stored: it has nothing to keep, and its finalizers must be able to go.
+
     Raises: ConversionError naming the label.
     """
     labels = metadata.get("labels")
-    if type(labels) is dict and labels.get(TOO_LONG) == _VALUE:
+    if type(labels) is dict and labels.get(TOO_LONG) == _VALUE and metadata.get("deletionTimestamp") is None:
         reason = f"must not be written in this version, which can't hold all that the object says: write it in {stored}"
         raise ConversionError(("metadata", "labels", TOO_LONG), reason)

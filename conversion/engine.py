@@ -35,11 +35,12 @@ class Converted(NamedTuple):
     damaged: tuple[str, ...]
 
 
-def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) -> Converted:
+def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False, whole: bool = False) -> Converted:
     """Converts an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
 
     Output depends on the input alone, which is not changed; values are shared with it. A `thorough` conversion runs the whole way back,
-    also where the way there has proven what comes of it; the answer is the same.
+    also where the way there has proven what comes of it; the answer is the same. A `whole` one keeps all that would be lost, however long
+    it is.
     """
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
@@ -73,11 +74,11 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False) ->
             clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
-    annotated, whole = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata), storing=storing)
+    annotated, complete = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata), storing=storing or whole)
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     blank = _blank(metadata) or next((entry[1:] for entry in remembered.kept if entry[0] == ANNOTATIONS), [])
     out = {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": _metadata(metadata, annotated, blank)}
-    if not whole:
+    if not complete:
         labelled(out["metadata"])
     return Converted(out, tuple(damaged))
 
@@ -257,11 +258,9 @@ def _annotated(
         home = PREFIX + key.removeprefix(ASIDE)
         if home in keys(kind) and home not in written and home not in damaged:
             annotations[home] = annotations.pop(key)
-    for key, text in damaged.items():
-        annotations[aside_key(key)] = text
-    annotations.update(older)
-    annotations.update(written)
-    return bounded(annotations, written, kind.spec_key, storing=storing, dispensable=not saved.says_anything)
+    ours = {aside_key(key): text for key, text in damaged.items()} | older | written
+    annotations.update(ours)
+    return bounded(annotations, ours, kind.spec_key, storing=storing, dispensable=ours == written and not saved.says_anything)
 
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:

@@ -13,6 +13,7 @@ from api.decode import decoder
 from api.kinds import GROUP
 from api.paths import render
 from api.wording import printable, shortened
+from conversion.bounds import require_whole
 from conversion.lens.protocol import ConversionError
 from policies.answer import MOST, NAMED, REFUSING, status, warnings
 from policies.edit import patch
@@ -36,6 +37,7 @@ from webhooks.envelope import (
     rejection,
     verdict_of,
 )
+from webhooks.heavy import long_remainder
 from webhooks.limits import Bound
 from webhooks.routes import Purpose, Route
 
@@ -71,7 +73,7 @@ def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer
     except RejectedError as error:
         return rejection(error.status, error.sentence, error.bound)
     try:
-        return _judge(route, call, settings)
+        return _judge(route, call, settings, len(body))
     except BudgetError as error:
         return _too_much(call, str(error), Bound.REQUEST_CPU)
     except MemoryError:
@@ -86,7 +88,7 @@ def _too_much(call: Call, sentence: str, bound: Bound) -> Answer:
     return refused(call, failure(413, sentence), [], verdict_of(call, "refused", 413)._replace(bound=bound))
 
 
-def _judge(route: Route, call: Call, settings: Settings) -> Answer:
+def _judge(route: Route, call: Call, settings: Settings, length: int) -> Answer:
     operation = call.operation
     if operation not in OPERATIONS:
         return _bad(call, "request.operation must be CREATE, UPDATE, DELETE or CONNECT")
@@ -107,11 +109,11 @@ def _judge(route: Route, call: Call, settings: Settings) -> Answer:
     if (not mutating or settings.profile == CURRENT) and review.metadata.get("namespace") in settings.excluded:
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="excluded"))
     if route.converts:
-        return _across(route, call, review, mutating=mutating)
+        return _across(route, call, review, length, mutating=mutating)
     if mutating:
         found = edits(review)
         return _patched(call, found, patch(review.object, found))
-    return _told(route, call, review, evaluate(review, MOST))
+    return _told(route, call, review, evaluate(review, MOST) + long_remainder(review, length))
 
 
 def _beyond(route: Route, call: Call, *, mutating: bool) -> Answer | None:
@@ -167,13 +169,15 @@ def _bad(call: Call, message: str, causes: list[dict[str, str]] | None = None) -
     return refused(call, failure(400, message, **more), [], verdict_of(call, "refused", 400))
 
 
-def _across(route: Route, call: Call, review: Review, *, mutating: bool) -> Answer:
+def _across(route: Route, call: Call, review: Review, length: int, *, mutating: bool) -> Answer:
     """Judges an object whose version the policies don't read: converts it, and answers in the author's version."""
     if not mutating and deleting(review):
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting"))
     across = Across(route.kind, route.version, route.read)
     old = None if review.old is None or (mutating and review.profile != CURRENT) else review.old
     try:
+        if not mutating:
+            require_whole(review.metadata, route.read)
         obj, stored = across.judged(review.object), None if old is None else across.judged(old)
     except ConversionError as error:
         return _inconvertible(route, call, error)
@@ -182,7 +186,8 @@ def _across(route: Route, call: Call, review: Review, *, mutating: bool) -> Answ
     if mutating:
         found = edits(judged)
         return _patched(call, found, across.patch(review.object, found) if found else [])
-    return _told(route, call, review, across.findings(evaluate(judged, MOST), obj, review.object, NAMED))
+    findings = across.findings(evaluate(judged, MOST), obj, review.object, NAMED)
+    return _told(route, call, review, findings + long_remainder(review, length))
 
 
 def _inconvertible(route: Route, call: Call, error: ConversionError) -> Answer:

@@ -4,9 +4,8 @@ other version, changes one field and writes it back must change that field alone
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from api.kinds import ALPHA, BETA
 from api.paths import Key, Path, render
 from cli.check import record
 from conversion.difference import differences
@@ -14,14 +13,13 @@ from conversion.engine import convert
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.remainder import KEPT, keys
+from conversion.weight import OTHER, weight
 from policies.raised import log
 
 if TYPE_CHECKING:
     from cli.check.record import OwnRule
     from conversion.kind import Kind
     from policies.review import Fields
-
-OTHER: Final = {ALPHA: BETA, BETA: ALPHA}
 
 
 class Loss(NamedTuple):
@@ -40,7 +38,7 @@ def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> It
     """
     kind, other = KINDS[name], OTHER[version]
     try:
-        there = convert(kind, obj, other)
+        there = convert(kind, obj, other, whole=True)
     except ConversionError as error:
         yield Loss(record.UNCONVERTIBLE, record.ERROR, error.path, error.reason)
         return
@@ -50,7 +48,11 @@ def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> It
     for key in there.damaged:
         text = f"holds no text that conversion to {other} can use, and is set aside"
         yield Loss(record.DAMAGED_REMAINDER, record.WARNING, ("metadata", "annotations", Key(key)), text)
-    if not admitted or _is_proven(kind, obj, there.object):
+    if not admitted:
+        return
+    if found := weight(kind, obj, version, there.object):
+        yield Loss(record.LONG_REMAINDER, record.ERROR if found.refused else record.WARNING, found.path, found.text)
+    if _is_proven(kind, obj, there.object):
         return
     try:
         back = convert(kind, there.object, version).object

@@ -129,6 +129,16 @@ SERVICE_NULL: Final = OwnRule(
     "Write `{}` behind the name for a service that needs no settings, or remove the entry",
     WARNING,
 )
+LONG_REMAINDER: Final = OwnRule(
+    "long-remainder",
+    "DYN013",
+    "An object that needs nearly all annotations, or more, that Kubernetes admits in the kind's other version.",
+    "What the other version has no field for is kept in annotations there, compressed where it is long, and Kubernetes admits 256 KiB of"
+    " them. Past that, an object written in the version that is stored is shown without it in the other one, with the label"
+    " `nvidia.com/dynamo-webhooks-remainder: too-long`, and can't be written there; one written in the other version is refused.",
+    "Keep long texts in a ConfigMap that the pods read, or divide the object",
+    WARNING,
+)
 OWN_RULES: Final = (
     UNKNOWN_KIND,
     WRONG_TYPE,
@@ -142,6 +152,7 @@ OWN_RULES: Final = (
     DAMAGED_REMAINDER,
     CONVERSION_LOSS,
     NULL_ENTRY,
+    LONG_REMAINDER,
 )
 
 

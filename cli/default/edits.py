@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from api.paths import MISSING, lookup
 from api.schema import load_schema
-from cli.shape import path_of
+from api.shape import path_of
 from conversion.translate import translated
 
 if TYPE_CHECKING:

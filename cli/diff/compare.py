@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from api.paths import MISSING, Key
 from api.quantity import is_quantity, parse
 from api.schema import resolve
+from api.shape import child
 from cli.diff.secrets import is_secret_flag, is_secret_variable
-from cli.shape import child
 from conversion.difference import DEPTH, identical, same_text
 
 if TYPE_CHECKING:

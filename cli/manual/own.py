@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Final
 
 from cli.manual.console import PageError
@@ -20,6 +21,9 @@ spec:
 _HEAD: Final = "metadata: {name: g, namespace: llm}\n"
 _BETA: Final = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{_HEAD}spec:\n  components:\n"
 
+# what a page shows of a text that is too long for it, and that can't be packed
+_LONG: Final = "(400,000 random characters)"
+
 # check -> a file that it finds something in. Of conversion-loss none is known: it would be a bug of ours, or an annotation made up by hand.
 FILES: Final[dict[str, str]] = {
     "unknown-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraph\n{_HEAD}",
@@ -34,7 +38,13 @@ FILES: Final[dict[str, str]] = {
     "unconvertible": f"{_BETA}    - {{name: worker, type: worker}}\n    - {{name: worker, type: worker}}\n",
     "legacy-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\n{_HEAD}spec: {{dynamoNim: 'chat:v3'}}\n",
     "damaged-remainder": f"{_GRAPH.replace('namespace: llm}', 'namespace: llm, annotations: {nvidia.com/dgd-spec: x}}')}",
+    "long-remainder": f"{_GRAPH}      annotations: {{prompt: {_LONG}}}\n",
 }
+
+
+def _random() -> str:
+    """The same text each time, so that pages don't change."""
+    return "".join(sha256(str(number).encode()).hexdigest() for number in range(400_000 // 64))
 
 
 def shown(name: str) -> str:
@@ -42,7 +52,7 @@ def shown(name: str) -> str:
     if name not in FILES:
         return ""
     with terminal() as session:
-        session.write("graph.yaml", FILES[name])
+        session.write("graph.yaml", FILES[name].replace(_LONG, _random()))
         line = f"dynamo-webhooks check graph.yaml --select {name}"
         printed = session.run(line)
     if not re.search(rf" (?:error|warning) {name} \(", printed):

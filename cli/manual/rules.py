@@ -122,11 +122,18 @@ def _place(place: dict[str, Any]) -> str:
     return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", where {fields} is given" if fields else "")
 
 
+# of a check that doesn't find what it finds alone
+_FOUND: Final = {
+    "long-remainder": "Where the API server would refuse the write it is an error. The server answers with the same sentence,"
+    " except under profile `1.2`.",
+}
+
+
 def _of_check(name: str) -> Iterator[str]:
     own: OwnRule = next(own for own in OWN_RULES if own.name == name)
     level = f"It is {'an error' if own.level == 'error' else 'a warning'}"
     strict = "; with `--strict` an error." if name == "unknown-field" else "."
-    yield f"{level}{strict} The server has no such rule: the API server, its schema or `check` itself finds it."
+    yield f"{level}{strict} {_FOUND.get(name, 'The server has no such rule: the API server, its schema or `check` itself finds it.')}"
 
 
 def _examples(page: dict[str, Any]) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_a_remainder_that_was_damaged_by_hand_is_a_warning_at_its_annotation(com
 def _otherwise(change: Any) -> Any:
     """A conversion that is ours on the way there, and on the way back what `change` makes of it."""
 
-    def conversion(kind: Kind, obj: dict[str, Any], desired: str) -> Converted:
+    def conversion(kind: Kind, obj: dict[str, Any], desired: str, *, whole: bool = False) -> Converted:
         return change(convert(kind, obj, desired)) if desired == ALPHA else convert(kind, obj, desired)
 
     return conversion
@@ -102,7 +102,7 @@ def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str
 def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
     command: Command, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise KeyError("secret")
 
     monkeypatch.setattr(journey, "convert", broken)

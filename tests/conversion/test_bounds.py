@@ -17,7 +17,7 @@ from tests.conversion.objects import GRAPH, Object, away, made
 SPEC = "nvidia.com/dgd-spec"
 
 
-def _noise(length: int) -> str:
+def noise(length: int) -> str:
     dice = random.Random(length)  # noqa: S311 - text that can't be compressed much, the same every time
     return "".join(dice.choices(string.ascii_letters + string.digits, k=length))
 
@@ -42,7 +42,7 @@ def test_a_short_remainder_is_not_packed() -> None:
 
 
 def test_what_cannot_be_packed_is_readable_and_is_never_written_back() -> None:
-    graph = _graph(_noise(500_000), labels={"a": "b"})
+    graph = _graph(noise(500_000), labels={"a": "b"})
     there = away(graph)
     assert there["spec"] == {"components": [{"name": "w"}]}
     assert "annotations" not in there["metadata"]
@@ -58,6 +58,20 @@ def test_annotations_of_the_author_leave_no_room_for_a_mark() -> None:
     there = away(graph)
     assert there["metadata"] == graph["metadata"]
     assert away(there) == graph
+
+
+def test_a_text_that_is_set_aside_under_a_longer_name_may_not_fit() -> None:
+    """Whoever writes it can't break a list by that."""
+    graph = made(GRAPH, LEFT, {"services": {"w": {"replicas": 1}}})
+    graph["metadata"]["annotations"] = {SPEC: "x" * (MOST - len(SPEC))}
+    there = away(graph)
+    assert there["metadata"] == {"name": "x", "labels": {TOO_LONG: "too-long"}}
+
+
+def test_annotations_of_older_operators_may_not_fit() -> None:
+    there = away(made("DynamoGraphDeploymentRequest", RIGHT, {"model": "m"}, status={"profilingJobName": "x" * MOST}))
+    assert there["metadata"].get("annotations", {}) == {}
+    assert there["metadata"]["labels"] == {TOO_LONG: "too-long"}
 
 
 def test_the_other_direction_is_bounded_too() -> None:
@@ -101,9 +115,16 @@ def test_the_label_on_a_stored_object_breaks_no_list() -> None:
 
 def test_nothing_is_dropped_on_the_way_to_the_stored_version() -> None:
     """The API server refuses a write whose annotations are too long."""
-    component = {"name": "w", "podTemplate": {"metadata": {"generateName": _noise(400_000)}, "spec": {"containers": [{"name": "main"}]}}}
+    component = {"name": "w", "podTemplate": {"metadata": {"generateName": noise(400_000)}, "spec": {"containers": [{"name": "main"}]}}}
     graph = made(GRAPH, RIGHT, {"components": [component]})
     there = away(graph)
     assert size(there["metadata"]["annotations"]) > MOST
     assert TOO_LONG not in there["metadata"].get("labels", {})
     assert away(there) == graph
+
+
+def test_finalizers_of_an_object_on_its_way_out_may_go() -> None:
+    """A namespace is deleted in the version that the API server prefers, whatever its objects hold."""
+    there = away(_graph(noise(500_000), finalizers=["a/b"]))
+    there["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []}
+    assert away(there)["metadata"]["finalizers"] == []

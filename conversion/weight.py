@@ -1,0 +1,120 @@
+"""How near an object comes to the annotations that the kind's other version may have, and which field weighs most.
+
+What that version has no field for becomes a remainder in its annotations; what happens where it doesn't fit, bounds.py says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from api.kinds import BY_NAME
+from api.schema import load_schema
+from api.shape import child
+from conversion.bounds import MOST, least, size
+from conversion.engine import convert
+from conversion.kind import LEFT, RIGHT
+from conversion.remainder import keys, read, text_of
+
+if TYPE_CHECKING:
+    from api.paths import Path
+    from conversion.kind import Kind
+    from conversion.lens.protocol import Fields
+    from conversion.remainder import Remainder
+
+NAME: Final = "long-remainder"
+CODE: Final = "DYN013"
+WARNED: Final = MOST // 2  # bytes of all annotations
+OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
+_STEPS: Final = 8  # of a path: each one costs as much as the object is long
+
+
+class Weight(NamedTuple):
+    """What is to be said of one object: the field that weighs most, as its author wrote it, and the bytes of all annotations."""
+
+    path: Path
+    bytes: int
+    other: str  # the version that they are in
+    stored: bool  # whether that is the version in which objects are stored
+
+    @property
+    def refused(self) -> bool:
+        """Whether an API server refuses the write; what doesn't fit elsewhere is stored, and shown in part."""
+        return self.stored and self.bytes > MOST
+
+    @property
+    def text(self) -> str:
+        """One sentence without the field, short enough for a warning."""
+        share = f"{-(-self.bytes // 1024)} of {MOST // 1024} KiB of annotations"
+        if self.bytes > MOST:
+            where = f"stored in {self.other} it needs {share}"
+            return f"must be smaller: {where if self.stored else f'{share} in {self.other}; read-only there'}"
+        after = "refused" if self.stored else "read-only there"
+        return f"takes {share} in {self.other}; past that it is {after}"
+
+
+def weighed(kind: Kind, obj: Fields, version: str) -> Weight | None:
+    """What an object weighs in the version that it isn't in; None for a light one. Raises: ConversionError."""
+    return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object)
+
+
+def weight(kind: Kind, obj: Fields, version: str, there: Fields) -> Weight | None:
+    """The same, where the `whole` conversion is at hand. Its author's annotations alone are no cause for a warning: they fit here, too."""
+    annotations = (there.get("metadata") or {}).get("annotations") or {}
+    if size(annotations) < WARNED:
+        return None
+    found, other = least(annotations, kind.spec_key), OTHER[version]
+    if found < WARNED:
+        return None
+    remainder, _ = read(kind, annotations, version == RIGHT)
+    if found <= MOST and not remainder.says_anything:
+        return None
+    path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
+    return Weight(path, found, other, other == BY_NAME[kind.name].storage_version)
+
+
+def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:
+    """What takes room, in the form of the author's object."""
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    own = {key: text for key, text in annotations.items() if key not in keys(kind)}
+    return {"metadata": {"annotations": own}, "spec": remainder.spec, "status": remainder.status}
+
+
+def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any]) -> Path:
+    """Follows the greater half as far as there is one and the object has such a field."""
+    path: list[str | int] = []
+    node, whole = load_schema(kind.name, version), 0
+    while len(path) < _STEPS:
+        parts = _parts(content, kept, len(path))
+        part = max(parts, key=lambda each: parts[each], default=None)
+        if part is None or parts[part] * 2 < whole or (step := _step(obj, content, part)) is None:
+            break
+        whole = parts[part]
+        content = content[part] if _step(content, None, part) is not None else None
+        kept = [entry for entry in kept if len(entry[0]) > len(path) and entry[0][len(path)] == part]
+        obj = obj[step]
+        known, below = child(node, step)
+        node = below or {}
+        path.append(known)
+    return tuple(path)
+
+
+def _parts(content: Any, kept: list[Any], depth: int) -> dict[str | int, int]:
+    """The characters that each part of a block takes: in the sparse object, and in what is kept by paths that go on behind `depth`."""
+    steps = content.items() if type(content) is dict else enumerate(content) if type(content) is list else ()
+    found: dict[str | int, int] = {step: len(text_of(value)) for step, value in steps}
+    for entry in kept:
+        if len(entry[0]) > depth:
+            found[entry[0][depth]] = found.get(entry[0][depth], 0) + len(text_of(entry))
+    return found
+
+
+def _step(value: Any, content: Any, part: str | int) -> str | int | None:
+    """The step in a value that leads to a part of its content: sparse lists name their items, or have all of them."""
+    if type(value) is dict:
+        return part if part in value else None
+    if type(value) is not list or type(part) is not int:
+        return None
+    item = content[part] if type(content) is list and part < len(content) else None
+    if type(item) is dict and "name" in item:
+        return next((index for index, each in enumerate(value) if type(each) is dict and each.get("name") == item["name"]), None)
+    return part if part < len(value) and (type(content) is not list or len(content) == len(value)) else None

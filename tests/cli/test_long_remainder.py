@@ -1,0 +1,80 @@
+"""`check` on objects that are too long for the kind's other version: the server's sentence, with file and line in every report."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.check.record import LONG_REMAINDER
+from conversion.weight import CODE, NAME
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import GOOD
+from tests.conversion.test_bounds import noise
+
+STORED = "must be smaller: 294 of 256 KiB of annotations in v1beta1; read-only there"
+BETA = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {{name: a, namespace: llm}}
+spec:
+  components:
+    - name: w
+      type: worker
+      podTemplate:
+        metadata: {{finalizers: [{text}]}}
+        spec: {{containers: [{{name: main}}]}}
+"""
+
+
+@pytest.fixture
+def long(files: Files) -> str:
+    """A graph whose longest text stands in line 10."""
+    lines = GOOD.splitlines()
+    files(a="\n".join([*lines, f"      annotations: {{note: {noise(300_000)}}}", ""]))
+    return str(len(lines) + 1)
+
+
+def test_the_command_and_the_server_call_it_the_same() -> None:
+    assert (LONG_REMAINDER.name, LONG_REMAINDER.code) == (NAME, CODE)
+
+
+def test_text_and_json_name_file_line_and_field(command: Command, long: str) -> None:
+    asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
+    (found,) = asked.json["findings"]
+    assert (found["file"], str(found["line"]), found["level"], found["stage"]) == ("a.yaml", long, "warning", "conversion")
+    assert found["path"].endswith(".annotations[note]")
+    assert (found["message"], asked.code) == (STORED, 0)
+    out = command("check", "a.yaml", "--select", NAME).out
+    assert f"a.yaml:{long}:" in out
+    assert STORED in out
+
+
+def test_sarif_and_junit_have_the_place(command: Command, long: str) -> None:
+    (run,) = json.loads(command("check", "a.yaml", "-o", "sarif", "--select", NAME).out)["runs"]
+    (result,) = run["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (result["ruleId"], result["level"]) == (NAME, "warning")
+    assert (place["artifactLocation"]["uri"], str(place["region"]["startLine"])) == ("a.yaml", long)
+    junit = command("check", "a.yaml", "-o", "junit", "--select", NAME, "--fail-on", "warning").out
+    assert f"a.yaml:{long}" in junit
+    assert STORED in junit
+
+
+def test_a_server_warns_in_the_same_words(command: Command, long: str) -> None:
+    assert long
+    assert f"Warning: spec.services[worker].annotations[note]: {STORED}" in command("check", "a.yaml", "--answer").out
+
+
+def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: Files) -> None:
+    files(a=BETA.format(text=noise(300_000)))
+    asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
+    (found,) = asked.json["findings"]
+    assert (found["line"], found["level"], asked.code) == (9, "error", 1)
+    assert found["message"] == "must be smaller: stored in v1alpha1 it needs 295 of 256 KiB of annotations"
+    assert f"{found['message']} [{NAME}]" in command("check", "a.yaml", "--answer").out
+
+
+def test_what_fits_is_quiet(command: Command, files: Files) -> None:
+    files(a=BETA.format(text=noise(100_000)))
+    assert command("check", "a.yaml", "-o", "json").json["findings"] == []

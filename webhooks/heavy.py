@@ -1,0 +1,55 @@
+"""What the server says of an object that is too long, or nearly, for the kind's other version. `check` says the same of files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from conversion.kinds import KINDS
+from conversion.lens.protocol import ConversionError
+from conversion.remainder import text_of
+from conversion.weight import CODE, NAME, WARNED, weighed
+from policies.evaluate import deleting
+from policies.finding import Cause, Finding, Level
+from policies.order import Stage
+from policies.review import CURRENT, Review
+from policies.rule import BOTH, Rule
+
+LIGHT: Final = WARNED // 2  # bytes; what is no longer says too little to become heavy, and is not converted
+_RULE: Final = Rule(
+    code=CODE,
+    name=NAME,
+    where={},
+    when=(),
+    on=frozenset(),
+    needs=(),
+    level=Level.WARNING,
+    stage=Stage.SHAPE,
+    ratchets=False,
+    profile=BOTH,
+    difference=None,
+    documentation="",
+    module=__name__,
+)
+
+
+def long_remainder(review: Review, length: int) -> list[Finding]:
+    """The finding about an object that came in a request of so many bytes; the Go operator has none.
+
+    An error only where the API server refuses the write in any case: it would say neither the field nor the size.
+    """
+    name, _, version = review.kind.partition("/")
+    if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review) or _is_light(review):
+        return []
+    try:
+        found = weighed(KINDS[name], review.object, version)
+    except ConversionError:
+        return []  # stored as it is, or refused on its way there
+    if found is None:
+        return []
+    return [Finding(_RULE, Cause.INVALID, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)]
+
+
+def _is_light(review: Review) -> bool:
+    """Whether the object alone is short: a request holds the old one as well, and who owns which field."""
+    parts = (review.metadata.get("annotations"), review.object.get("spec"), review.object.get("status"))
+    return len(text_of(parts)) < LIGHT

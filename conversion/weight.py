@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAME: Final = "long-remainder"
 CODE: Final = "DYN013"
 WARNED: Final = MOST // 2  # bytes of all annotations
+LIGHT: Final = WARNED // 2  # bytes of an object, of which no more become so many
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _STEPS: Final = 8  # of a path: each one costs as much as the object is long
 
@@ -53,7 +54,13 @@ class Weight(NamedTuple):
 
 
 def weighed(kind: Kind, obj: Fields, version: str) -> Weight | None:
-    """What an object weighs in the version that it isn't in; None for a light one. Raises: ConversionError."""
+    """What an object weighs in the version that it isn't in; None for a light one, and a short one isn't even converted.
+
+    Raises: ConversionError.
+    """
+    # who owns which field is no part of it
+    if len(text_of(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT:
+        return None
     return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object)
 
 

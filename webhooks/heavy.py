@@ -6,15 +6,13 @@ from typing import Final
 
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
-from conversion.remainder import text_of
-from conversion.weight import CODE, NAME, WARNED, weighed
+from conversion.weight import CODE, LIGHT, NAME, weighed
 from policies.evaluate import deleting
 from policies.finding import Cause, Finding, Level
 from policies.order import Stage
 from policies.review import CURRENT, Review
 from policies.rule import BOTH, Rule
 
-LIGHT: Final = WARNED // 2  # bytes; what is no longer says too little to become heavy, and is not converted
 _RULE: Final = Rule(
     code=CODE,
     name=NAME,
@@ -38,7 +36,7 @@ def long_remainder(review: Review, length: int) -> list[Finding]:
     An error only where the API server refuses the write in any case: it would say neither the field nor the size.
     """
     name, _, version = review.kind.partition("/")
-    if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review) or _is_light(review):
+    if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review):
         return []
     try:
         found = weighed(KINDS[name], review.object, version)
@@ -47,9 +45,3 @@ def long_remainder(review: Review, length: int) -> list[Finding]:
     if found is None:
         return []
     return [Finding(_RULE, Cause.INVALID, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)]
-
-
-def _is_light(review: Review) -> bool:
-    """Whether the object alone is short: a request holds the old one as well, and who owns which field."""
-    parts = (review.metadata.get("annotations"), review.object.get("spec"), review.object.get("status"))
-    return len(text_of(parts)) < LIGHT

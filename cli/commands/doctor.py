@@ -66,6 +66,7 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     from cli.doctor.finding import warning
     from cli.doctor.removal import removal
     from cli.doctor.sight import look
+    from cli.doctor.sizes import sizes
     from cli.doctor.trial import requests
 
     if config is not None:
@@ -77,7 +78,8 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
         return [*found, *await removal(cluster, sight)]
-    return [*found, *judge(sight), *await emptied(cluster, sight), *await requests(cluster, sight.namespace, sight.claims)]
+    found += [*judge(sight), *await emptied(cluster, sight), *await sizes(cluster, sight)]
+    return [*found, *await requests(cluster, sight.namespace, sight.claims)]
 
 
 def judge(sight: Sight) -> list[Finding]:

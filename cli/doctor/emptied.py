@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import ALPHA, BY_NAME, GROUP
+from api.kinds import BY_NAME, GROUP
 from cli.doctor.finding import Finding, error, warning
 from kube.errors import ApiError, ForbiddenError, NotFoundError
 from kube.resources import DEPLOYMENTS, Resource, of_kind
@@ -14,6 +14,7 @@ from reconciler.render.names import COMPONENT, GRAPH_NAME
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from api.kinds import Kind
     from cli.doctor.sight import Sight
     from kube.protocol import Cluster
 
@@ -40,12 +41,12 @@ async def emptied(cluster: Cluster, sight: Sight) -> list[Finding]:
     Graphs are read in the version in which they are stored, so that no conversion stands between.
     """
     found: list[Finding] = []
-    graphs = await _listed(cluster, of_kind(_GRAPH.name, _stored(sight, _GRAPH.plural)), "", found)
+    graphs = await listed(cluster, stored(sight, _GRAPH), "", found)
     if not graphs:
         return found
     children: dict[tuple[str, str], list[_Child]] = {}
-    for resource in (of_kind(_PARTS.name, _stored(sight, _PARTS.plural)), *_WORKLOADS):
-        for obj in await _listed(cluster, resource, GRAPH_NAME, found):
+    for resource in (stored(sight, _PARTS), *_WORKLOADS):
+        for obj in await listed(cluster, resource, GRAPH_NAME, found):
             metadata = obj["metadata"]
             place = (metadata.get("namespace", ""), metadata["labels"][GRAPH_NAME])
             child = _Child(f"{resource.kind} {metadata['name']}", metadata["labels"].get(COMPONENT, ""))
@@ -57,12 +58,14 @@ async def emptied(cluster: Cluster, sight: Sight) -> list[Finding]:
     return found
 
 
-def _stored(sight: Sight, plural: str) -> str:
-    versions = ((sight.crds[plural] or {}).get("spec") or {}).get("versions") or ()
-    return next((str(each["name"]) for each in versions if each.get("storage")), ALPHA)
+def stored(sight: Sight, kind: Kind) -> Resource:
+    """A kind in the version in which its objects are stored."""
+    versions = ((sight.crds[kind.plural] or {}).get("spec") or {}).get("versions") or ()
+    return of_kind(kind.name, next((str(each["name"]) for each in versions if each.get("storage")), kind.storage_version))
 
 
-async def _listed(cluster: Cluster, resource: Resource, labels: str, found: list[Finding]) -> list[Node]:
+async def listed(cluster: Cluster, resource: Resource, labels: str, found: list[Finding]) -> list[Node]:
+    """The objects of every namespace; adds to `found` why they can't be listed."""
     try:
         return (await cluster.list(resource, labels=labels)).items
     except NotFoundError:

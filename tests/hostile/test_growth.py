@@ -45,6 +45,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 def test_twice_the_size_takes_twice_the_calls(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     # short objects are not weighed, and light ones no further than that: steps that a count must not meet
     monkeypatch.setattr(heavy, "LIGHT", 0)
+    monkeypatch.setattr(weight, "LIGHT", 0)
     monkeypatch.setattr(weight, "WARNED", 0)
     for once, twice in zip(shape.cases(shape.size), shape.cases(2 * shape.size), strict=True):
         few, many = (_calls(asked.route, body(asked)) for asked in (once, twice))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from conversion import weight
 from conversion.bounds import TOO_LONG
 from conversion.engine import convert
 from conversion.kinds import KINDS
@@ -89,7 +90,7 @@ def test_what_was_shown_in_part_is_not_written_back() -> None:
 @pytest.mark.parametrize("path", [GRAPHS, BETA_GRAPHS])
 def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even where the request is long: the old object and the owners of fields count for nothing."""
-    monkeypatch.delattr(heavy, "weighed")
+    monkeypatch.delattr(weight, "convert")
     obj, old = (_graph(1000), _graph(60_000)) if path == GRAPHS else (_beta(1000), _beta(60_000))
     obj["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": {f"f:{number}": {} for number in range(10_000)}}]
     assert "warnings" not in response(ask(review(obj, "UPDATE", old), path))

@@ -55,6 +55,11 @@ class Sequence(NamedTuple):
         return "\n".join(f"{step.intent.value} {step.version} by {step.manager}: {step.body}" for step in self.steps)
 
 
+def draw_any(draw: Draw, kind: str = "") -> Sequence:
+    """A sequence of one owner's writes and others' beside him, or now and then a handover."""
+    return draw_handover(draw, kind) if draw(5) == 4 else draw_sequence(draw, kind)
+
+
 def draw_sequence(draw: Draw, kind: str = "") -> Sequence:
     """A first apply and up to six more writes."""
     subject = draw_subject(draw, kind)

@@ -14,7 +14,7 @@ from conversion.kinds import KINDS
 from tests.laws.conftest import OBJECTS, SEED
 from tests.laws.dice import Dice, Replay, smallest
 from tests.laws.managers.law import breaches
-from tests.laws.managers.sequences import Object, draw_sequence
+from tests.laws.managers.sequences import Object, draw_any
 from tests.laws.managers.server import Server
 from tests.laws.managers.subjects import ADAPTER, COMPONENT, GRAPH
 
@@ -37,9 +37,9 @@ def search(kind: str, seed: int, numbers: range) -> str:
     """The first of some sequences that breaks the law, made small; nothing when none does."""
     for number in numbers:
         dice = Dice(seed, "managers", kind, number)
-        if breaches(draw_sequence(dice, kind), modelled):
-            thrown = smallest(dice.thrown, lambda throws: bool(breaches(draw_sequence(Replay(throws), kind), modelled)))
-            sequence = draw_sequence(Replay(thrown), kind)
+        if breaches(draw_any(dice, kind), modelled):
+            thrown = smallest(dice.thrown, lambda throws: bool(breaches(draw_any(Replay(throws), kind), modelled)))
+            sequence = draw_any(Replay(thrown), kind)
             return f"LAWS_SEED={seed}, {kind} number {number}: {breaches(sequence, modelled)}\n{sequence}"
     return ""
 

@@ -1,8 +1,9 @@
 """Keeps a remainder within what Kubernetes admits: packed where it is long, and left out where even that doesn't fit.
 
 An object whose annotations are too long can't be read in the other version, and breaks every list that it is in. So a stored object is
-shown without its remainder and with a label, and what carries the label is refused on its way back: nothing is lost silently. On the way to
-the stored version a remainder that is too long stays, since the API server then refuses the write.
+shown without its remainder and with a label, and what carries the label is refused on its way back: nothing is lost silently. That holds
+for deleting it there, too, since an API server converts what it is about to delete. On the way to the stored version a remainder that is
+too long stays, since the API server then refuses the write.
 """
 
 from __future__ import annotations
@@ -89,5 +90,5 @@ def require_whole(metadata: Fields, stored: str) -> None:
     """
     labels = metadata.get("labels")
     if type(labels) is dict and labels.get(TOO_LONG) == _VALUE and metadata.get("deletionTimestamp") is None:
-        reason = f"must not be written in this version, which can't hold all that the object says: write it in {stored}"
+        reason = f"must not be written or deleted in this version, which can't hold all that the object says: use {stored}"
         raise ConversionError(("metadata", "labels", TOO_LONG), reason)

@@ -13,6 +13,7 @@ from api.shape import child
 from conversion.bounds import MOST, least, size
 from conversion.engine import convert
 from conversion.kind import LEFT, RIGHT
+from conversion.lens.protocol import ConversionError
 from conversion.remainder import keys, read, text_of
 
 if TYPE_CHECKING:
@@ -35,36 +36,34 @@ class Weight(NamedTuple):
     path: Path
     bytes: int
     other: str  # the version that they are in
-    stored: bool  # whether that is the version in which objects are stored
+    forgiven: bool = False  # whether the object was too long before, so that it must stay editable
 
     @property
     def refused(self) -> bool:
-        """Whether an API server refuses the write; what doesn't fit elsewhere is stored, and shown in part."""
-        return self.stored and self.bytes > MOST
+        """Whether the write is refused."""
+        return self.bytes > MOST and not self.forgiven
 
     @property
     def text(self) -> str:
         """One sentence without the field, short enough for a warning."""
         share = f"{-(-self.bytes // 1024)} of {MOST // 1024} KiB of annotations"
-        if self.bytes > MOST:
-            where = f"stored in {self.other} it needs {share}"
-            return f"must be smaller: {where if self.stored else f'{share} in {self.other}; read-only there'}"
-        after = "refused" if self.stored else "read-only there"
-        return f"takes {share} in {self.other}; past that it is {after}"
+        if self.bytes <= MOST:
+            return f"takes {share} in {self.other}; past that it is refused"
+        return f"must be smaller: {f'{share} in {self.other}; read-only there' if self.forgiven else f'in {self.other} it needs {share}'}"
 
 
-def weighed(kind: Kind, obj: Fields, version: str) -> Weight | None:
+def weighed(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> Weight | None:
     """What an object weighs in the version that it isn't in; None for a light one, and a short one isn't even converted.
 
-    Raises: ConversionError.
+    `old` is the object that an update changes. Raises: ConversionError.
     """
     # who owns which field is no part of it
     if len(text_of(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT:
         return None
-    return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object)
+    return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object, old)
 
 
-def weight(kind: Kind, obj: Fields, version: str, there: Fields) -> Weight | None:
+def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | None = None) -> Weight | None:
     """The same, where the `whole` conversion is at hand. Its author's annotations alone are no cause for a warning: they fit here, too."""
     annotations = (there.get("metadata") or {}).get("annotations") or {}
     if size(annotations) < WARNED:
@@ -76,7 +75,18 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields) -> Weight | Non
     if found <= MOST and not remainder.says_anything:
         return None
     path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
-    return Weight(path, found, other, other == BY_NAME[kind.name].storage_version)
+    return Weight(path, found, other, found > MOST and _is_stored(kind, old, version))
+
+
+def _is_stored(kind: Kind, old: Fields | None, version: str) -> bool:
+    """Whether an object that is too long is stored: never in a version into which objects are converted before they are."""
+    if old is None or version != BY_NAME[kind.name].storage_version:
+        return False
+    try:
+        before = weighed(kind, old, version)
+    except ConversionError:
+        return False
+    return before is not None and before.bytes > MOST
 
 
 def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:

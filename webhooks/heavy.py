@@ -7,12 +7,14 @@ from typing import Final
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.weight import CODE, LIGHT, NAME, weighed
+from policies.domain import owning_graph
 from policies.evaluate import deleting
 from policies.finding import Cause, Finding, Level
 from policies.order import Stage
 from policies.review import CURRENT, Review
 from policies.rule import BOTH, Rule
 
+COMPONENT: Final = "DynamoComponentDeployment"
 _RULE: Final = Rule(
     code=CODE,
     name=NAME,
@@ -31,15 +33,14 @@ _RULE: Final = Rule(
 
 
 def long_remainder(review: Review, length: int) -> list[Finding]:
-    """The finding about an object that came in a request of so many bytes; the Go operator has none.
-
-    An error only where the API server refuses the write in any case: it would say neither the field nor the size.
-    """
+    """The finding about an object that came in a request of so many bytes; the Go operator has none."""
     name, _, version = review.kind.partition("/")
     if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review):
         return []
+    # what the operator makes of a graph that is stored must go on being made
+    old = review.object if name == COMPONENT and owning_graph(review) is not None else review.old
     try:
-        found = weighed(KINDS[name], review.object, version)
+        found = weighed(KINDS[name], review.object, version, old)
     except ConversionError:
         return []  # stored as it is, or refused on its way there
     if found is None:

@@ -31,10 +31,11 @@ class Loss(NamedTuple):
     text: str
 
 
-def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> Iterator[Loss]:
+def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True) -> Iterator[Loss]:
     """What the way there and back loses; nothing for an object that comes home as it was. Never raises: a fault of ours is a loss, too.
 
-    Of an object that the schema doesn't admit, which no server would store, only the way there is looked at.
+    Of an object that the schema doesn't admit, which no server would store, only the way there is looked at. `old` is the object that an
+    update changes.
     """
     kind, other = KINDS[name], OTHER[version]
     try:
@@ -50,7 +51,7 @@ def losses(obj: Fields, name: str, version: str, *, admitted: bool = True) -> It
         yield Loss(record.DAMAGED_REMAINDER, record.WARNING, ("metadata", "annotations", Key(key)), text)
     if not admitted:
         return
-    if found := weight(kind, obj, version, there.object):
+    if found := weight(kind, obj, version, there.object, old):
         yield Loss(record.LONG_REMAINDER, record.ERROR if found.refused else record.WARNING, found.path, found.text)
     if _is_proven(kind, obj, there.object):
         return

@@ -210,7 +210,7 @@ class _Run:
             return
         from cli.check.journey import losses
 
-        for loss in losses(obj, kind, version, admitted=self._is_admitted()):
+        for loss in losses(obj, kind, version, self.old, admitted=self._is_admitted()):
             self._own(loss.rule, loss.level, record.CONVERSION, loss.path, render(loss.path), loss.text)
 
     def _is_admitted(self) -> bool:

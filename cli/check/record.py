@@ -134,10 +134,9 @@ LONG_REMAINDER: Final = OwnRule(
     "DYN013",
     "An object that needs nearly all annotations, or more, that Kubernetes admits in the kind's other version.",
     "What the other version has no field for is kept in annotations there, compressed where it is long, and Kubernetes admits 256 KiB of"
-    " them. Past that, an object written in the version that is stored is shown without it in the other one, with the label"
-    " `nvidia.com/dynamo-webhooks-remainder: too-long`, and can't be written there; one written in the other version is refused.",
+    " them. An object that is stored in spite of that is shown in part in the other version, with the label"
+    " `nvidia.com/dynamo-webhooks-remainder: too-long`, and can be neither written nor deleted there.",
     "Keep long texts in a ConfigMap that the pods read, or divide the object",
-    WARNING,
 )
 OWN_RULES: Final = (
     UNKNOWN_KIND,

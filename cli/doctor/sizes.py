@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.kinds import KINDS
+from api.kinds import BY_NAME, GROUP, KINDS
 from api.paths import render
 from api.wording import shortened
 from cli.doctor.emptied import listed, stored
@@ -39,10 +39,11 @@ def _judged(obj: dict[str, Any], kind: str, version: str) -> list[Finding]:
     metadata = obj["metadata"]
     what = f"{kind} {metadata.get('namespace', '')}/{metadata['name']}"
     try:
-        weight = weighed(kinds.KINDS[kind], obj, version)
+        weight = weighed(kinds.KINDS[kind], obj, version, obj)
     except ConversionError as error:
         return [warning("sizes", what, f"can't be converted: {shortened(render(error.path), _LONGEST)} {error.reason}")]
     if weight is None:
         return []
     level = warning if weight.bytes > MOST else info
-    return [level("sizes", what, f"{shortened(render(weight.path), _LONGEST)}: {weight.text}")]
+    edit = f"kubectl edit -n {metadata.get('namespace', '')} {BY_NAME[kind].plural}.{version}.{GROUP}/{metadata['name']}"
+    return [level("sizes", what, f"{shortened(render(weight.path), _LONGEST)}: {weight.text}", edit)]

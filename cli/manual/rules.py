@@ -124,8 +124,8 @@ def _place(place: dict[str, Any]) -> str:
 
 # of a check that doesn't find what it finds alone
 _FOUND: Final = {
-    "long-remainder": "Where the API server would refuse the write it is an error. The server answers with the same sentence,"
-    " except under profile `1.2`.",
+    "long-remainder": "From the half on, and where an update leaves an object too long that was so before, it is a warning. The server"
+    " answers with the same sentence, except under profile `1.2`.",
 }
 
 

@@ -37,6 +37,8 @@ async def _found(kind: str, spec: Node, **metadata: Any) -> list[Finding]:
 async def test_what_the_other_version_shows_in_part_is_a_warning(kind: str, spec: Node, path: str, other: str) -> None:
     [found] = await _found(kind, spec)
     assert (found.level, found.check, found.object) == (Level.WARNING, "sizes", f"{kind} n/g")
+    plural, version = BY_NAME[kind].plural, BY_NAME[kind].storage_version
+    assert found.repair == f"kubectl edit -n n {plural}.{version}.nvidia.com/g"
     assert found.text.startswith(f"{path}: must be smaller: 29")
     assert found.text.endswith(f" of 256 KiB of annotations in {other}; read-only there")
 
@@ -44,7 +46,7 @@ async def test_what_the_other_version_shows_in_part_is_a_warning(kind: str, spec
 async def test_what_comes_near_is_for_information() -> None:
     [found] = await _found("DynamoGraphDeployment", {"pvcs": [{"name": noise(200_000)}]})
     assert (found.level, found.check) == (Level.INFO, "sizes")
-    assert found.text == "spec.pvcs[0].name: takes 196 of 256 KiB of annotations in v1beta1; past that it is read-only there"
+    assert found.text == "spec.pvcs[0].name: takes 196 of 256 KiB of annotations in v1beta1; past that it is refused"
 
 
 async def test_what_fits_is_not_mentioned() -> None:

@@ -12,7 +12,7 @@ from tests.cli.conftest import Command, Files
 from tests.cli.objects import GOOD
 from tests.conversion.test_bounds import noise
 
-STORED = "must be smaller: 294 of 256 KiB of annotations in v1beta1; read-only there"
+TOLD = "must be smaller: in v1beta1 it needs 294 of 256 KiB of annotations"
 BETA = """\
 apiVersion: nvidia.com/v1beta1
 kind: DynamoGraphDeployment
@@ -42,28 +42,28 @@ def test_the_command_and_the_server_call_it_the_same() -> None:
 def test_text_and_json_name_file_line_and_field(command: Command, long: str) -> None:
     asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
     (found,) = asked.json["findings"]
-    assert (found["file"], str(found["line"]), found["level"], found["stage"]) == ("a.yaml", long, "warning", "conversion")
+    assert (found["file"], str(found["line"]), found["level"], found["stage"]) == ("a.yaml", long, "error", "conversion")
     assert found["path"].endswith(".annotations[note]")
-    assert (found["message"], asked.code) == (STORED, 0)
+    assert (found["message"], asked.code) == (TOLD, 1)
     out = command("check", "a.yaml", "--select", NAME).out
     assert f"a.yaml:{long}:" in out
-    assert STORED in out
+    assert TOLD in out
 
 
 def test_sarif_and_junit_have_the_place(command: Command, long: str) -> None:
     (run,) = json.loads(command("check", "a.yaml", "-o", "sarif", "--select", NAME).out)["runs"]
     (result,) = run["results"]
     place = result["locations"][0]["physicalLocation"]
-    assert (result["ruleId"], result["level"]) == (NAME, "warning")
+    assert (result["ruleId"], result["level"]) == (NAME, "error")
     assert (place["artifactLocation"]["uri"], str(place["region"]["startLine"])) == ("a.yaml", long)
-    junit = command("check", "a.yaml", "-o", "junit", "--select", NAME, "--fail-on", "warning").out
+    junit = command("check", "a.yaml", "-o", "junit", "--select", NAME).out
     assert f"a.yaml:{long}" in junit
-    assert STORED in junit
+    assert TOLD in junit
 
 
-def test_a_server_warns_in_the_same_words(command: Command, long: str) -> None:
+def test_a_server_refuses_in_the_same_words(command: Command, long: str) -> None:
     assert long
-    assert f"Warning: spec.services[worker].annotations[note]: {STORED}" in command("check", "a.yaml", "--answer").out
+    assert f"spec.services[worker].annotations[note]: {TOLD} [{NAME}]" in command("check", "a.yaml", "--answer").out
 
 
 def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: Files) -> None:
@@ -71,7 +71,7 @@ def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: F
     asked = command("check", "a.yaml", "-o", "json", "--select", NAME)
     (found,) = asked.json["findings"]
     assert (found["line"], found["level"], asked.code) == (9, "error", 1)
-    assert found["message"] == "must be smaller: stored in v1alpha1 it needs 295 of 256 KiB of annotations"
+    assert found["message"] == "must be smaller: in v1alpha1 it needs 295 of 256 KiB of annotations"
     assert f"{found['message']} [{NAME}]" in command("check", "a.yaml", "--answer").out
 
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pytest
 
 from api.kinds import ALPHA, BETA
+from conversion.bounds import TOO_LONG
 from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import make, path_of
+from tests.cluster.provisioning import MERGE_PATCH
+from tests.conversion.test_bounds import noise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +43,10 @@ SHAPES: Final[dict[str, tuple[str, Callable[[int], Node]]]] = {
     "env of a component": (BETA, lambda size: {"components": [{"name": "w", "podTemplate": _pod(size)}]}),
     "components in another order": (BETA, lambda size: {"components": [{"name": "z"}, {"name": "a", "podTemplate": _pod(size)}]}),
     "a sidecar": (BETA, lambda size: {"components": [{"name": "w", "podTemplate": _pod(size, "side")}]}),
+    "finalizers of a pod, which can't be packed": (
+        BETA,
+        lambda size: {"components": [{"name": "w", "podTemplate": {"metadata": {"finalizers": [noise(size)]}}}]},
+    ),
     "metadata of a pod": (
         BETA,
         lambda size: {"components": [{"name": "w", "podTemplate": {"metadata": {"annotations": {"a": "x" * size}}}}]},
@@ -83,3 +90,75 @@ def test_what_is_accepted_can_be_listed(plane: ControlPlane, shape: str) -> None
     other = ALPHA if version == BETA else BETA
     assert plane.request("DELETE", path_of(make("DGD", other, namespace, None))).status == 200
     assert plane.request("GET", path_of(make("DGD", version, namespace, None))).body["items"] == []
+
+
+def _unpackable(size: int) -> Node:
+    return {"services": {"w": {"annotations": {"a": noise(size)}}}}
+
+
+def _too_long(plane: ControlPlane, **sizes: int) -> str:
+    """A namespace of its own with v1alpha1 graphs, and a small one; all hold a finalizer."""
+    namespace = plane.namespace()
+    for name, size in {"small": 10, **sizes}.items():
+        graph = make("DGD", ALPHA, namespace, _unpackable(size), name=name, finalizers=["example.com/hold"])
+        assert plane.request("POST", path_of(graph), graph).status == 201
+    return namespace
+
+
+def _at(version: str, namespace: str, name: str = "") -> str:
+    return path_of(make("DGD", version, namespace, None, name=name), named=bool(name))
+
+
+def _names(plane: ControlPlane, namespace: str) -> list[str]:
+    """The names that both versions list."""
+    lists = [plane.request("GET", _at(version, namespace)) for version in BOTH]
+    assert [found.status for found in lists] == [200, 200]
+    here, there = ([item["metadata"]["name"] for item in found.body["items"]] for found in lists)
+    assert here == there
+    return here
+
+
+SENTENCE: Final = f"{TOO_LONG}: must not be written or deleted in this version, which can't hold all that the object says: use v1alpha1"
+
+
+def test_objects_whose_text_cannot_be_packed_are_listed(plane: ControlPlane) -> None:
+    """In part beyond the bound, and with the label only there; in the stored version as they were written."""
+    namespace = _too_long(plane, **{f"t{size}": size for size in SIZES})
+    for item in plane.request("GET", _at(BETA, namespace)).body["items"]:
+        size = int(item["metadata"]["name"].removeprefix("t").replace("small", "10"))
+        assert (TOO_LONG in item["metadata"].get("labels", {})) is (size > 262_000), size
+    for item in plane.request("GET", _at(ALPHA, namespace)).body["items"]:
+        size = int(item["metadata"]["name"].removeprefix("t").replace("small", "10"))
+        assert item["spec"] == _unpackable(size)
+        assert TOO_LONG not in item["metadata"].get("labels", {})
+
+
+def test_an_object_shown_in_part_is_written_in_the_stored_version_alone(plane: ControlPlane) -> None:
+    """The API server passes on why it can't be written in the other one, and nothing is lost meanwhile."""
+    namespace = _too_long(plane, long=500_000)
+    here, there = (_at(version, namespace, "long") for version in BOTH)
+    change = {"metadata": {"labels": {"a": "b"}}}
+    refused = plane.request("PATCH", there, change, kind=MERGE_PATCH)
+    assert refused.status == 500
+    assert SENTENCE in refused.body["message"]
+    assert plane.request("PATCH", here, change, kind=MERGE_PATCH).status == 200
+    assert plane.request("GET", here).body["spec"] == _unpackable(500_000)
+    assert plane.request("GET", there).body["metadata"]["labels"] == {TOO_LONG: "too-long", "a": "b"}
+
+
+def test_an_object_shown_in_part_is_deleted_in_the_stored_version_and_stops_no_other(plane: ControlPlane) -> None:
+    """An API server converts what it deletes; the answer names the object, and says what to do."""
+    namespace = _too_long(plane, long=500_000, other=1_000)
+    for path in (_at(BETA, namespace, "long"), _at(BETA, namespace)):
+        refused = plane.request("DELETE", path)
+        assert refused.status == 500
+        assert f"DynamoGraphDeployment {namespace}/long: metadata.labels.{SENTENCE}" in refused.body["message"]
+    assert plane.request("GET", _at(ALPHA, namespace, "long")).body["spec"] == _unpackable(500_000)
+    assert plane.request("DELETE", _at(BETA, namespace, "small")).status == 200
+    assert plane.request("DELETE", f"{_at(BETA, namespace)}?labelSelector=%21{TOO_LONG.replace('/', '%2F')}").status == 200
+    assert plane.request("DELETE", _at(ALPHA, namespace, "long")).status == 200
+    assert _names(plane, namespace) == ["long", "other", "small"]
+    for name in _names(plane, namespace):  # whoever holds the finalizers may use either version
+        gone = plane.request("PATCH", _at(BETA, namespace, name), {"metadata": {"finalizers": None}}, kind=MERGE_PATCH)
+        assert gone.status == 200, gone.body
+    assert _names(plane, namespace) == []

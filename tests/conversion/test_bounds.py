@@ -47,7 +47,7 @@ def test_what_cannot_be_packed_is_readable_and_is_never_written_back() -> None:
     assert there["spec"] == {"components": [{"name": "w"}]}
     assert "annotations" not in there["metadata"]
     assert there["metadata"]["labels"] == {"a": "b", TOO_LONG: "too-long"}
-    with pytest.raises(ConversionError, match=r"must not be written in this version, .* write it in v1alpha1"):
+    with pytest.raises(ConversionError, match=r"must not be written or deleted in this version, .* use v1alpha1"):
         away(there)
 
 
@@ -109,7 +109,7 @@ def test_the_label_on_a_stored_object_breaks_no_list() -> None:
     graph = _graph("short", labels={TOO_LONG: "too-long"})
     there = away(graph)
     assert there["metadata"]["labels"] == graph["metadata"]["labels"]
-    with pytest.raises(ConversionError, match="must not be written in this version"):
+    with pytest.raises(ConversionError, match="must not be written or deleted in this version"):
         away(there)
 
 

@@ -54,7 +54,7 @@ def test_what_comes_near_is_said_with_field_size_and_version() -> None:
     found = _weighed(_graph(_left(WARNED)), LEFT)
     assert found is not None
     assert (render(found.path), found.refused) == ("spec.services[w].annotations[note]", False)
-    assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; past that it is read-only there"
+    assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; past that it is refused"
 
 
 def test_what_does_not_fit_is_shown_in_part_and_only_then() -> None:
@@ -64,10 +64,24 @@ def test_what_does_not_fit_is_shown_in_part_and_only_then() -> None:
         graph = _graph(_left(length))
         found, labels = _weighed(graph, LEFT), away(graph)["metadata"].get("labels", {})
         assert found is not None
-        assert ("read-only there" in found.text.removeprefix("takes")) is True
-        assert found.text.startswith("must be smaller") is (TOO_LONG in labels) is (found.bytes > MOST)
+        assert found.text.startswith("must be smaller") is found.refused is (TOO_LONG in labels) is (found.bytes > MOST)
         shown += TOO_LONG not in labels
     assert 0 < shown < 32
+
+
+def test_an_update_of_what_is_too_long_already_is_forgiven() -> None:
+    """But never in the version that isn't stored: such an object can't be, and the API server would refuse it."""
+    kind, long = KINDS[GRAPH], _graph(_left(MOST))
+    for old, forgiven in ((_graph(_left(MOST + 1)), True), (_graph(_left(MOST - 12_000)), False), (_graph({}), False), (None, False)):
+        found = weighed(kind, long, LEFT, old)
+        assert found is not None
+        assert (found.forgiven, found.refused) == (forgiven, not forgiven)
+        share = "257 of 256 KiB of annotations"
+        assert found.text == f"must be smaller: {f'{share} in v1beta1; read-only there' if forgiven else f'in v1beta1 it needs {share}'}"
+    beta = made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(300_000)}]})
+    found = weighed(kind, beta, RIGHT, beta)
+    assert found is not None
+    assert found.refused
 
 
 def test_a_write_in_the_version_that_is_not_stored_is_refused_by_the_api_server() -> None:
@@ -77,7 +91,7 @@ def test_a_write_in_the_version_that_is_not_stored_is_refused_by_the_api_server(
     assert found.refused
     assert size(away(graph)["metadata"]["annotations"]) == found.bytes > MOST
     assert render(found.path) == "spec.components[1].podTemplate.metadata.finalizers[0]"
-    assert found.text == f"must be smaller: stored in v1alpha1 it needs {-(-found.bytes // 1024)} of 256 KiB of annotations"
+    assert found.text == f"must be smaller: in v1alpha1 it needs {-(-found.bytes // 1024)} of 256 KiB of annotations"
 
 
 def test_the_same_near_the_bound_is_stored() -> None:

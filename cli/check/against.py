@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from api.kinds import GROUP
 from cli.check.objects import Found, Identity, objects
-from cli.check.old import Past, as_stored, place
+from cli.check.old import Past, as_stored, moved, place
 from cli.check.sources import documents, is_text
 from cli.exits import UsageError
 from cli.files import STDIN
@@ -55,7 +55,7 @@ class Against:
             where = " and ".join(map(place, found[:2])) + " and more" * (len(found) > 2)
             return Past(None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}")
         stored = as_stored(found[0], new.version)
-        return Past(None, str(stored)) if isinstance(stored, InputError) else Past(stored)
+        return Past(None, str(stored)) if isinstance(stored, InputError) else Past(stored, moved=moved(found[0], new.version))
 
 
 class _Repository:

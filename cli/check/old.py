@@ -17,11 +17,13 @@ from policies.review import Fields
 class Past(NamedTuple):
     """The stored object as the server would hand it to the webhooks; without one the request creates.
 
-    `why` says why no update could be judged, where there may have been an object.
+    `why` says why no update could be judged, where there may have been an object. `moved` is the object as it was written where that was
+    in another version.
     """
 
     object: Fields | None = None
     why: str = ""
+    moved: Fields | None = None
 
 
 class Olds(Protocol):
@@ -53,7 +55,7 @@ class Old:
         if new.identity not in self and not self._required:
             return Past()
         found = self.of(new)
-        return found if isinstance(found, InputError) else Past(found)
+        return found if isinstance(found, InputError) else Past(found, moved=moved(self._found[new.identity], new.version))
 
     def of(self, new: Found) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -65,6 +67,11 @@ class Old:
         if key not in self._ready:
             self._ready[key] = as_stored(old, new.version)
         return self._ready[key]
+
+
+def moved(old: Found, version: str) -> Fields | None:
+    """An old object as it was written, where that was in another version."""
+    return old.data if old.version != version else None
 
 
 def place(found: Found) -> str:

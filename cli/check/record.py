@@ -138,6 +138,15 @@ LONG_REMAINDER: Final = OwnRule(
     " `nvidia.com/dynamo-webhooks-remainder: too-long`, and can be neither written nor deleted there.",
     "Keep long texts in a ConfigMap that the pods read, or divide the object",
 )
+STAYS_AFTER_MOVE: Final = OwnRule(
+    "stays-after-move",
+    "DYN014",
+    "Something that a manifest no longer says, and that stays when its version changes.",
+    "On an apply the API server removes what the manager said before, by the fields of the version in which he said it. It can't remove"
+    " what the new version has no field for, or one entry of a list that v1alpha1 merges as a whole. Only `--against` and `--old` show it.",
+    "Change the version alone and the rest in a later commit, or remove it by hand after the sync (docs/gitops.md)",
+    WARNING,
+)
 OWN_RULES: Final = (
     UNKNOWN_KIND,
     WRONG_TYPE,
@@ -152,6 +161,7 @@ OWN_RULES: Final = (
     CONVERSION_LOSS,
     NULL_ENTRY,
     LONG_REMAINDER,
+    STAYS_AFTER_MOVE,
 )
 
 

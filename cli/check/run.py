@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from api.paths import render
 from cli.check.choice import Choice
 from cli.check.objects import Found, objects
 from cli.check.old import Olds, Past
 from cli.check.pipeline import Outcome, Settings, check_object
-from cli.check.record import NotEvaluated, Reported
+from cli.check.record import CONVERSION, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
 from cli.check.result import Checked, Result, Suppressed, assemble
 from cli.check.sources import documents
 from cli.check.suppress import Heard, suppress
 from cli.files import STDIN, load_text
 from cli.yaml.errors import ForeignInputError
 from cli.yaml.load import InputError, Source
-from policies.review import CREATE, DELETE, UPDATE
+from policies.review import CREATE, DELETE, UPDATE, Fields
 
 if TYPE_CHECKING:
     from cli.check.answer import Answer
@@ -135,13 +136,33 @@ class Run:
         outcome: Outcome = check_object(found, operation, past.object, self.settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.notes += [note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code)]
-        return outcome.findings
+        return outcome.findings + (_staying(found, past.moved) if past.moved is not None else [])
 
     def _past(self, found: Found) -> Past | InputError:
         """What was stored before, where the operation asks for that: `auto` is an update where there is an old object."""
         if self.old is None or not found.known or self.operation not in (AUTO, "update"):
             return Past()
         return self.old.past(found)
+
+
+def _staying(found: Found, old: Fields) -> list[Reported]:
+    """What stays of the old manifest when its version changes."""
+    from cli.check.moved import stays
+
+    document = found.document
+    return [
+        own(
+            STAYS_AFTER_MOVE,
+            WARNING,
+            CONVERSION,
+            document.source,
+            document.position(stay.path),
+            found.identity,
+            render(stay.path),
+            stay.text,
+        )
+        for stay in stays(old, found.data)
+    ]
 
 
 def _standard_input(name: str) -> Source | InputError:

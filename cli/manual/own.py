@@ -39,7 +39,10 @@ FILES: Final[dict[str, str]] = {
     "legacy-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\n{_HEAD}spec: {{dynamoNim: 'chat:v3'}}\n",
     "damaged-remainder": f"{_GRAPH.replace('namespace: llm}', 'namespace: llm, annotations: {nvidia.com/dgd-spec: x}}')}",
     "long-remainder": f"{_GRAPH}      annotations: {{prompt: {_LONG}}}\n",
+    "stays-after-move": f"{_BETA}    - {{name: worker, type: worker}}\n",
 }
+# check -> the file as it was, where the check compares with that
+BEFORE: Final[dict[str, str]] = {"stays-after-move": f"{_GRAPH}      ingress: {{enabled: true, host: chat.example.com}}\n"}
 
 
 def _random() -> str:
@@ -54,8 +57,12 @@ def shown(name: str) -> str:
     with terminal() as session:
         session.write("graph.yaml", FILES[name].replace(_LONG, _random()))
         line = f"dynamo-webhooks check graph.yaml --select {name}"
+        if name in BEFORE:
+            session.write("before.yaml", BEFORE[name])
+            line += " --old before.yaml"
         printed = session.run(line)
     if not re.search(rf" (?:error|warning) {name} \(", printed):
         raise PageError(f"the file of {name} in cli/manual/own.py has no such finding: {printed.strip()}")
     body = "".join(f"{each.rstrip()}\n" for each in printed.splitlines())
-    return f"## Example\n\n```yaml\n{FILES[name]}```\n\n```console\n$ {line}\n{body}```"
+    before = f"The stored object, `before.yaml`:\n\n```yaml\n{BEFORE[name]}```\n\n`graph.yaml`:\n\n" if name in BEFORE else ""
+    return f"## Example\n\n{before}```yaml\n{FILES[name]}```\n\n```console\n$ {line}\n{body}```"

@@ -73,6 +73,17 @@ def test_another_version_is_the_same_object(command: Command, files: Files, repo
     assert _found(_check(command, "deploy")) == [RULE]
 
 
+def test_what_stays_when_the_version_changes_is_named(command: Command, files: Files, repository: Repository) -> None:
+    files(deploy__g=BEFORE.replace("services:", "pvcs: [{name: cache, create: false}]\n  services:"))
+    repository.commit()
+    files(deploy__g=BETA.replace("sglang", "vllm"))
+    [finding] = _check(command, "deploy").json["findings"]
+    assert (finding["rule"], finding["level"], finding["path"]) == ("stays-after-move", "warning", "spec.pvcs")
+    files(deploy__g=BEFORE.replace("services:", "pvcs: [{name: cache, create: false}]\n  services:"))
+    assert command("convert", "--to", "v1beta1", "--write", "deploy").code == 0
+    assert _check(command, "deploy").json["findings"] == []
+
+
 @pytest.mark.parametrize("paths", [["deploy"], ["deploy/new.yaml"], ["deploy/sub"], ["deploy/sub/new.yaml"]])
 def test_an_object_may_have_moved(command: Command, files: Files, repository: Repository, paths: list[str]) -> None:
     files(**{"deploy__sub__new" if "sub" in paths[0] else "deploy__new": AFTER})

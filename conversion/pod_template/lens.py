@@ -100,7 +100,7 @@ class PodTemplate:
         yield Row(
             "volumeMounts",
             f"{main}.volumeMounts, compilationCache",
-            "the first flagged entry is the cache; options of mounts are kept aside",
+            "the first flagged entry is the cache alone; options of mounts are kept aside",
         )
         yield Row("livenessProbe", f"{main}.livenessProbe", "main container probe merged over it")
         yield Row("readinessProbe", f"{main}.readinessProbe", "main container probe merged over it")

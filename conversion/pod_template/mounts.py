@@ -80,9 +80,18 @@ def native_mount(entry: Fields) -> Fields:
     return _renamed(entry, "name", "mountPoint", to=("name", "mountPath"))
 
 
-def native_mounts(entries: list[Fields]) -> list[Fields]:
-    """The mounts of a flat list; a cache without a path is none, since a list of mounts is keyed by their paths."""
-    return [native_mount(entry) for entry in entries if entry.get("mountPoint") or not flagged(entry)]
+def native_mounts(entries: list[Fields], *, cached: bool = False) -> list[Fields]:
+    """The mounts of a flat list: its cache, the first flagged entry, is one only when `cached`, since a workload mounts its cache anyway.
+
+    A cache without a path is none in any case: a list of mounts is keyed by their paths.
+    """
+    out: list[Fields] = []
+    for entry in entries:
+        if flagged(entry) and not (cached and entry.get("mountPoint")):
+            cached = True
+        else:
+            out.append(native_mount(entry))
+    return out
 
 
 def flat_mount(mount: Fields) -> Fields:
@@ -162,7 +171,11 @@ def restored(
     if same_cache and mounts is not None and flat_list(cache, native_mounts(flat)) == entries:
         return flat
     # the Go operator writes empty names and paths where there were none: the same place for all that
-    return _flags_added(entries, flat) if cache is not None and cache_place(cache_of(flat)) == cache_place(cache) else None
+    if cache is None or cache_place(cache_of(flat)) != cache_place(cache):
+        return None
+    # it also makes mounts of caches without a path, all of which are then there
+    theirs = [place(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
+    return _flags_added(entries, flat if theirs else [entry for entry in flat if entry.get("mountPoint")])
 
 
 def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:

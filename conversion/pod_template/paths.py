@@ -63,7 +63,8 @@ def _mount_right(rest: Path, left: Fields) -> Path:
     if flagged(entry):
         named = {"name": "pvcName", "mountPath": "mountPath"}.get(member or "")
         return ("compilationCache", named) if named else ("compilationCache",)
-    return (*_MAIN, "volumeMounts", rest[0], *((member,) if member else ()))
+    index = rest[0] - 1 if type(entries[0]) is dict and flagged(entries[0]) else rest[0]  # the cache is no mount
+    return (*_MAIN, "volumeMounts", index, *((member,) if member else ()))
 
 
 def _sidecar_right(rest: Path) -> Path:

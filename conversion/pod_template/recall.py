@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from conversion.pod_template import resources
 from conversion.pod_template.compose import compose
 from conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
-from conversion.pod_template.mounts import Counterparts, Place, cache_of, cache_place, flagged, flat_list, flat_place, place
+from conversion.pod_template.mounts import Counterparts, Place, cache_of, cache_place, flagged, flat_list, flat_place, native_mounts, place
 from conversion.pod_template.overlay import merged, plain_secret
 from conversion.reading import fields, items
 
@@ -120,10 +120,8 @@ def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
     kept = named(remembered, MAIN)
     entries = items(left, "volumeMounts")
     over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
-    if kept is None:
-        return _without_cache(main, entries, over)
-    live, theirs = items(main, "volumeMounts"), items(kept, "volumeMounts")
-    if over or not live:
+    live, theirs = native_mounts(entries, cached=True), items(kept or {}, "volumeMounts")
+    if kept is None or over or not live:
         return main
     cache = cache_of(entries)
     if flat_list(cache, theirs) == flat_list(cache, live):
@@ -133,13 +131,6 @@ def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
         unlisted = None if not cache or cache_place(cache) in known else cache_place(cache)
         chosen = [_optioned(mount, known, flat) for mount in live if place(mount) != unlisted]
     return _with_mounts(main, chosen)
-
-
-def _without_cache(main: Fields, entries: list[Fields], over: list[Fields]) -> Fields:
-    cache = cache_place(cache_of(entries))
-    if cache is None or over:
-        return main
-    return _with_mounts(main, [mount for mount in items(main, "volumeMounts") if place(mount) != cache])
 
 
 def _with_mounts(main: Fields, mounts: list[Fields]) -> Fields:

@@ -139,7 +139,7 @@ PATHS: list[tuple[Path, Path]] = [
     ((*W, "resources", "limits", "custom", Key("x.io/y")), (*MAIN, "resources", "limits", Key("x.io/y"))),
     ((*W, "envs", 0, "name"), (*MAIN, "env", 0, "name")),
     ((*W, "volumeMounts", 0, "mountPoint"), (*V, "compilationCache", "mountPath")),
-    ((*W, "volumeMounts", 1, "mountPoint"), (*MAIN, "volumeMounts", 1, "mountPath")),
+    ((*W, "volumeMounts", 1, "mountPoint"), (*MAIN, "volumeMounts", 0, "mountPath")),
     ((*W, "extraPodSpec", "mainContainer", "image"), (*MAIN, "image")),
     ((*W, "extraPodSpec", "containers", 0, "env"), (*V, "podTemplate", "spec", "containers", Key("side"), "env")),
     ((*W, "extraPodSpec", "tolerations", 0), (*V, "podTemplate", "spec", "tolerations", 0)),

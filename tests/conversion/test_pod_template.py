@@ -59,7 +59,7 @@ SHAPES: list[tuple[Fields, Fields]] = [
     ),
     (
         {"volumeMounts": [{"name": "p", "mountPoint": "/m"}, {"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]},
-        main(volumeMounts=[{"name": "p", "mountPath": "/m"}, {"name": "c", "mountPath": "/c"}]),
+        main(volumeMounts=[{"name": "p", "mountPath": "/m"}]),
     ),
     ({"extraPodSpec": {"mainContainer": {"name": "custom", "image": "i", "tty": False}}}, main(image="i")),
     ({"extraPodSpec": {"containers": [{"name": "main", "image": "lost"}]}}, main()),

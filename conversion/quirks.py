@@ -51,7 +51,7 @@ SPELLED: Final[Mapping[str, str]] = MappingProxyType(
         "P4": "What comes home by its canonical spelling isn't kept in the annotation as well.",
         "P5": "An entry of env, an amount or a member of a probe that v1beta1 leaves or edits stays in the half where its author had it.",
         "P6": "The name of a request's profiling job stays when v1alpha1 writes that profiling is over.",
-        "P7": "A flagged mount is `compilationCache` alone, which a workload mounts by itself; a mount of main in the same place is kept in "
+        "P7": "A flagged mount is `compilationCache` alone, which a workload mounts by itself; a mount of main in the same place stays in "
         "the annotation. One without a path is no mount either: the API server merges mounts by their paths.",
     }
 )

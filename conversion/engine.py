@@ -9,7 +9,7 @@ from api.decode import decoder
 from api.kinds import BY_NAME
 from conversion.bounds import bounded, labelled, require_whole
 from conversion.difference import Entry, applied, differences, identical
-from conversion.kind import LEFT, PREFIX, RIGHT
+from conversion.kind import LEFT, PREFIX, RIGHT, Form
 from conversion.legacy import due, unlike
 from conversion.lens.proofs import Proofs
 from conversion.lens.protocol import Context
@@ -49,7 +49,8 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False, wh
     if storing:
         require_whole(metadata, desired)
     remembered, damaged = read(kind, annotations, rightward)
-    kind = _completing(kind, obj)
+    kind, form = _formed(kind, obj, rightward)
+    obj = form.object
     name = str(metadata.get("name") or "")
     proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
     stored = bool(metadata.get("uid"))
@@ -62,18 +63,22 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False, wh
     back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs, stored=stored)
     if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
         saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
+    if form.part:  # that it has no spec: the whole object has one
+        saved.kept = [entry for entry in saved.kept if entry != [["spec"]]]
     if kind.marked and (remembered.both or (remembered.travelled and (saved.spec or saved.kept))):
         saved.travelled = saved.both = True
     if (saved.kept or saved.travelled) and not rightward and type(obj.get("spec")) is dict:
         kind.spec.sign(obj["spec"], saved.spec)
     older: dict[str, str] = {}
-    if kind.legacy is not None:
+    if kind.legacy is not None and not form.part:
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
         # an object with older annotations alone may come home with a remainder that it didn't have: remember that it had none
         if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
             clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
         older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
+    if form.decode is not None:  # when the way back has been run, which needn't know
+        form.decode(parts)
     annotated, complete = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata), storing=storing or whole)
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     blank = _blank(metadata) or next((entry[1:] for entry in remembered.kept if entry[0] == ANNOTATIONS), [])
@@ -91,17 +96,20 @@ def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
     metadata = obj.get("metadata") or {}
     rightward = desired == RIGHT
     remembered, _ = read(kind, metadata.get("annotations") or {}, rightward)
-    kind = _completing(kind, obj)
     if any(entry[0][0] in PARTS for entry in remembered.kept):  # what may be restored depends on what would be saved
         return convert(kind, obj, desired).object
-    parts = _said(kind, obj, remembered, rightward, str(metadata.get("name") or ""), stored=bool(metadata.get("uid")))
+    kind, form = _formed(kind, obj, rightward)
+    parts = _said(kind, form.object, remembered, rightward, str(metadata.get("name") or ""), stored=bool(metadata.get("uid")))
+    if form.decode is not None:
+        form.decode(parts)
     rest = {name: value for name, value in obj.items() if name not in PARTS}
     return {**rest, **parts, "apiVersion": f"{GROUP}/{desired}", "metadata": metadata}
 
 
-def _completing(kind: Kind, obj: Fields) -> Kind:
-    """The kind as it converts this object: parts of an object aren't completed, on the way back neither."""
-    return kind._replace(complete=None) if kind.partial is not None and kind.partial(obj) else kind
+def _formed(kind: Kind, obj: Fields, rightward: bool) -> tuple[Kind, Form]:
+    """The kind as it converts this object, and how it does; see `Kind.form`."""
+    form = kind.form(obj, rightward) if kind.form is not None else None
+    return (kind, Form(obj)) if form is None else (kind._replace(complete=None), form)
 
 
 def _run(
@@ -236,7 +244,12 @@ def _older(
 
 
 def _blank(metadata: Fields) -> list[Any]:
-    """The annotations of an object that says that it has none, by `{}` or null; nothing where they are simply absent."""
+    """The annotations of an object that says that it has none, by `{}` or null; nothing where they are simply absent.
+
+    A null of a stored object is server-side apply's, which took away the last one.
+    """
+    if metadata.get("annotations", ...) is None and metadata.get("uid"):
+        return []
     return [metadata["annotations"]] if "annotations" in metadata and not metadata["annotations"] else []
 
 

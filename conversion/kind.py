@@ -26,6 +26,14 @@ class Legacy(NamedTuple):
     write: Callable[[Fields, bool], dict[str, str]]
 
 
+class Form(NamedTuple):
+    """How an object converts that an API server has stored, or a part of one: it isn't completed."""
+
+    object: Fields  # what of it is converted
+    decode: Callable[[Fields], None] | None = None  # gives the converted parts the defaults of their schema
+    part: bool = False  # whether it is a part, which gets no annotations of older operators
+
+
 class Kind(NamedTuple):
     """One declaration; the keys are those of the annotations that hold the remainders of spec and status, see `remainders`."""
 
@@ -37,8 +45,8 @@ class Kind(NamedTuple):
     legacy: Legacy | None = None  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
     # says in the parts built what the object read means by leaving it out: complete(source, parts, rightward)
     complete: Callable[[Fields, Fields, bool], None] | None = None
-    # whether an object is a part of a stored one, which is never completed: partial(object)
-    partial: Callable[[Fields], bool] | None = None
+    # how an object converts that an API server has stored: form(object, rightward); None for any other
+    form: Callable[[Fields, bool], Form | None] | None = None
     # whether every object that is in the version in which it wasn't written first carries a remainder, even an empty one
     marked: bool = False
 

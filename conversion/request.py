@@ -8,10 +8,10 @@ from api.schema import load_schema, resolve
 from conversion.kind import LEFT, RIGHT, Kind, remainders
 from conversion.lens.simple import LeftOnly, RightOnly, same
 from conversion.lens.struct import Struct
-from conversion.reading import object_of
 from conversion.request_legacy import LEGACY
 from conversion.request_profiling import PROFILING, ROUTES
 from conversion.request_status import PENDING, Results, State
+from conversion.request_stored import form
 
 if TYPE_CHECKING:
     from conversion.lens.protocol import Fields
@@ -29,7 +29,7 @@ STATUS: Final = Struct(*same("observedGeneration", "conditions"), LeftOnly("back
 
 
 def complete(source: Fields, parts: Fields, rightward: bool) -> None:
-    """Says in `parts` what a whole request means by what it leaves out, since the two versions' defaults differ.
+    """Says in `parts` what a request as somebody wrote it means by what it leaves out, since the two versions' defaults differ.
 
     An absent autoApply is false on the left and true on the right; an absent state is a pending one.
     """
@@ -50,17 +50,7 @@ def complete(source: Fields, parts: Fields, rightward: bool) -> None:
         status.setdefault("phase" if rightward else "state", PENDING)
 
 
-def partial(request: Fields) -> bool:
-    """Whether a request is a fragment, which says nothing that it doesn't hold: one without a model that has no name, or that is stored.
-
-    Nothing is stored without a model, but server-side apply converts what is left of a stored object without one manager's fields;
-    metadata, with the uid, stays.
-    """
-    metadata = object_of(request.get("metadata"))
-    return object_of(request.get("spec")).get("model") is None and bool(metadata.get("uid") or not metadata.get("name"))
-
-
-REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete, partial)
+REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete, form)
 
 # nested objects whose members the routes of the profiling lens must name, all of them
 _NESTED: Final = {

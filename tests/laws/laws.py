@@ -29,6 +29,8 @@ LEGACY: Final = (
     "deployment-status",
     "profiling-job-name",
 )
+# of a request: what the schema of one version alone writes by default
+DEFAULTS: Final[dict[str, Object]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
 RESERVED: Final = {f"{GROUP}{short}-{part}" for short in SHORTS for part in ("spec", "status")} | {f"{GROUP}dgdr-{name}" for name in LEGACY}
 
 
@@ -45,7 +47,25 @@ def other(version: str) -> str:
 def away(obj: Object, desired: str = "") -> Object:
     """The object in the other version (or the desired one, with or without its group)."""
     version = desired.rpartition("/")[2] or other(version_of(obj))
-    return convert(KINDS[obj["kind"]], obj, version).object
+    return plain(convert(KINDS[obj["kind"]], obj, version).object)
+
+
+def plain(obj: Object) -> Object:
+    """The object; a part of a stored request without what the schema of its version alone has by default, which the API server writes."""
+    spec = obj.get("spec")
+    if not is_part(obj) or type(spec) is not dict:
+        return obj
+    defaults = DEFAULTS[version_of(obj)]
+    return {**obj, "spec": {name: value for name, value in spec.items() if not (name in defaults and identical(value, defaults[name]))}}
+
+
+def is_part(obj: Object) -> bool:
+    """Whether the object is a request that an API server has stored, without all the defaults that it writes into one."""
+    metadata, spec = obj.get("metadata") or {}, obj.get("spec")
+    if obj["kind"] != "DynamoGraphDeploymentRequest":
+        return False
+    whole = type(spec) is dict and all(spec.get(name) is not None for name in ("model", "autoApply", *DEFAULTS[version_of(obj)]))
+    return not whole and bool(metadata.get("uid") or not metadata.get("name"))
 
 
 def home(converted: Object, origin: Object) -> Object:
@@ -60,12 +80,13 @@ def reserved(obj: Object) -> dict[str, Any]:
 
 
 def live(obj: Object) -> Object:
-    """What an object says without its remainder: everything but the reserved annotations."""
+    """What an object says without its remainder: everything but the reserved annotations, and the empty spec of a part."""
     metadata = dict(obj.get("metadata") or {})
     annotations = {key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in reserved(obj)}
     if annotations:
         metadata["annotations"] = annotations
-    return {**obj, "metadata": metadata}
+    said = {name: value for name, value in obj.items() if not (name == "spec" and value == {} and is_part(obj))}
+    return {**said, "metadata": metadata}
 
 
 def said(obj: Object) -> Object:
@@ -176,11 +197,10 @@ def shape_kept(made: Trip) -> Iterator[str]:
 
 
 def _told(obj: Object) -> set[str]:
-    # a request says what it means by saying nothing, as the Go operator has it, too, unless it is a fragment
-    if obj["kind"] != "DynamoGraphDeploymentRequest" or type(spec := obj.get("spec") or {}) is not dict:
+    # a request that no API server has stored says what it means by saying nothing, as the Go operator has it, too, unless it is a fragment
+    if obj["kind"] != "DynamoGraphDeploymentRequest" or type(obj.get("spec") or {}) is not dict or is_part(obj):
         return set()
-    fragment = spec.get("model") is None and (obj["metadata"].get("uid") or not obj["metadata"].get("name"))
-    return set() if fragment else {"spec", "status"} - obj.keys()
+    return set() if obj["metadata"].get("uid") else {"spec", "status"} - obj.keys()
 
 
 def elements_alone(made: Trip) -> Iterator[str]:
@@ -287,10 +307,11 @@ def _at(value: Any, path: list[str | int]) -> list[Any]:
 
 def violations(obj: Object, edited: Object | None = None) -> list[str]:
     """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the laws of edits."""
+    obj = plain(obj)
     before = copy.deepcopy((obj, edited))
     made = trip(obj)
     found = [f"{law.__name__}: {text}" for law in ALONE for text in law(made)]
-    if edited is not None:
+    if edited is not None and not is_part(obj) and not is_part(edited):  # a part lives as long as one apply, and nobody edits it
         found += [f"{law.__name__}: {text}" for law in (edits_survive, remainder_agrees) for text in law(obj, edited)]
     if changed := different([obj, edited], list(before)):
         found.append(f"inputs_unchanged: {changed}")

@@ -9,9 +9,12 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from api.schema import load_schema
+from api.walk.default import default
+from conversion.kind import LEFT, RIGHT
 from conversion.lens.protocol import ConversionError
 from tests.laws.dice import Dice, Draw, Replay, smallest
-from tests.laws.laws import away, different, home, violations
+from tests.laws.laws import away, different, home, version_of, violations
 from tests.laws.strategies import edit, make_object, wild
 
 Object = dict[str, Any]
@@ -38,12 +41,37 @@ def any_object(draw: Draw, kind: str, version: str) -> Trial:
     """Tries an object and an edit of its conversion: of eight, four are plain, two odd, one hostile and one both (see strategies.py)."""
     choice = draw(8)
     odd, hostile = choice in (4, 5, 7), choice in (6, 7)
-    obj = make_object(draw, kind, version, odd=odd, hostile=hostile)
+    obj = decoded(make_object(draw, kind, version, odd=odd, hostile=hostile))
     try:
-        edited = edit(draw, away(obj), odd=odd)
+        edited = decoded(edit(draw, away(obj), odd=odd))
         return Trial(violations(obj, edited), obj, edited)
     except Exception as error:  # noqa: BLE001 - that nothing is raised is one of the laws
         return Trial([repr(error)], obj)
+
+
+def decoded(obj: Object) -> Object:
+    """A request that an API server has stored, as it decodes it: with its schema's defaults. Without a model it is a part, and stays one.
+
+    What v1beta1's schema adds below a section shows in v1alpha1 from then on; v1alpha1 requires a state, and so v1beta1 gets a phase; and
+    an empty path to mount at, which v1alpha1 can't say, becomes the default.
+    """
+    if obj["kind"] != "DynamoGraphDeploymentRequest" or not obj["metadata"].get("uid") or (obj.get("spec") or {}).get("model") is None:
+        return obj
+    obj = copy.deepcopy(obj)
+    if version_of(obj) == RIGHT and type(obj["spec"].get("modelCache")) is dict and not obj["spec"]["modelCache"].get("pvcMountPath"):
+        obj["spec"]["modelCache"].pop("pvcMountPath", None)
+    if version_of(obj) == RIGHT and obj.get("status") and obj["status"].get("phase") is None:
+        obj["status"]["phase"] = "Pending"
+    default(obj, load_schema(obj["kind"], version_of(obj)))
+    if version_of(obj) == LEFT:
+        if not obj.get("status") and away(obj).get("status"):
+            obj["status"] = {"state": "Pending"}
+        unstored = away({**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "uid"}})
+        filled = copy.deepcopy(unstored)
+        default(filled, load_schema(obj["kind"], RIGHT))
+        if any(unstored["spec"].get(section) != filled["spec"].get(section) for section in ("modelCache", "workload")):
+            return home(away(obj), obj)
+    return obj
 
 
 def wrong_types(draw: Draw, kind: str, version: str) -> Trial:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from cli.check.record import (
+    LONG_REMAINDER,
     SCHEMA_RULE,
     UNCONVERTIBLE,
     UNKNOWN_FIELD,
@@ -121,7 +122,7 @@ TRANSPORT: Final = (
     Words(
         "invalid-metadata",
         "conversion webhook ... returned invalid metadata",
-        r"returned invalid metadata|conversion webhook .*expected .*objects?",
+        r"returned invalid metadata(?!.*Too long)|conversion webhook .*expected .*objects?",
         "A converter lost an object, or changed its metadata. Ours does neither, so another server answers under its name.",
         f"Look which server the definition calls; {_DOCTOR}.",
     ),
@@ -161,6 +162,22 @@ SERVER: Final = (
         WRONG_TYPE,
     ),
     Words(
+        "not-whole",
+        "must not be written or deleted in this version, which can't hold all that the object says",
+        r"must not be written or deleted in this version",
+        "The object is too long for this version, which shows it without what doesn't fit, and with a label that says so.",
+        "Write or delete it in the version that the message names, as in `kubectl edit dynamographdeployments.v1alpha1.nvidia.com/NAME`.",
+        LONG_REMAINDER,
+    ),
+    Words(
+        "stored-too-long",
+        "conversion webhook ... returned invalid metadata: ... Too long",
+        r"returned invalid metadata:.*Too long",
+        "What the version that is stored has no field for is kept in annotations there, and has more text than they may have.",
+        "Make the object smaller; `dynamo-webhooks check` names the field that weighs most.",
+        LONG_REMAINDER,
+    ),
+    Words(
         "unconverted",
         "conversion webhook for ... failed: ...",
         r"conversion webhook for .* failed",
@@ -178,7 +195,7 @@ SERVER: Final = (
     Words(
         "schema-mismatch",
         "Required value, Unsupported value, Too many, in body should ...",
-        r"\bin body should\b|Unsupported value|Required value|Too many:|Duplicate value|Too long:",
+        r"\bin body should\b|Unsupported value|Required value|Too many:|Duplicate value|(?<!metadata.annotation: )Too long:",
         "A value that the schema of the definition does not allow. The API server says so itself, before validating webhooks are asked.",
         "Write one of the values that it allows; `dynamo-webhooks explain` with the field's path tells which.",
         SCHEMA_RULE,

@@ -9,6 +9,7 @@ import pytest
 from api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, wait_until_asked
 from tests.cluster.objects import DISCOVERY, IDENTITY, checkpoint, graph, make, path_of, request
+from tests.conversion.test_bounds import noise
 
 if TYPE_CHECKING:
     from tests.cluster.admission import Admission
@@ -53,6 +54,24 @@ def test_what_was_stored_before_us_may_still_be_labelled(guarded_alpha: ControlP
     assert guarded_alpha.kubectl(
         "create", "--dry-run=server", "-f", "-", input=graph(namespace, name="u", annotations={DISCOVERY: "Pod"})
     ).code
+
+
+def test_what_is_too_long_for_the_other_version_is_refused_unless_it_is_stored(guarded_alpha: ControlPlane, admission: Admission) -> None:
+    """Its update is a warning; kubectl shows the field and the size in either case."""
+    namespace = guarded_alpha.namespace()
+    long = graph(namespace, {"w": {"annotations": {"a": noise(300_000)}}})
+    _stored(guarded_alpha, long)
+    label = guarded_alpha.request("PATCH", f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": SELECTED}}, kind=MERGE)
+    assert label.status == 200, label.body
+    wait_until_asked(guarded_alpha, admission, namespace)
+    done = guarded_alpha.kubectl("label", "dgd", "t", "-n", namespace, "team=a", user="author")
+    assert done.code == 0, done.stderr
+    field = "spec.services[w].annotations[a]: must be smaller:"
+    assert f"Warning: {field} 294 of 256 KiB of annotations in v1beta1; read-only there" in done.stderr
+    long["metadata"]["name"] = "u"
+    done = guarded_alpha.kubectl("create", "-f", "-", input=long, user="author")
+    assert done.code == 1
+    assert f"{field} in v1beta1 it needs 294 of 256 KiB of annotations [long-remainder]" in done.stderr
 
 
 def test_what_an_update_adds_is_refused_alone(guarded_alpha: ControlPlane, late: tuple[str, Node]) -> None:

@@ -93,6 +93,18 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         ("server.webhook.clientCA: no authority of client certificates could be read", ["client-certificate"]),
         ("metadata.annotations: Too long: must have at most 262144 bytes", ["annotation-too-long"]),
         ("conversion webhook for x returned invalid metadata: missing metadata in converted object", ["invalid-metadata"]),
+        (
+            "conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeployment returned invalid metadata: metadata.annotation: "
+            "Too long: may not be more than 262144 bytes",
+            ["stored-too-long"],
+        ),
+        (
+            "conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeployment failed: 1 of 1 objects can't be converted to "
+            "nvidia.com/v1alpha1: DynamoGraphDeployment n/g: metadata.labels.nvidia.com/dynamo-webhooks-remainder: must not be written or "
+            "deleted in this version, which can't hold all that the object says: use v1alpha1",
+            ["not-whole", "unconverted"],
+        ),
+        ("spec.pvcs: must be smaller: in v1beta1 it needs 300 of 256 KiB of annotations [long-remainder]", ["long-remainder"]),
         ("the body must be at most 7340032 bytes", ["too-large"]),
         ('no matches for kind "DynamoGraph" in version "nvidia.com/v1"', ["unknown-kind"]),
         ('strict decoding error: unknown field "spec.servces"', ["unknown-field"]),

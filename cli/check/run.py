@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from api.paths import render
+from api.wording import shortened
 from cli.check.choice import Choice
 from cli.check.objects import Found, objects
 from cli.check.old import Olds, Past
-from cli.check.pipeline import Outcome, Settings, check_object
+from cli.check.pipeline import LONGEST, Outcome, Settings, check_object
 from cli.check.record import CONVERSION, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
 from cli.check.result import Checked, Result, Suppressed, assemble
 from cli.check.sources import documents
@@ -149,20 +150,11 @@ def _staying(found: Found, old: Fields) -> list[Reported]:
     """What stays of the old manifest when its version changes."""
     from cli.check.moved import stays
 
-    document = found.document
-    return [
-        own(
-            STAYS_AFTER_MOVE,
-            WARNING,
-            CONVERSION,
-            document.source,
-            document.position(stay.path),
-            found.identity,
-            render(stay.path),
-            stay.text,
-        )
-        for stay in stays(old, found.data)
-    ]
+    document, made = found.document, []
+    for path, text in stays(old, found.data):
+        told = [shortened(words, LONGEST) for words in (render(path), text)]
+        made.append(own(STAYS_AFTER_MOVE, WARNING, CONVERSION, document.source, document.position(path), found.identity, *told))
+    return made
 
 
 def _standard_input(name: str) -> Source | InputError:

@@ -1,10 +1,11 @@
 """Converts an object of a file with the remainder that a server would hold: schema defaults are there when it converts, and the file's
-fields stay as they were written. A sync of the converted file then finds nothing to write."""
+fields stay as they were written. Blocks that switch something on are the exception, and say their defaults: where a manager owns nothing
+below them, an apply beside another manager would switch them off. A sync of the converted file then finds nothing to write."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from api.schema import load_schema
 from api.walk.default import default, drop_nulls
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from conversion.objects import Target
 
     Object = dict[str, Any]
+
+BLOCKS: Final = frozenset({"gpuMemoryService", "failover", "checkpoint"})
 
 
 def as_served(obj: Object, wanted: Target) -> Converted:
@@ -35,7 +38,16 @@ def as_served(obj: Object, wanted: Target) -> Converted:
         metadata["annotations"] = annotations
     elif metadata.get("annotations"):
         del metadata["annotations"]
-    return Converted({**done.object, "metadata": metadata}, done.damaged)
+    return Converted({**_with_blocks(done.object, full), "metadata": metadata}, done.damaged)
+
+
+def _with_blocks(written: Any, full: Any) -> Any:
+    """What was written, with the blocks of the defaulted object."""
+    if type(written) is dict and type(full) is dict:
+        return {name: full.get(name) if name in BLOCKS else _with_blocks(below, full.get(name)) for name, below in written.items()}
+    if type(written) is list and type(full) is list and len(written) == len(full):
+        return [_with_blocks(*pair) for pair in zip(written, full, strict=True)]
+    return written
 
 
 def _annotations(obj: Object) -> Object:

@@ -36,8 +36,10 @@ def test_a_converted_file_is_what_the_server_holds(service: dict[str, Any]) -> N
     assert obj == before
 
 
-def test_fields_stay_as_they_were_written() -> None:
-    obj = made(GRAPH, LEFT, {"services": {"w": {"gpuMemoryService": {"enabled": True}}}})
-    assert as_served(obj, target(f"nvidia.com/{RIGHT}")).object["spec"]["components"] == [
-        {"name": "w", "experimental": {"gpuMemoryService": {}}}
-    ]
+def test_fields_stay_as_they_were_written_but_blocks_say_their_defaults() -> None:
+    obj = made(GRAPH, LEFT, {"services": {"w": {"gpuMemoryService": {"enabled": True}, "volumeMounts": MOUNTS}}})
+    block = {"gpuMemoryService": {"deviceClassName": "gpu.nvidia.com", "mode": "IntraPod"}}
+    mounts = [{"name": one["name"], "mountPath": one["mountPoint"]} for one in MOUNTS]
+    [component] = as_served(obj, target(f"nvidia.com/{RIGHT}")).object["spec"]["components"]
+    assert component["experimental"] == block
+    assert component["podTemplate"]["spec"]["containers"][0]["volumeMounts"] == mounts

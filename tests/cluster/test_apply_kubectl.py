@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from api.kinds import ALPHA, BETA, GROUP
+from cli.convert.served import as_served
+from conversion.objects import target
 from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import path_of
 from tests.laws.managers.law import sorted_lists
@@ -65,3 +67,22 @@ def test_a_file_moved_by_hand(plane: ControlPlane, first: str, second: str, way:
     assert plane.kubectl("patch", resource, "t", "-n", moved, "--type=merge", "-p", LABEL).code == 0
     diff = plane.kubectl("diff", *WAYS[way], "-f", "-", input=_manifest(moved, second))
     assert diff.code == 0, diff.stdout + diff.stderr
+
+
+@pytest.mark.parametrize(("first", "second"), [(ALPHA, BETA), (BETA, ALPHA)])
+def test_a_converted_file_is_no_difference(plane: ControlPlane, first: str, second: str) -> None:
+    """Neither before its first apply nor after it, though a label and a status were written in the old version."""
+    namespace = plane.namespace()
+    manifest = _manifest(namespace, first)
+    output = as_served(manifest, target(f"{GROUP}/{second}")).object
+    assert plane.kubectl("apply", *WAYS["server-side"], "-f", "-", input=manifest).code == 0
+    for applied in (False, True):
+        resource = f"dynamographdeployments.{first}.nvidia.com"
+        assert plane.kubectl("patch", resource, "t", "-n", namespace, "--type=merge", "-p", LABEL).code == 0
+        status = '{"status": {"state": "pending"}}'
+        assert plane.kubectl("patch", resource, "t", "-n", namespace, "--subresource=status", "--type=merge", "-p", status).code == 0
+        diff = plane.kubectl("diff", *WAYS["server-side"], "-f", "-", input=output)
+        assert diff.code == 0, diff.stdout + diff.stderr
+        if not applied:
+            assert plane.kubectl("apply", *WAYS["server-side"], "-f", "-", input=output).code == 0
+    assert plane.request("GET", path_of(output, named=True)).body["metadata"]["generation"] == 1

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cluster.applying import Held
 from tests.cluster.conversion import converting_plane
-from tests.golden.upstream import CONVERTED, accepted, manifests, moved_wrongly, pairs, stability
+from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manifests, moved_wrongly, pairs, stability
 from tests.laws.managers.law import breaches
 from tests.laws.managers.test_managers import TRIED, modelled
 
@@ -36,7 +36,7 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
         yield found
 
 
-def test_recorded_objects_are_stable(plane: ControlPlane) -> None:
+def test_recorded_objects_and_what_convert_writes_of_them_are_stable(plane: ControlPlane) -> None:
     """Those that are on the model, which tests/golden/test_managers.py tries on all."""
     found = [manifest for _, manifest in manifests(TRIED, CONVERTED)]
     tried = 0
@@ -44,6 +44,7 @@ def test_recorded_objects_are_stable(plane: ControlPlane) -> None:
         if accepted(manifest) and not breaches(stability(manifest), modelled):
             tried += 1
             assert not breaches(stability(manifest), partial(Held, plane)), json.dumps(manifest)
+            assert not [*converted_wrongly(manifest, partial(Held, plane))], json.dumps(manifest)
     assert tried > RECORDED // 3
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.golden.upstream import CONVERTED, accepted, manifests, moved_wrongly, pairs, stability
+from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manifests, moved_wrongly, pairs, stability
 from tests.laws.managers.law import breaches
 from tests.laws.managers.test_managers import TRIED, modelled
 
@@ -30,6 +30,18 @@ def test_recorded_objects_are_stable() -> None:
         if accepted(manifest):
             tried += 1
             if found := breaches(stability(manifest), modelled):
+                broken.append(f"{found}\n{json.dumps(manifest)}")
+    assert len(broken) <= OPEN, f"{len(broken)} of {tried}, the first ones:\n" + "\n".join(sorted(broken, key=len)[:5])
+    assert tried > ENOUGH
+
+
+def test_what_convert_writes_of_recorded_objects_changes_nothing() -> None:
+    """Neither the object nor its generation; and syncs after the first one write nothing."""
+    tried, broken = 0, []
+    for _, manifest in manifests(TRIED, CONVERTED):
+        if accepted(manifest):
+            tried += 1
+            if found := [*converted_wrongly(manifest, modelled)]:
                 broken.append(f"{found}\n{json.dumps(manifest)}")
     assert len(broken) <= OPEN, f"{len(broken)} of {tried}, the first ones:\n" + "\n".join(sorted(broken, key=len)[:5])
     assert tried > ENOUGH

@@ -8,11 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from api.kinds import ALPHA, BETA
+from api.kinds import ALPHA, BETA, GROUP
 from api.schema import load_schema
 from api.walk.default import default
 from api.walk.prune import prune
 from api.walk.validate import validate
+from cli.convert.served import as_served
+from conversion.objects import target
 from tests.golden.corpus import cases
 from tests.laws.dice import Dice
 from tests.laws.managers.apply import Object
@@ -175,3 +177,28 @@ def moved_wrongly(pair: Pair, holder: Callable[[str], Holder]) -> Iterator[str]:
             for text in breaches(Sequence(GRAPH, steps), holder) if version == BETA or pair.name not in LEFT else ():
                 if pair.alike or mover == OWNER or not any(words in text for words in OF_OTHERS):
                     yield f"{pair.name} to {version}, {mover}: {text}"
+
+
+def converted_wrongly(manifest: Object, holder: Callable[[str], Holder]) -> Iterator[str]:
+    """What differs when a manifest is applied and then what `convert` writes of it: nothing but its manager's version may."""
+    server, version = holder(manifest["kind"]), version_of(manifest)
+    server.apply(manifest, OWNER)
+    before = [_lasting(server.read(each)) for each in (version, other(version))]
+    output = as_served(manifest, target(f"{GROUP}/{other(version)}")).object
+    said = output["metadata"].get("annotations") or {}
+    held = before[1]["metadata"].get("annotations") or {}
+    if {key: held.get(key) for key in said} != said:
+        yield f"the annotations are {held}, and the file says {said}"
+    if server.apply(output, OWNER, force=True).generation:
+        yield "a new generation"
+    if [_lasting(server.read(each)) for each in (version, other(version))] != before:
+        yield "another object"
+    for step in ((), _beside(manifest["kind"], version)):
+        for one in step:
+            server.patch(one.version, one.body, one.manager, status=one.intent is Intent.STATUS)
+        if server.apply(output, OWNER).changed:
+            yield "another sync writes something"
+
+
+def _lasting(obj: Object) -> Object:
+    return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}}

@@ -27,6 +27,7 @@ CODE: Final = "DYN013"
 WARNED: Final = MOST // 2  # bytes of all annotations
 LIGHT: Final = WARNED // 2  # bytes of an object, of which no more become so many
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
+_GRAPH: Final = "DynamoGraphDeployment"
 _STEPS: Final = 8  # of a path: each one costs as much as the object is long
 
 
@@ -36,7 +37,7 @@ class Weight(NamedTuple):
     path: Path
     bytes: int
     other: str  # the version that they are in
-    forgiven: bool = False  # whether the object was too long before, so that it must stay editable
+    forgiven: bool = False  # whether it must be written in spite of it
 
     @property
     def refused(self) -> bool:
@@ -75,15 +76,21 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | N
     if found <= MOST and not remainder.says_anything:
         return None
     path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
-    return Weight(path, found, other, found > MOST and _is_stored(kind, old, version))
+    return Weight(path, found, other, found > MOST and _is_forgiven(kind, obj, old, version))
 
 
-def _is_stored(kind: Kind, old: Fields | None, version: str) -> bool:
-    """Whether an object that is too long is stored: never in a version into which objects are converted before they are."""
-    if old is None or version != BY_NAME[kind.name].storage_version:
+def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> bool:
+    """Whether nobody is to blame for a length: an object was too long before, or is made of a stored graph.
+
+    Never in a version out of which objects are converted before they are stored: the API server refuses such a write.
+    """
+    if version != BY_NAME[kind.name].storage_version:
         return False
+    owners = (obj.get("metadata") or {}).get("ownerReferences") or ()
+    if any(type(owner) is dict and owner.get("kind") == _GRAPH for owner in owners):
+        return True
     try:
-        before = weighed(kind, old, version)
+        before = None if old is None else weighed(kind, old, version)
     except ConversionError:
         return False
     return before is not None and before.bytes > MOST

@@ -7,14 +7,12 @@ from typing import Final
 from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.weight import CODE, LIGHT, NAME, weighed
-from policies.domain import owning_graph
 from policies.evaluate import deleting
 from policies.finding import Cause, Finding, Level
 from policies.order import Stage
 from policies.review import CURRENT, Review
 from policies.rule import BOTH, Rule
 
-COMPONENT: Final = "DynamoComponentDeployment"
 _RULE: Final = Rule(
     code=CODE,
     name=NAME,
@@ -37,10 +35,8 @@ def long_remainder(review: Review, length: int) -> list[Finding]:
     name, _, version = review.kind.partition("/")
     if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review):
         return []
-    # what the operator makes of a graph that is stored must go on being made
-    old = review.object if name == COMPONENT and owning_graph(review) is not None else review.old
     try:
-        found = weighed(KINDS[name], review.object, version, old)
+        found = weighed(KINDS[name], review.object, version, review.old)
     except ConversionError:
         return []  # stored as it is, or refused on its way there
     if found is None:

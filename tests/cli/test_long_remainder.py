@@ -78,3 +78,11 @@ def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: F
 def test_what_fits_is_quiet(command: Command, files: Files) -> None:
     files(a=BETA.format(text=noise(100_000)))
     assert command("check", "a.yaml", "-o", "json").json["findings"] == []
+
+
+def test_what_is_stored_is_a_warning_beside_its_old_file(command: Command, files: Files, long: str) -> None:
+    files(b=(files() / "a.yaml").read_text().replace("replicas: 2", "replicas: 3"))
+    asked = command("check", "b.yaml", "--old", "a.yaml", "-o", "json", "--select", NAME)
+    (found,) = asked.json["findings"]
+    assert (str(found["line"]), found["level"], asked.code) == (long, "warning", 0)
+    assert found["message"] == "must be smaller: 294 of 256 KiB of annotations in v1beta1; read-only there"

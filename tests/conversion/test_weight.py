@@ -78,6 +78,10 @@ def test_an_update_of_what_is_too_long_already_is_forgiven() -> None:
         assert (found.forgiven, found.refused) == (forgiven, not forgiven)
         share = "257 of 256 KiB of annotations"
         assert found.text == f"must be smaller: {f'{share} in v1beta1; read-only there' if forgiven else f'in v1beta1 it needs {share}'}"
+    owned = {**long, "metadata": {**long["metadata"], "ownerReferences": [None, {"kind": GRAPH, "name": "g"}]}}
+    found = weighed(kind, owned, LEFT)
+    assert found is not None
+    assert found.forgiven
     beta = made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(300_000)}]})
     found = weighed(kind, beta, RIGHT, beta)
     assert found is not None

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tests.cluster.harness import ControlPlane
 
 SEQUENCES: Final = int(os.environ.get("APPLY_LAW_SEQUENCES") or 12)  # generated ones a kind, of each sort
-CACHE: Final = "compilation cache"  # not kept yet, see subjects.py
 MOVES: Final = [(first, second, mover) for first, second in ((ALPHA, BETA), (BETA, ALPHA)) for mover in (OWNER, SUCCESSOR)]
 
 
@@ -39,9 +38,8 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 
 def _everything() -> list[Subject]:
     """Every trait in a component of its own, all that go together in one, and every facet of every kind."""
-    held = [name for name in TRAITS if name != CACHE]
-    alone = [Part(name.replace(" ", "-"), "worker", tuple(dict.fromkeys(("image", name)))) for name in held]
-    together = tuple(name for name in held if not any(name in group and name != min(group & set(TRAITS)) for group in EXCLUSIVE))
+    alone = [Part(name.replace(" ", "-"), "worker", tuple(dict.fromkeys(("image", name)))) for name in TRAITS]
+    together = tuple(name for name in TRAITS if not any(name in group and name != min(group & set(TRAITS)) for group in EXCLUSIVE))
     whole = Part("all", "decode", together, tuple(ALPHA_ONLY))
     return [
         Subject(GRAPH, tuple(alone[::2]), tuple(FACETS[GRAPH])),

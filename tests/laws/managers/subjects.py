@@ -14,10 +14,9 @@ COMPONENT: Final = "DynamoComponentDeployment"
 REQUEST: Final = "DynamoGraphDeploymentRequest"
 ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
 NAME: Final = "t"
-# Left out of sequences, where conversion still loses something; tests/cluster/test_apply.py tries what holds of them. A cache and the mount
-# that goes with it are one field in v1alpha1. The others are said in `mainContainer`, where v1alpha1 has flat fields, too: moved from
-# v1beta1 by hand they stand in both places, and dropping one leaves the other.
-OPEN: Final = {"compilation cache", "main env", "main amounts", "main mount"}
+# Left out of sequences; tests/cluster/test_apply.py tries what holds of them. They are said in `mainContainer`, where v1alpha1 has flat
+# fields, too: moved from v1beta1 by hand they stand in both places, and dropping one leaves the other (docs/gitops.md).
+OPEN: Final = {"main env", "main amounts", "main mount"}
 
 
 class Facet(NamedTuple):

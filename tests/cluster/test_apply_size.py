@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from api.kinds import ALPHA, BETA, api_version
 from conversion.bounds import TOO_LONG
 from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import make, path_of
@@ -116,6 +116,51 @@ def _names(plane: ControlPlane, namespace: str) -> list[str]:
     here, there = ([item["metadata"]["name"] for item in found.body["items"]] for found in lists)
     assert here == there
     return here
+
+
+_MAIN: Final = {"mainContainer": {"image": "i"}}
+_OVERRIDDEN: Final = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment"}
+OTHERS: Final[dict[str, tuple[str, str, Callable[[str], Node]]]] = {
+    "component": ("DCD", ALPHA, lambda text: {"annotations": {"a": text}}),
+    "component with environment": ("DCD", ALPHA, lambda text: {"envs": [{"name": "A", "value": text}], "extraPodSpec": _MAIN}),
+    "component in v1beta1": ("DCD", BETA, lambda text: {"type": "worker", "podTemplate": {"metadata": {"finalizers": [text]}}}),
+    "request": ("DGDR", BETA, lambda text: {"model": "m", "overrides": {"dgd": {**_OVERRIDDEN, "spec": {"a": text}}}}),
+    "request in v1alpha1": (
+        "DGDR",
+        ALPHA,
+        lambda text: {"model": "m", "backend": "vllm", "profilingConfig": {"profilerImage": "i", "config": {"a": text}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_other_kinds_are_listed_too(plane: ControlPlane, what: str) -> None:
+    """With text that can be packed, and with text that can't."""
+    alias, version, spec = OTHERS[what]
+    namespace, written = plane.namespace(), set()
+    for size in SIZES:
+        for name, text in ((f"a{size}", "x" * size), (f"b{size}", noise(size))):
+            obj = make(alias, version, namespace, spec(text), name=name)
+            reply = plane.request("POST", path_of(obj), obj)
+            assert reply.status == 201 or size > 120_000, reply.body
+            written |= {name} if reply.status == 201 else set()
+    for read in BOTH:
+        listed = plane.request("GET", path_of(make(alias, read, namespace, None)))
+        assert listed.status == 200, str(listed.body)[:500]
+        assert {item["metadata"]["name"] for item in listed.body["items"]} == written
+
+
+def test_a_long_status_breaks_no_list(plane: ControlPlane) -> None:
+    """What older operators look for is left out as well where it doesn't fit."""
+    request = make("DGDR", BETA, plane.namespace(), {"model": "m"})
+    created = plane.request("POST", path_of(request), request)
+    assert created.status == 201, created.body
+    written = plane.request(
+        "PUT", path_of(request, named=True) + "/status", {**created.body, "status": {"profilingJobName": "x" * 300_000}}
+    )
+    assert written.status == 200, str(written.body)[:500]
+    (item,) = plane.request("GET", path_of({**request, "apiVersion": api_version(ALPHA)})).body["items"]
+    assert item["metadata"]["labels"] == {TOO_LONG: "too-long"}
 
 
 SENTENCE: Final = f"{TOO_LONG}: must not be written or deleted in this version, which can't hold all that the object says: use v1alpha1"

@@ -112,7 +112,8 @@ def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
     fits = not said or _fits(said, deployment, phase if phase is not None else PENDING)
     if state and fits and phase is not None and (named or state != _DELETED):
         left["state"] = state
-    if type(deployment) is dict and named and fits:
+    # of a deployment that is still the one, what only the left side knows stays when the right side writes another phase
+    if type(deployment) is dict and named and (fits or _fits(left.get("state") or "", deployment, phase)):
         left["deployment"] = deployment
 
 

@@ -338,3 +338,23 @@ def test_a_phase_that_is_written_in_v1alpha1_keeps_the_name_of_the_job() -> None
     left = away(right)
     left["status"]["state"] = "Ready"
     assert away(left)["status"] == {"phase": "Ready", "profilingJobName": "job"}
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Profiling", "Deploying", "Failed"])
+def test_a_phase_that_is_written_in_v1beta1_keeps_what_v1alpha1_says_of_the_deployment(phase: str) -> None:
+    status = "status: {state: Ready, deployment: {name: d, namespace: n, state: successful, created: true}}"
+    obj = request(LEFT, f"{{spec: {{model: m}}, {status}}}")
+    there = to(RIGHT, obj)
+    there["status"]["phase"] = phase
+    assert to(LEFT, there)["status"] == {"state": phase, "deployment": obj["status"]["deployment"]}
+    assert to(RIGHT, to(LEFT, there))["status"] == there["status"]
+
+
+@pytest.mark.parametrize("state", ["Pending", "Profiling", "Ready", "Deploying", "Failed", "DeploymentDeleted", "Initializing"])
+@pytest.mark.parametrize("phase", ["Pending", "Profiling", "Ready", "Deploying", "Deployed", "Failed"])
+def test_a_state_that_is_written_in_v1alpha1_erases_nothing_of_v1beta1(phase: str, state: str) -> None:
+    """But the phase within profiling, which ends with it."""
+    said = {"profilingJobName": "job", "dgdName": "d", "deploymentInfo": {"replicas": 2}, "profilingResults": {"pareto": [{"config": {}}]}}
+    left = away(made("DynamoGraphDeploymentRequest", "v1beta1", {"model": "m"}, status={"phase": phase, **said}))
+    left["status"]["state"] = state
+    assert {name: away(left)["status"][name] for name in said} == said

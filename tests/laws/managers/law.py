@@ -19,6 +19,7 @@ from tests.laws.managers.apply import ConflictError, Managers
 from tests.laws.managers.fields import Fields
 from tests.laws.managers.sequences import OWNER, SUCCESSOR, Intent, Sequence, Step
 from tests.laws.managers.server import Written
+from tests.laws.managers.subjects import REQUEST
 from tests.laws.managers.typed import InvalidError, compare, element_of, fields_of, merge, remove
 from tests.laws.managers.types import Type, type_of
 
@@ -28,6 +29,15 @@ ALPHA_ALONE: Final = {f"f:{name}" for name in ("pvcs", "labels", "annotations", 
 ATOMIC_IN_ALPHA: Final = {"f:env", "f:volumeMounts"}
 ATOMIC_IN_BETA: Final = {"f:envFrom", "f:envFromSecret"}
 BETA_ALONE: Final = {"f:searchStrategy", "f:hardware"}
+# Of requests: what lies in the other version's annotation.
+ASIDE: Final = {
+    ALPHA: {"f:enableGpuDiscovery", "f:useMocker", "f:deploymentOverrides", "f:outputPVC", "f:configMapRef", "f:engine"},
+    BETA: BETA_ALONE,
+}
+# Of requests: all that the schema writes. Who says that, too, can't be told from a whole object when his part of it is converted; so the
+# part gets the defaults of the other version, and with them what the object has there.
+WHOLE: Final = {ALPHA: {"f:enableGpuDiscovery", "f:useMocker"}, BETA: {"f:searchStrategy"}}
+SHOWN: Final = {"f:isl": 4000, "f:osl": 1000, "f:pvcMountPath": "/opt/model-cache"}  # of requests: v1beta1's defaults show in v1alpha1
 ABOUT: Final = 400  # characters of a value that a complaint shows
 
 
@@ -166,7 +176,7 @@ def _dropped(server: Holder, before: Object, last: Step, step: Step) -> Iterator
     gone = old.with_named(kind) - new.with_named(kind)
     left = (old - new - _owned_by_others(server, step.version)) & fields_of(kind, after)
     left -= _defaults(server, step.version, remove(kind, after, left))
-    if still := [path for path in left.paths() if not _held_elsewhere(server, path, step.version)]:
+    if still := [path for path in left.paths() if not _held_elsewhere(server, path, step) and not _shown(after, path)]:
         yield f"still there: {sorted(still)}"
     gone |= compare(kind, last.body, step.body).modified  # lists that are merged as a whole
     found = compare(kind, _without_annotations(before), _without_annotations(after))
@@ -183,16 +193,28 @@ def _owned_by_others(server: Holder, version: str) -> Fields:
     return found
 
 
-def _held_elsewhere(server: Holder, path: tuple[str, ...], version: str) -> bool:
+def _held_elsewhere(server: Holder, path: tuple[str, ...], step: Step) -> bool:
     """Whether a manager of the other version is the reason why a field stays.
 
     He says something of the same component or container; or the field is one entry of what the other version has as a whole, which the API
-    server then keeps or removes as a whole (docs/gitops.md).
+    server then keeps or removes as a whole (docs/gitops.md): an atomic list, or the annotation.
     """
+    version = step.version
     if all(owned.version == version for owned in server.managers.values()):
         return False
+    if server.kind == REQUEST:
+        said = {element for one in fields_of(type_of(server.kind, version), step.body).paths() for element in one}
+        return bool((ASIDE[version] | SHOWN.keys() | {"f:mocker"}) & set(path) and (ASIDE[version] & said or said >= WHOLE[version]))
     item = path[-1].startswith("k:") or (path[-1] == "f:name" and path[-2].startswith("k:")) or path[1:-1] == ("f:services",)
     return item or bool((ALPHA_ALONE | ATOMIC_IN_BETA if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
+
+
+def _shown(live: Object, path: tuple[str, ...]) -> bool:
+    """Whether a field is there because the stored version has a default for it."""
+    value: Any = live
+    for element in path:
+        value = value.get(element.removeprefix("f:")) if type(value) is dict else None
+    return path[-1] in SHOWN and bool(value == SHOWN[path[-1]])
 
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:
@@ -225,10 +247,21 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
     kind = type_of(server.kind, BETA)
     have, want = (sorted_lists(kind, found.read(BETA)) for found in (server, alone))
     found = compare(kind, want, have)
-    overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR else set()  # what the owner still holds, and the successor can't say
+    # what the owner still holds, and the successor can't say
+    overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server.kind, steps[-1]) else set()
+    if server.kind == REQUEST and any(step.intent is Intent.DROP for step in steps):
+        overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"}  # may have stayed then
     for name, changed in zip(("added", "removed", "modified"), found, strict=True):
-        if beyond := [path for path in changed.paths() if path[0] == "f:spec" and not overruled & set(path)]:
+        allowed = {path for path in changed.paths() if overruled & set(path) or _shown(have, path)}
+        allowed |= {path[:length] for path in allowed for length in range(1, len(path))}
+        if beyond := [path for path in changed.paths() if path[0] == "f:spec" and path not in allowed]:
             yield f"{name} beside the twin alone: {sorted(beyond)}"
+
+
+def _whole(kind: str, step: Step) -> bool:
+    """Whether a v1alpha1 manifest of a request says all that the schema has by default."""
+    said = {path[-1] for path in fields_of(type_of(kind, step.version), step.body).paths()}
+    return kind == REQUEST and step.version == ALPHA and said >= WHOLE[ALPHA]
 
 
 def sorted_lists(kind: Type, value: Any) -> Any:

@@ -58,9 +58,17 @@ FACETS: Final[dict[str, dict[str, Facet]]] = {
         ),
         "tolerations": Facet({"profilingConfig": _TOLERATIONS}, {"overrides": {"profilingJob": _JOB}}),
         "planner": Facet({"profilingConfig": {"config": {"planner": {"x": 1}}}}, {"features": {"planner": {"x": 1}}}),
+        "one length": Facet({"profilingConfig": {"config": {"sla": {"isl": 2000}}}}, {"workload": {"isl": 2000}}),
+        "applied": _alike(autoApply=True),
         "discovery": Facet({"enableGpuDiscovery": True}, {}),
+        "no discovery": Facet({"enableGpuDiscovery": False}, {}),
+        "no mocker": Facet({"useMocker": False}, {}),
+        "output": Facet({"profilingConfig": {"outputPVC": "o", "configMapRef": {"name": "c"}}}, {}),
+        "free": Facet({"profilingConfig": {"config": {"engine": {"x": 1}}}}, {}),
+        "workers": Facet({"deploymentOverrides": {"workersImage": "w"}}, {}),
         "overrides": Facet({"deploymentOverrides": {"name": "n", "labels": {"a": "b"}}}, {}),
         "strategy": Facet({}, {"searchStrategy": "rapid"}),
+        "thorough": Facet({}, {"searchStrategy": "thorough"}),
         "hardware": Facet({}, {"hardware": {"totalGpus": 8}}),
     },
     ADAPTER: {},
@@ -140,8 +148,8 @@ class Subject:
             below, names = ("services", {"componentName": "a"}) if version == ALPHA else ("components", {"componentNames": ["a"]})
             return {"state": ("pending", "successful", "failed")[state], below: {"a": {**replicas, **names}}}
         if self.kind == REQUEST:
-            left = {"state": ("Pending", "Profiling", "Ready")[state]}
-            return left if version == ALPHA else {"phase": ("Pending", "Profiling", "Ready")[state], "profilingJobName": "job"}
+            name = ("Pending", "Profiling", "Ready", "Deploying", "Failed")[draw(5)]
+            return {"state": name} if version == ALPHA else {"phase": name, "profilingJobName": "job"}
         if self.kind == ADAPTER:
             return {"replicas": 1 + state, "selector": "a=b"}
         return {"conditions": [{**_CONDITION, "observedGeneration": state}]}

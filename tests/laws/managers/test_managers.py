@@ -16,9 +16,9 @@ from tests.laws.dice import Dice, Replay, smallest
 from tests.laws.managers.law import breaches
 from tests.laws.managers.sequences import Object, draw_any
 from tests.laws.managers.server import Server
-from tests.laws.managers.subjects import ADAPTER, COMPONENT, GRAPH
+from tests.laws.managers.subjects import ADAPTER, COMPONENT, GRAPH, REQUEST
 
-TRIED = (GRAPH, COMPONENT, ADAPTER)
+TRIED = (GRAPH, COMPONENT, REQUEST, ADAPTER)
 CORES = os.cpu_count() or 1
 SHARES = 4  # of the sequences of a kind
 

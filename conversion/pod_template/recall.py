@@ -53,9 +53,9 @@ def _without_main(containers: list[Fields], remembered: list[Fields], left: Fiel
     if main is None or named(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
-    mounts = said.pop("volumeMounts", [])  # nothing but flagged entries, which alone make no template either
-    if len(mounts) > 1 and compose(left) is not None:
-        return containers  # and of several the template says more than the cache does
+    mounts = said.pop("volumeMounts", [])  # flagged entries behind the cache, which alone make no template either
+    if mounts and compose(left) is not None:
+        return containers
     return containers if said else [each for each in containers if each is not main]
 
 

@@ -36,6 +36,7 @@ DAMAGED: Final = (
     "[" * 50_000,
     '{"version":1,"spec":{"unknown":"' + "x" * 50_000 + '"}}',
     '{"spec":NaN}',
+    '{"version":1,"spec":{},"both":1}',
     '{"spec":{"model":"\\ud800"}}',
 )
 
@@ -120,7 +121,8 @@ def annotations_for(make: Chooser, kind: str, version: str) -> dict[str, str]:
     else:
         payloads = LEFTISH if (version == LEFT) is make.chance(5) else RIGHTISH
         payload = make.one_of(payloads[short])
-        out[f"nvidia.com/{short}-spec"] = _text(make.one_of(({"version": 1, "spec": payload}, payload, {"version": 7, "spec": payload})))
+        envelope = {"version": 1, "spec": payload}
+        out[f"nvidia.com/{short}-spec"] = _text(make.one_of((envelope, payload, {"version": 7, "spec": payload}, {**envelope, "both": True})))
     if make.chance(2):
         out[f"nvidia.com/{short}-status"] = make.one_of((*DAMAGED, *(_text(payload) for payload in STATUS[short])))
     if short == "dgdr" and make.chance(2):

@@ -122,7 +122,8 @@ def annotations_for(make: Chooser, kind: str, version: str) -> dict[str, str]:
         payloads = LEFTISH if (version == LEFT) is make.chance(5) else RIGHTISH
         payload = make.one_of(payloads[short])
         envelope = {"version": 1, "spec": payload}
-        out[f"nvidia.com/{short}-spec"] = _text(make.one_of((envelope, payload, {"version": 7, "spec": payload}, {**envelope, "both": True})))
+        texts = (envelope, payload, {**envelope, "version": 7}, {**envelope, "both": True})
+        out[f"nvidia.com/{short}-spec"] = _text(make.one_of(texts))
     if make.chance(2):
         out[f"nvidia.com/{short}-status"] = make.one_of((*DAMAGED, *(_text(payload) for payload in STATUS[short])))
     if short == "dgdr" and make.chance(2):

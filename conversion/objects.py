@@ -34,8 +34,9 @@ def target(api_version: str) -> Target:
     return Target(api_version, version, group == GROUP)
 
 
-def convert_object(obj: object, wanted: Target) -> Converted:
-    """Converts one object, or gives it back when it has the wanted version already: asking twice harms nobody.
+def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Converted:
+    """Converts one object, or gives it back when it has the wanted version already: asking twice harms nobody. A `whole` conversion
+    keeps what is too long for an API server.
 
     Raises: ConversionError naming the field and what is wrong with it; anything else is a bug of ours.
     """
@@ -46,7 +47,7 @@ def convert_object(obj: object, wanted: Target) -> Converted:
     if version == wanted.version:
         return Converted(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
     try:
-        return convert(KINDS[name], obj, wanted.version)
+        return convert(KINDS[name], obj, wanted.version, whole=whole)
     except ConversionError:
         raise
     except Exception:

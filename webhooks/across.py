@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Across:
-    """One kind between the author's version and the one that is read there."""
+    """One kind between the author's version and the one that is read there; what is too long is refused elsewhere, and never left out."""
 
     __slots__ = ("author", "kind", "read")
 
@@ -80,12 +80,12 @@ class Across:
 
     def changed(self, written: Fields, edits: list[Edit]) -> Fields:
         """The author's object with edits of the judged one applied."""
-        whole: Fields = _completed(written, convert(self.kind, apply(self._whole(written), edits), self.author).object)
+        whole: Fields = _completed(written, convert(self.kind, apply(self._whole(written), edits), self.author, whole=True).object)
         return whole
 
     def _whole(self, written: Fields) -> Fields:
         """The object in the version that is read, with all that brings it back to the author's."""
-        return convert(self.kind, written, self.read).object
+        return convert(self.kind, written, self.read, whole=True).object
 
     def patch(self, written: Fields, edits: list[Edit]) -> list[PatchOperation]:
         """The smallest patch of what the author wrote that has the effect of edits of the judged object, and no other.
@@ -93,8 +93,8 @@ class Across:
         What conversion keeps in annotations is patched only where the effect would not come about without it.
         """
         judged = self._whole(written)
-        before, wanted = convert(self.kind, judged, self.author).object, apply(judged, edits)
-        after = convert(self.kind, wanted, self.author).object
+        before, wanted = convert(self.kind, judged, self.author, whole=True).object, apply(judged, edits)
+        after = convert(self.kind, wanted, self.author, whole=True).object
         lean = self._with_annotations_of(before, after)
         for enough in (_completed(before, lean), lean):
             said = viewed(self.kind, enough, self.read)

@@ -102,7 +102,7 @@ def _converted(found: Found, version: str) -> Fields:
         stored(found)
         if found.identity.kind not in KINDS:
             raise UsageError(f"{found.identity}: has one version, so there is nothing to convert")
-        return convert_object(found.data, target(api_version(version))).object
+        return convert_object(found.data, target(api_version(version)), whole=True).object
     except NotStoredError as error:
         raise UsageError(f"{found.identity}: {error}") from None
     except ConversionError as error:

@@ -97,7 +97,7 @@ def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
     from conversion.objects import convert_object, target
 
     try:
-        return convert_object(data, target(api_version(version))).object
+        return convert_object(data, target(api_version(version)), whole=True).object
     except ConversionError as error:
         line, column, _ = old.document.value_position(error.path)
         return InputError(f"the old object can't be converted to {version}: {error.reason}", old.document.source.name, line, column)

@@ -158,7 +158,7 @@ class _Document:
         wanted, where = self.file.target, f"{self._line(path)}: {_called(data)}"
         try:
             done = as_served(data, wanted)
-            home = convert_object(done.object, target(data["apiVersion"])).object if self.file.verify else data
+            home = convert_object(done.object, target(data["apiVersion"]), whole=True).object if self.file.verify else data
         except ConversionError as error:
             field = render(error.path)
             self.file.failures.append(f"{where}: {field}{': ' if field else ''}{error.reason}")

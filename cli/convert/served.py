@@ -27,8 +27,8 @@ def as_served(obj: Object, wanted: Target) -> Converted:
 
     Raises: ConversionError as `convert_object` does.
     """
-    done = convert_object(obj, wanted)
-    full = convert_object(defaulted(obj), wanted).object
+    done = convert_object(obj, wanted, whole=True)
+    full = convert_object(defaulted(obj), wanted, whole=True).object
     kind = KINDS[obj["kind"]]
     reserved = {*keys(kind), *(kind.legacy.keys if kind.legacy else ())}
     metadata = dict(done.object["metadata"])

@@ -67,7 +67,7 @@ def in_version(obj: Fields, kind: str, version: str) -> Fields:
     if obj["apiVersion"] == api_version(version) or kind not in KINDS:
         return obj
     try:
-        return _filled(convert_object(obj, target(api_version(version))).object, kind, version)
+        return _filled(convert_object(obj, target(api_version(version)), whole=True).object, kind, version)
     except ConversionError as error:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from cli.check.record import LONG_REMAINDER
+from conversion.bounds import TOO_LONG
 from conversion.weight import CODE, NAME
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import GOOD
@@ -86,3 +87,13 @@ def test_what_is_stored_is_a_warning_beside_its_old_file(command: Command, files
     (found,) = asked.json["findings"]
     assert (str(found["line"]), found["level"], asked.code) == (long, "warning", 0)
     assert found["message"] == "must be smaller: 294 of 256 KiB of annotations in v1beta1; read-only there"
+
+
+def test_convert_loses_nothing_of_it_and_says_that_it_is_refused(command: Command, files: Files, long: str) -> None:
+    assert long
+    there = command("convert", "--to", "v1beta1", "a.yaml")
+    assert there.code == 1
+    assert "check refuses what it was converted to: metadata.annotations: Too long" in there.err
+    assert TOO_LONG not in there.err + there.out
+    files(b=there.out)
+    assert noise(300_000) in command("convert", "--to", "v1alpha1", "b.yaml").out

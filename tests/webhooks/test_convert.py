@@ -198,7 +198,7 @@ def test_wrong_types_never_end_in_a_fault(body: dict[str, Any], kind: str, desir
 
 
 def test_a_fault_of_ours_is_answered_and_its_log_holds_no_value(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ValueError(PRIVATE)
 
     monkeypatch.setattr("conversion.objects.convert", fail)

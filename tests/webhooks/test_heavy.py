@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Final
 
+import orjson
 import pytest
 
 from conversion import weight
-from conversion.bounds import TOO_LONG
+from conversion.bounds import MOST, TOO_LONG, size
 from conversion.engine import convert
 from conversion.kinds import KINDS
 from policies.review import V1_2, Review
@@ -111,3 +113,14 @@ def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.Mo
     assert "warnings" not in response(ask(review(obj, "UPDATE", old), path))
     with pytest.raises(NameError):
         heavy.long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
+
+
+def test_a_default_that_leaves_no_room_takes_nothing_away() -> None:
+    """The API server refuses what the patch makes too long; it must not be made to fit without its author knowing."""
+    kept = orjson.dumps({"spec": {"services": {"w": {"annotations": {"a": noise(MOST - 100)}}}}, "version": 1}).decode()
+    obj = beta_graph({**WORKER, "replicas": 1})
+    obj["metadata"]["annotations"] = {"nvidia.com/dgd-spec": kept}
+    assert size(obj["metadata"]["annotations"]) < MOST
+    told = response(ask(review(obj), path_of(GRAPH, "v1beta1", Purpose.MUTATE)))
+    operations = orjson.loads(base64.b64decode(told["patch"]))
+    assert [operation["path"] for operation in operations] == ["/metadata/annotations/nvidia.com~1dynamo-operator-origin-version"]

@@ -28,7 +28,7 @@ def as_served(obj: Object, wanted: Target) -> Converted:
     Raises: ConversionError as `convert_object` does.
     """
     done = convert_object(obj, wanted, whole=True)
-    full = convert_object(defaulted(obj), wanted, whole=True).object
+    full = convert_object(_stored(defaulted(obj)), wanted, whole=True).object
     kind = KINDS[obj["kind"]]
     reserved = {*keys(kind), *(kind.legacy.keys if kind.legacy else ())}
     metadata = dict(done.object["metadata"])
@@ -38,7 +38,16 @@ def as_served(obj: Object, wanted: Target) -> Converted:
         metadata["annotations"] = annotations
     elif metadata.get("annotations"):
         del metadata["annotations"]
-    return Converted({**_with_blocks(done.object, full), "metadata": metadata}, done.damaged)
+    found = {**_with_blocks(done.object, full), "metadata": metadata}
+    if "status" not in obj and "status" not in full:
+        found.pop("status", None)  # a manager who applied it would fight with the controller
+    return Converted(found, done.damaged)
+
+
+def _stored(obj: Object) -> Object:
+    """As it will be when it has been stored: with a uid."""
+    metadata = obj.get("metadata")
+    return {**obj, "metadata": {"uid": "-", **metadata}} if type(metadata) is dict else obj
 
 
 def _with_blocks(written: Any, full: Any) -> Any:

@@ -13,6 +13,7 @@ from cli.convert.served import as_served, defaulted
 from conversion.kind import LEFT, RIGHT
 from conversion.objects import convert_object, target
 from tests.conversion.objects import GRAPH, made
+from tests.laws.managers.subjects import REQUEST
 
 MOUNTS = [{"name": "c", "mountPoint": "/c"}, {"name": "d", "mountPoint": "/d"}]
 SERVICES: list[dict[str, Any]] = [
@@ -43,3 +44,24 @@ def test_fields_stay_as_they_were_written_but_blocks_say_their_defaults() -> Non
     [component] = as_served(obj, target(f"nvidia.com/{RIGHT}")).object["spec"]["components"]
     assert component["experimental"] == block
     assert component["podTemplate"]["spec"]["containers"][0]["volumeMounts"] == mounts
+
+
+@pytest.mark.parametrize(
+    ("version", "spec"),
+    [
+        (LEFT, {"model": "m", "backend": "vllm", "useMocker": True, "profilingConfig": {"profilerImage": "i", "outputPVC": "o"}}),
+        (RIGHT, {"model": "m", "backend": "vllm", "searchStrategy": "thorough", "hardware": {"totalGpus": 8}}),
+    ],
+)
+def test_a_converted_request_is_what_the_server_holds_and_says_no_status(version: str, spec: dict[str, Any]) -> None:
+    """The status is the controller's, and a default that one version alone has isn't kept."""
+    obj = made(REQUEST, version, spec)
+    other = RIGHT if version == LEFT else LEFT
+    wanted = target(f"nvidia.com/{other}")
+    stored = defaulted({**obj, "metadata": {**obj["metadata"], "uid": "u"}})
+    held = convert_object(stored, wanted).object
+    del held["metadata"]["uid"]
+    file = copy.deepcopy(as_served(obj, wanted).object)
+    default(file, load_schema(REQUEST, other))
+    assert file == held
+    assert "status" not in file

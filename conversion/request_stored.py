@@ -32,7 +32,9 @@ def form(request: Fields, rightward: bool) -> Form | None:
     if not metadata.get("uid") and (metadata.get("name") or whole):
         return None
     said = {name: value for name, value in spec.items() if not (name in alone and identical(value, alone[name]))}
-    plain = {**request, "spec": said} if len(said) < len(spec) else request
+    if not rightward:  # server-side apply makes null of a section whose members are all the schema's
+        said |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
+    plain = {**request, "spec": said} if said != spec else request
     if not whole:
         return Form(plain, part=True)
     return Form(plain, _right if rightward else _left if request.get("status") else _left_spec)

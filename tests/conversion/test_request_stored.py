@@ -128,3 +128,11 @@ def test_a_stored_status_without_a_phase_is_valid_in_v1alpha1() -> None:
     there = to(LEFT, decoded(RIGHT, "{spec: {model: m, backend: vllm}, status: {observedGeneration: 2}}"))
     assert there["status"] == {"observedGeneration": 2, "state": "Pending"}
     assert "annotations" not in there["metadata"]
+
+
+@pytest.mark.parametrize(("section", "defaults"), SECTIONS.items())
+def test_a_section_that_server_side_apply_made_null_is_the_schemas(section: str, defaults: dict[str, Any]) -> None:
+    """Its author said an empty one, and all that is in it is the schema's: it must not go while v1alpha1 has a manager, too."""
+    there = to(LEFT, stored(RIGHT, f"spec: {{model: m, {section}: null}}"))
+    assert to(RIGHT, there)["spec"][section] == defaults
+    assert "annotations" not in there["metadata"]

@@ -51,9 +51,17 @@ def away(obj: Object, desired: str = "") -> Object:
 
 
 def plain(obj: Object) -> Object:
-    """The object; a part of a stored request without what the schema of its version alone has by default, which the API server writes."""
+    """The object; a part of a stored request without what the schema of its version alone has by default, which the API server writes.
+
+    And a stored request without null sections: where server-side apply leaves one, it stands for the schema's.
+    """
     spec = obj.get("spec")
-    if not is_part(obj) or type(spec) is not dict:
+    if obj["kind"] != "DynamoGraphDeploymentRequest" or type(spec) is not dict:
+        return obj
+    if obj["metadata"].get("uid") or not obj["metadata"].get("name"):
+        spec = {name: value for name, value in spec.items() if value is not None or name not in ("modelCache", "workload")}
+        obj = {**obj, "spec": spec}
+    if not is_part(obj):
         return obj
     defaults = DEFAULTS[version_of(obj)]
     return {**obj, "spec": {name: value for name, value in spec.items() if not (name in defaults and identical(value, defaults[name]))}}
@@ -307,7 +315,7 @@ def _at(value: Any, path: list[str | int]) -> list[Any]:
 
 def violations(obj: Object, edited: Object | None = None) -> list[str]:
     """Every law that an object breaks, by name; with `edited`, an edit of its conversion, also the laws of edits."""
-    obj = plain(obj)
+    obj, edited = plain(obj), None if edited is None else plain(edited)
     before = copy.deepcopy((obj, edited))
     made = trip(obj)
     found = [f"{law.__name__}: {text}" for law in ALONE for text in law(made)]

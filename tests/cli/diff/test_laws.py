@@ -56,8 +56,8 @@ def test_an_object_equals_itself_and_its_conversion(kind: str, version: str) -> 
     seen = 0
     for obj, _ in _objects(kind, version):
         assert _compared(obj, obj).what in (EQUAL, FAILED)
-        if kind == REQUEST and not (obj.get("spec") or {}).get("model"):
-            continue  # a fragment is converted without the defaults, which differ between the versions
+        if kind == REQUEST and ("uid" in obj["metadata"] or not (obj.get("spec") or {}).get("model")):
+            continue  # a part of a stored object is converted without the defaults, which differ between the versions
         try:
             away = _away(obj)
         except ConversionError:

@@ -23,9 +23,8 @@ from tests.laws.managers.test_managers import TRIED, modelled
 pytestmark = pytest.mark.golden
 ENOUGH: Final = 1000
 SHARE: Final = 1 if OBJECTS >= 10_000 else 4  # every fourth object, from LAWS_SEED on; all where the laws try ten thousand
-# A sidecar called main, whose probe v1beta1 has in a second container of that name; an empty list of client pods in a gpuMemoryService; and
-# three requests with an empty modelCache, which holds nothing but the schema's default when v1alpha1 has a manager, too.
-OPEN: Final = 5
+# A sidecar called main, whose probe v1beta1 has in a second container of that name; and an empty list of client pods in a gpuMemoryService.
+OPEN: Final = 2
 PAIRS: Final = 36
 ALIKE: Final = 10
 

@@ -68,7 +68,6 @@ FACETS: Final[dict[str, dict[str, Facet]]] = {
         "workers": Facet({"deploymentOverrides": {"workersImage": "w"}}, {}),
         "overrides": Facet({"deploymentOverrides": {"name": "n", "labels": {"a": "b"}}}, {}),
         "strategy": Facet({}, {"searchStrategy": "rapid"}),
-        "empty workload": Facet({}, {"workload": {}}),
         "thorough": Facet({}, {"searchStrategy": "thorough"}),
         "hardware": Facet({}, {"hardware": {"totalGpus": 8}}),
     },

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from api.decode import decoder
 from api.kinds import BY_NAME, api_version
+from conversion.kinds import KINDS
 from conversion.lens.protocol import ConversionError
 from conversion.objects import Target, convert_object, target
+from conversion.pod_template.mounts import flagged, native_mounts
+from conversion.remainder import read
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import framework_of_graph
 from reconciler.render.merge import items, texts
-from reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, NAMESPACE, PLANNER, WORKERS, low
+from reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, low
 
 if TYPE_CHECKING:
     from api.paths import Path
@@ -110,22 +113,47 @@ def read_graph(obj: Fields) -> Graph:
         raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
     spec, alpha = new.get("spec") or {}, old.get("spec") or {}
     services: dict[str, Any] = alpha.get("services") or {}
-    members = []
+    members, first = [], written_as_alpha(new)
     for index, component in enumerate(items(spec.get("components"))):
         path: Path = ("spec", "components", index)
         if not component.get("name"):
             raise RenderError((*path, "name"), "must not be empty")
         called = str(component["name"])
-        fields = with_type(component, services.get(called) or {})
+        fields = with_alpha(component, services.get(called) or {}, first=first)
         dynamo_namespace = dynamo_namespace_of(fields, namespace, name)
         members.append(Member(called, str(fields.get("type") or ""), fields, services.get(called) or {}, path, dynamo_namespace))
     return Graph(new, name, namespace, texts(metadata.get("annotations")), spec, items(alpha.get("pvcs")), members)
 
 
-def with_type(component: Fields, alpha: Fields) -> Fields:
-    """A component with its type, also where v1beta1 has no form of it and `alpha`, the same component in v1alpha1, alone says it."""
-    kind = alpha.get("componentType")
-    return component if component.get("type") or not kind else {**component, "type": kind}
+def written_as_alpha(new: Fields) -> bool:
+    """Whether an object, which is v1beta1 now, was written in v1alpha1, and v1beta1 has added nothing that v1alpha1 can't say."""
+    annotations = (new.get("metadata") or {}).get("annotations") or {}
+    remembered, _ = read(KINDS[str(new["kind"])], annotations, rightward=False)
+    return remembered.travelled and not remembered.both
+
+
+def with_alpha(component: Fields, alpha: Fields, *, first: bool) -> Fields:
+    """A component with what only `alpha` tells, the same component in v1alpha1.
+
+    That is a type of which v1beta1 has no form, and, where it was written as v1alpha1 `first`, the place of its cache among the mounts of
+    main: a workload mounts its cache in any case, but pods restart when their mounts change places, or the hash of their workers.
+    """
+    if (kind := alpha.get("componentType")) and not component.get("type"):
+        component = {**component, "type": kind}
+    flat = items(alpha.get("volumeMounts")) if first else []
+    template = component.get("podTemplate") or {}
+    spec = template.get("spec") or {}
+    containers = [_with_cache(container, flat) for container in items(spec.get("containers"))]
+    if not any(flagged(entry) for entry in flat) or not containers:
+        return component
+    return {**component, "podTemplate": {**template, "spec": {**spec, "containers": containers}}}
+
+
+def _with_cache(container: Fields, flat: list[Fields]) -> Fields:
+    if container.get("name") != MAIN or items(container.get("volumeMounts")) != native_mounts(flat):
+        return container
+    mounts = native_mounts(flat, cached=True)
+    return {**container, "volumeMounts": mounts} if mounts else container
 
 
 def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.render.errors import RenderError
 from reconciler.render.framework import framework_of
-from reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes, with_type
+from reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes, with_alpha, written_as_alpha
 from reconciler.render.merge import texts
 from reconciler.render.names import (
     BASE_MODEL,
@@ -88,7 +88,7 @@ def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
     """
     new, old = both_versions(obj)
     metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
-    spec = with_type(new.get("spec") or {}, alpha)
+    spec = with_alpha(new.get("spec") or {}, alpha, first=written_as_alpha(new))
     if not metadata.get("name"):
         raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
     own = texts(metadata.get("labels"))
@@ -120,7 +120,7 @@ def shared_metadata(obj: Fields) -> tuple[dict[str, str], dict[str, str]]:
     """
     new, old = both_versions(obj)
     metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
-    spec = with_type(new.get("spec") or {}, alpha)
+    spec = with_alpha(new.get("spec") or {}, alpha, first=written_as_alpha(new))
     own = texts(metadata.get("labels"))
     labels = _labels(own, alpha, spec, _who(metadata, spec, alpha, own))
     return labels, _annotations(texts(metadata.get("annotations")), alpha, spec)

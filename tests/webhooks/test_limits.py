@@ -143,9 +143,9 @@ async def too_slow_to_answer(running: Served) -> None:
 
 
 async def too_much_to_decode(running: Served) -> None:
-    body = b'{"request":{"object":[' + b'{"":{}},' * 800_000 + b"{}]}}"  # 240 MB as objects, whatever lies unused in the heap
+    body = b'{"request":{"objects":[' + b'{"":{}},' * 3_000_000 + b"{}]}}"  # 900 MB as objects: more than lies unused in any heap
     # the decoder says so, or its process ends
-    assert (await (await running.connect()).post(GRAPHS, body)).status in (413, 503)
+    assert (await (await running.connect()).post("/convert", body)).status in (413, 503)
 
 
 CASES: Final = {

@@ -27,6 +27,7 @@ class Held:
         self._plane = plane
         self._namespace = plane.namespace()
         self._last: Node = {}
+        self._content: Node = {}
 
     @property
     def managers(self) -> Managers:
@@ -77,7 +78,18 @@ class Held:
             raise InvalidError(str(reply.body))
         before, now = self._last or {"resourceVersion": "", "generation": 1}, reply.body["metadata"]
         self._last = now
-        return Written(reply.body, now["resourceVersion"] != before["resourceVersion"], now["generation"] != before["generation"])
+        changed = now["resourceVersion"] != before["resourceVersion"]
+        if changed:
+            content, self._content = self._content, self._whole()
+            changed = content != self._content
+        return Written(reply.body, changed, now["generation"] != before["generation"])
+
+    def _whole(self) -> Node:
+        """All that the object says, but for times: an apply that changes nothing renews its manager's, and with it the managers' order."""
+        found = self._get("v1beta1")
+        entries = [{**entry, "time": ""} for entry in found["metadata"].pop("managedFields", [])]
+        del found["metadata"]["resourceVersion"]
+        return {**found, "managers": sorted(entries, key=str)}
 
 
 def _version(api_version: str) -> str:

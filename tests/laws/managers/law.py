@@ -26,7 +26,7 @@ from tests.laws.managers.types import Type, type_of
 Object = dict[str, Any]
 VERSIONS: Final = (ALPHA, BETA)
 ALPHA_ALONE: Final = {f"f:{name}" for name in ("pvcs", "labels", "annotations", "dynamoNamespace", "autoscaling", "ingress")}
-ATOMIC_IN_ALPHA: Final = {"f:env", "f:volumeMounts"}
+ATOMIC_IN_ALPHA: Final = {"f:env", "f:volumeMounts", "f:compilationCache"}  # the cache is an entry of v1alpha1's mounts
 ATOMIC_IN_BETA: Final = {"f:envFrom", "f:envFromSecret"}
 BETA_ALONE: Final = {"f:searchStrategy", "f:hardware"}
 # Of requests: what lies in the other version's annotation.

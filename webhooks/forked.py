@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -55,6 +56,6 @@ def _release(kept: set[int]) -> None:
 
 def _open() -> set[int]:
     try:
-        return {int(name) for name in os.listdir("/dev/fd")}  # noqa: PTH208 - pathlib has no use here
+        return {int(path.name) for path in Path("/dev/fd").iterdir()}
     except OSError:  # nobody has mounted /proc
         return set(range(MOST_DESCRIPTORS))

@@ -143,9 +143,9 @@ def with_alpha(component: Fields, alpha: Fields, *, first: bool) -> Fields:
     flat = items(alpha.get("volumeMounts")) if first else []
     template = component.get("podTemplate") or {}
     spec = template.get("spec") or {}
-    containers = [_with_cache(container, flat) for container in items(spec.get("containers"))]
-    if not any(flagged(entry) for entry in flat) or not containers:
+    if not spec.get("containers") or not any(map(flagged, flat)):
         return component
+    containers = [_with_cache(container, flat) for container in items(spec["containers"])]
     return {**component, "podTemplate": {**template, "spec": {**spec, "containers": containers}}}
 
 

@@ -99,8 +99,8 @@ class Across:
         for enough in (_completed(before, lean), lean):
             said = viewed(self.kind, enough, self.read)
             if all(said.get(part) == wanted.get(part) for part in ("spec", "status")):
-                return difference(_headed(before, written), enough)
-        return difference(_headed(before, written), after)
+                return difference(_present(before, written, enough), enough)
+        return difference(_present(before, written, after), after)
 
     def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
         """`after` with the reserved annotations that `before` has."""
@@ -116,9 +116,9 @@ class Across:
         }
 
 
-def _headed(before: Fields, written: Fields) -> Fields:
-    """`before` without metadata where none was written: conversion always makes some, and a patch can't add to what isn't there."""
-    return before if written.get("metadata") is not None else {name: value for name, value in before.items() if name != "metadata"}
+def _present(before: Fields, written: Fields, after: Fields) -> Fields:
+    """`before` without the parts that conversion made where none or null was written: a patch can add a part, and nothing below it."""
+    return {name: value for name, value in before.items() if written.get(name) is not None or after.get(name) == value}
 
 
 def _completed(before: Any, after: Any) -> Any:

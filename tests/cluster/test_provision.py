@@ -175,7 +175,7 @@ def test_probes_and_metrics_are_served(site: Installed) -> None:
     leader = wait_until(lambda: site.leader() or None, "somebody leading", *site.provisioners.values())
     process = site.provisioners[leader]
     assert ask("probes", "/healthz") == "ok\n"
-    assert ask("probes", "/readyz") == "ok\n"
+    wait_until(lambda: ask("probes", "/readyz") == "ok\n", "ready, some seconds after the installation is up", process)
     text = ask("metrics", "/metrics")
     assert 'dynamo_webhooks_rotation_phase{phase="STABLE"} 1.0' in text
     assert "dynamo_webhooks_leaf_not_after_seconds" in text

@@ -181,6 +181,16 @@ def test_an_object_without_metadata_is_given_some(version: str, metadata: dict[s
     assert operation["value"]["annotations"]
 
 
+@pytest.mark.parametrize("spec", [{}, {"spec": None}])
+def test_a_request_whose_spec_is_remembered_alone_is_given_one(spec: dict[str, Any]) -> None:
+    """What the annotation remembers brings the default about; the author's object has no spec to add a field to."""
+    remembered = {"nvidia.com/dgdr-spec": '{"version":1,"spec":{"model":"m","features":{"mocker":{}}},"both":true}'}
+    obj = {"apiVersion": "nvidia.com/v1alpha1", "kind": REQUEST, "metadata": {"name": "x", "annotations": remembered}, **spec}
+    [operation] = patch(obj, REQUEST, "v1alpha1")
+    assert (operation["op"], operation["path"]) == ("add", "/spec")
+    assert operation["value"]["profilingConfig"]["profilerImage"]
+
+
 def test_defaults_that_are_there_patch_nothing() -> None:
     obj = beta_graph({"name": "a", "replicas": 2})
     obj["metadata"]["annotations"] = {"nvidia.com/dynamo-operator-origin-version": "1.1.0"}

@@ -16,10 +16,10 @@ $(READY): pyproject.toml requirements.lock
 	@touch $@
 
 serve: $(READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C
-	$(BIN)/python -m webhooks.demo
+	$(BIN)/python -m dynamo_webhooks.webhooks.demo
 
 demo: $(READY) ## as serve, but stops after the answer
-	$(BIN)/python -m webhooks.demo --once
+	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
 test: lint types contracts stale ## everything: lint, types, contracts, generated files, and all tests
 	$(PYTEST)
@@ -47,7 +47,7 @@ lint: $(READY) ## ruff
 	$(BIN)/ruff format --check .
 
 types: $(READY) ## mypy, strict, code and tests
-	$(BIN)/mypy .
+	$(BIN)/mypy
 
 contracts: $(READY) ## which room may import which
 	$(BIN)/lint-imports
@@ -57,18 +57,18 @@ format: $(READY) ## ruff's formatter and its safe fixes
 	$(BIN)/ruff format .
 
 generate: $(READY) ## schemas and CRDs from the models, the index of rules, and the generated pages of docs/
-	$(BIN)/python -m api.generate
-	$(BIN)/python -m policies.index
-	$(BIN)/python -m cli.crd_files
-	$(BIN)/python -m cli.pages
+	$(BIN)/python -m dynamo_webhooks.api.generate
+	$(BIN)/python -m dynamo_webhooks.policies.index
+	$(BIN)/python -m dynamo_webhooks.cli.crd_files
+	$(BIN)/python -m dynamo_webhooks.cli.pages
 
 docs: generate ## the same
 
 stale: $(READY) ## fails when a generated file is not what its generator writes
-	$(BIN)/python -m api.generate --check
-	$(BIN)/python -m policies.index --check
-	$(BIN)/python -m cli.crd_files --check
-	$(BIN)/python -m cli.pages --check
+	$(BIN)/python -m dynamo_webhooks.api.generate --check
+	$(BIN)/python -m dynamo_webhooks.policies.index --check
+	$(BIN)/python -m dynamo_webhooks.cli.crd_files --check
+	$(BIN)/python -m dynamo_webhooks.cli.pages --check
 
 assets: $(READY) ## etcd, kube-apiserver, kube-controller-manager, kubectl and helm from Go modules, cached outside the tree
 	$(BIN)/python -m tests.cluster.assets.build
@@ -78,7 +78,7 @@ lock: $(READY) ## newest versions into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade --extra dev --no-header --no-annotate --universal --python-version 3.11 -o requirements.lock pyproject.toml
 
 new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
-	$(BIN)/python -m cli.new_rule $(NAME)
+	$(BIN)/python -m dynamo_webhooks.cli.new_rule $(NAME)
 
 clean: ## what make made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .serve

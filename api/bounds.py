@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from api.paths import Key
-from api.schema import Node, load_schema, resolve
-from api.walk.errors import FieldError, Reason, at
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 Measure: TypeAlias = "Callable[[object], _Excess | None]"
 

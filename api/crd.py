@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
-from api.schema import load_schema, resolve
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
+from dynamo_webhooks.api.schema import load_schema, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.crd import build
-from api.kinds import BY_NAME
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import BY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

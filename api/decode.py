@@ -10,16 +10,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from api.kinds import GROUP
-from api.paths import Key, render
-from api.scalars import SCALARS, is_null, json_type, scalar_form
-from api.schema import Node, load_schema, resolve
-from api.walk.errors import FieldError, Reason, at
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.api.paths import Key, render
+from dynamo_webhooks.api.scalars import SCALARS, is_null, json_type, scalar_form
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 Check: TypeAlias = "Callable[[object], bool]"
 Decoder: TypeAlias = "Callable[[object], tuple[FieldError, ...]]"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from textwrap import indent
 from typing import Any, Final, TypeAlias
 
-from api.crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
-from api.kinds import KINDS
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
+from dynamo_webhooks.api.kinds import KINDS
 
 Node: TypeAlias = dict[str, Any]
 NAME: Final = f"{SERVICE}-definitions"

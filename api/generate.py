@@ -1,4 +1,4 @@
-"""Writes `api/generated/*.json` from the models: `python -m api.generate`, or `--check` to fail when a file is stale."""
+"""Writes `api/generated/*.json` from the models: `python -m dynamo_webhooks.api.generate`, or `--check` to fail when a file is stale."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from api import schema
-from api.kinds import pairs
-from api.models.facets import ALSO_REQUIRED, EMBEDDED, STATED_TWICE
+from dynamo_webhooks.api import schema
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.models.facets import ALSO_REQUIRED, EMBEDDED, STATED_TWICE
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -38,7 +38,7 @@ _ROOT: Final[Node] = {
 
 def model_of(kind: str, version: str) -> type[BaseModel]:
     """Finds the root model of a kind in a version."""
-    module = importlib.import_module(f"api.models.{version}.{MODULES[kind]}")
+    module = importlib.import_module(f"dynamo_webhooks.api.models.{version}.{MODULES[kind]}")
     model: type[BaseModel] = getattr(module, kind)
     return model
 
@@ -116,12 +116,12 @@ def stale() -> list[Path]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Writes the files, or says which are stale; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m api.generate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dynamo_webhooks.api.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a file is stale")
     if parser.parse_args(arguments).check:
         wrong = stale()
         for path in wrong:
-            sys.stderr.write(f"{path.name} is stale: run python -m api.generate\n")
+            sys.stderr.write(f"{path.name} is stale: run python -m dynamo_webhooks.api.generate\n")
         return 1 if wrong else 0
     GENERATED.mkdir(exist_ok=True)
     for path in set(GENERATED.glob("*.json")):

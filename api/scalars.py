@@ -8,7 +8,7 @@ from binascii import a2b_base64
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.quantity import is_quantity as _reads_as_quantity
+from dynamo_webhooks.api.quantity import is_quantity as _reads_as_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

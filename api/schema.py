@@ -7,7 +7,7 @@ import os
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from api.kinds import pairs
+from dynamo_webhooks.api.kinds import pairs
 
 Node: TypeAlias = dict[str, Any]
 # texts, because a command that starts often has no time to import pathlib

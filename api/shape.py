@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import Key
-from api.schema import Node, resolve
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import Node, resolve
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 class Child(NamedTuple):

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from certs.certificate import read_certificate
+from dynamo_webhooks.certs.certificate import read_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

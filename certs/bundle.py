@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from certs.certificate import read_certificates
+from dynamo_webhooks.certs.certificate import read_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from certs.certificate import Certificate
+    from dynamo_webhooks.certs.certificate import Certificate
 
 LARGEST: Final = 4  # more authorities than this at once mean that something turns in circles
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
-from certs.certificate import read_certificates
-from certs.files import PairError, read_file
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.files import PairError, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

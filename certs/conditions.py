@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from certs import names
-from certs.report import reports, unready
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.report import reports, unready
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from certs.state import State
+    from dynamo_webhooks.certs.state import State
 
 
 def conditions(state: State, now: datetime) -> str:

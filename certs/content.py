@@ -7,10 +7,10 @@ import copy
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from certs import names
-from certs.authority import AUTHORITY_NAME, Pair, issue_leaf, make_authority
-from certs.state import Mode, Phase
-from certs.step import (
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.authority import AUTHORITY_NAME, Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.state import Mode, Phase
+from dynamo_webhooks.certs.step import (
     AdoptAuthority,
     CreateAuthority,
     DropPrevious,
@@ -21,16 +21,16 @@ from certs.step import (
     WriteServing,
     WriteTrust,
 )
-from certs.trust import seen
+from dynamo_webhooks.certs.trust import seen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from certs.certificate import Certificate, Key
-    from certs.names import Names
-    from certs.state import AuthoritySecret, State
-    from certs.step import Step
+    from dynamo_webhooks.certs.certificate import Certificate, Key
+    from dynamo_webhooks.certs.names import Names
+    from dynamo_webhooks.certs.state import AuthoritySecret, State
+    from dynamo_webhooks.certs.step import Step
 
 Node: TypeAlias = dict[str, Any]
 

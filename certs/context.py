@@ -9,13 +9,13 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from certs.files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
-from certs.loading import load
+from dynamo_webhooks.certs.files import AUTHORITY, Leaf, PairError, judge, load_pair, read_file
+from dynamo_webhooks.certs.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from certs.clients import ClientTrust
+    from dynamo_webhooks.certs.clients import ClientTrust
 
 # TLS 1.2 suites with forward secrecy and authenticated encryption; those of TLS 1.3 are all fine
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from certs.certificate import read_certificate, read_certificates, read_key
-from certs.files import CERTIFICATE, KEY, PairError
-from certs.names import TLS_AUTHORITY
+from dynamo_webhooks.certs.certificate import read_certificate, read_certificates, read_key
+from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError
+from dynamo_webhooks.certs.names import TLS_AUTHORITY
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from certs.certificate import Certificate
+    from dynamo_webhooks.certs.certificate import Certificate
 
 PATIENCE: Final = 300.0  # seconds that a server without any other pair waits for trust in the issuer of the one it has
 UNHEARD: Final = 10.0  # the same, while the API server has not said which issuers are trusted: nobody may be there to ask

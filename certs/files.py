@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.x509.oid import NameOID
 
-from certs.authority import SELF_SIGNED, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import SELF_SIGNED, issue_leaf, make_authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

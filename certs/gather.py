@@ -8,22 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from certs.files import PairError, read_file
-from certs.reading import read_authority, read_serving, read_trust
-from certs.state import Mode, State, Target
-from kube.errors import ForbiddenError
-from kube.times import now as local_now
+from dynamo_webhooks.certs.files import PairError, read_file
+from dynamo_webhooks.certs.reading import read_authority, read_serving, read_trust
+from dynamo_webhooks.certs.state import Mode, State, Target
+from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.kube.times import now as local_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from certs.inject import Injector
-    from certs.installation import Installation
-    from certs.probe import Prober
-    from certs.state import Serving, TargetKind
-    from certs.store import Store
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.certs.inject import Injector
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.certs.probe import Prober
+    from dynamo_webhooks.certs.state import Serving, TargetKind
+    from dynamo_webhooks.certs.store import Store
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
 BREATH: Final = 3.0  # seconds before an object that somebody else overwrote at once is written again: neither must flood the other

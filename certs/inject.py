@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, Final
 
-from certs.reading import read_target
-from certs.state import Stance, TargetKind
-from kube.errors import ConflictError, InvalidError
-from kube.resources import CRDS, MUTATING, VALIDATING
+from dynamo_webhooks.certs.reading import read_target
+from dynamo_webhooks.certs.state import Stance, TargetKind
+from dynamo_webhooks.kube.errors import ConflictError, InvalidError
+from dynamo_webhooks.kube.resources import CRDS, MUTATING, VALIDATING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from certs.state import Profile, Target
-    from kube.protocol import Cluster, Node
-    from kube.resources import Resource
+    from dynamo_webhooks.certs.state import Profile, Target
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.resources import Resource
 
 RESOURCES: Final[dict[TargetKind, Resource]] = {
     TargetKind.CRD: CRDS,

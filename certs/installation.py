@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from api.kinds import KINDS
-from certs.authority import ECDSA, RSA
-from certs.names import Names
-from certs.state import Mode, Profile, TargetKind
-from certs.timings import Timings
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.authority import ECDSA, RSA
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.state import Mode, Profile, TargetKind
+from dynamo_webhooks.certs.timings import Timings
 
 if TYPE_CHECKING:
-    from api.operator.settings import ProvisionerSettings
-    from api.operator.settings import Timings as Seconds
+    from dynamo_webhooks.api.operator.settings import ProvisionerSettings
+    from dynamo_webhooks.api.operator.settings import Timings as Seconds
 
 
 @dataclass(frozen=True, slots=True)

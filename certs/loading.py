@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from certs.files import CERTIFICATE, KEY, PairError
+from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

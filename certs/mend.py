@@ -11,22 +11,22 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from certs.certificate import read_certificates
-from certs.gather import BREATH
-from certs.report import bundle_of
-from certs.state import Mode, Stance
-from certs.step import WriteBundle
-from certs.trust import everywhere, shows
-from kube.errors import ApiError
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.gather import BREATH
+from dynamo_webhooks.certs.report import bundle_of
+from dynamo_webhooks.certs.state import Mode, Stance
+from dynamo_webhooks.certs.step import WriteBundle
+from dynamo_webhooks.certs.trust import everywhere, shows
+from dynamo_webhooks.kube.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from certs.gather import Gathered, Refusals
-    from certs.inject import Injector
-    from certs.perform import Performer
-    from certs.state import TargetKind
-    from kube.protocol import Node
+    from dynamo_webhooks.certs.gather import Gathered, Refusals
+    from dynamo_webhooks.certs.inject import Injector
+    from dynamo_webhooks.certs.perform import Performer
+    from dynamo_webhooks.certs.state import TargetKind
+    from dynamo_webhooks.kube.protocol import Node
 
 LOG: Final = logging.getLogger("certs.mend")
 

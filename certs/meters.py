@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from certs.report import Gauge
+    from dynamo_webhooks.certs.report import Gauge
 
 _Labels = TypeVar("_Labels", bound=tuple[str, ...])
 PREFIX: Final = "dynamo_webhooks_"

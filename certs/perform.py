@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from certs.content import content
-from certs.inject import OverwrittenError
-from certs.step import CreateAuthority, DropPrevious, StoreNext, WriteBundle, WriteServing, event_of
-from kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
+from dynamo_webhooks.certs.content import content
+from dynamo_webhooks.certs.inject import OverwrittenError
+from dynamo_webhooks.certs.step import CreateAuthority, DropPrevious, StoreNext, WriteBundle, WriteServing, event_of
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError, ConflictError, ForbiddenError, InvalidError
 
 if TYPE_CHECKING:
-    from certs.gather import Gathered, Refusals
-    from certs.inject import Injector
-    from certs.installation import Installation
-    from certs.meters import Meters
-    from certs.step import Step
-    from certs.store import Store
-    from certs.tell import Teller
-    from kube.protocol import Node
+    from dynamo_webhooks.certs.gather import Gathered, Refusals
+    from dynamo_webhooks.certs.inject import Injector
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.certs.meters import Meters
+    from dynamo_webhooks.certs.step import Step
+    from dynamo_webhooks.certs.store import Store
+    from dynamo_webhooks.certs.tell import Teller
+    from dynamo_webhooks.kube.protocol import Node
 
 LOG: Final = logging.getLogger("certs.perform")
 

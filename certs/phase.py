@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from certs.policy import age, can_sign, compromised, leaf_reason, outage, rotation_reason
-from certs.state import Phase
-from certs.timings import ROUNDS, SHORT_SETTLE
-from certs.trust import everywhere, issuers, orphaned, served, stored_by, wanted
+from dynamo_webhooks.certs.policy import age, can_sign, compromised, leaf_reason, outage, rotation_reason
+from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.certs.timings import ROUNDS, SHORT_SETTLE
+from dynamo_webhooks.certs.trust import everywhere, issuers, orphaned, served, stored_by, wanted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import AuthoritySecret, State
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import AuthoritySecret, State
 
 AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 

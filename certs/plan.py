@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from certs import provided
-from certs.bundle import LARGEST
-from certs.phase import AFTER_ISSUE, clean, derive, roll_time, settle_time, strayed
-from certs.policy import age, can_sign, compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
-from certs.state import Mode, Phase
-from certs.step import (
+from dynamo_webhooks.certs import provided
+from dynamo_webhooks.certs.bundle import LARGEST
+from dynamo_webhooks.certs.phase import AFTER_ISSUE, clean, derive, roll_time, settle_time, strayed
+from dynamo_webhooks.certs.policy import age, can_sign, compromised, leaf_reason, may_sign, renewal_time, rotation_reason, rotation_time
+from dynamo_webhooks.certs.state import Mode, Phase
+from dynamo_webhooks.certs.step import (
     AdoptAuthority,
     CreateAuthority,
     DropPrevious,
@@ -22,16 +22,16 @@ from certs.step import (
     WriteServing,
     WriteTrust,
 )
-from certs.trust import blind, everywhere, issuers, presented, served, survivors, wanted
-from certs.writing import bundles, rewrite, trust
+from dynamo_webhooks.certs.trust import blind, everywhere, issuers, presented, served, survivors, wanted
+from dynamo_webhooks.certs.writing import bundles, rewrite, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import AuthoritySecret, State
-    from certs.step import Step
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import AuthoritySecret, State
+    from dynamo_webhooks.certs.step import Step
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from cryptography import x509
 
-from certs.state import Phase
-from certs.timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
-from certs.trust import blind, orphaned, ours, seen, served
+from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.certs.timings import AUTHORITY_GUARD, DAY, LEAF_GUARD, SKEW_STOP
+from dynamo_webhooks.certs.trust import blind, orphaned, ours, seen, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import AuthoritySecret, Serving, State
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import AuthoritySecret, Serving, State
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY

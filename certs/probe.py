@@ -8,18 +8,18 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from certs.certificate import read_certificate
-from certs.state import Endpoint
-from certs.timings import ROUND_APART
-from kube.errors import ForbiddenError
-from kube.resources import ENDPOINT_SLICES
+from dynamo_webhooks.certs.certificate import read_certificate
+from dynamo_webhooks.certs.state import Endpoint
+from dynamo_webhooks.certs.timings import ROUND_APART
+from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any
 
-    from certs.certificate import Certificate
-    from kube.protocol import Cluster
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.kube.protocol import Cluster
 
 PATIENCE: Final = 2.0  # seconds for one handshake; a look waits for these, a repair of one bundle does not (mend.py)
 AT_ONCE: Final = 32  # handshakes at a time

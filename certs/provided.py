@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from certs.bundle import compose, holds
-from certs.certificate import read_certificates
-from certs.policy import age
-from certs.state import Mode, Phase, Stance
-from certs.step import MarkPhase, Nothing, Wait, WriteTrust
-from certs.timings import ROUNDS
-from certs.trust import blind, everywhere, issuers, presented, seen
-from certs.writing import bundles, trust
+from dynamo_webhooks.certs.bundle import compose, holds
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.policy import age
+from dynamo_webhooks.certs.state import Mode, Phase, Stance
+from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteTrust
+from dynamo_webhooks.certs.timings import ROUNDS
+from dynamo_webhooks.certs.trust import blind, everywhere, issuers, presented, seen
+from dynamo_webhooks.certs.writing import bundles, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import State
-    from certs.step import Step
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.certs.step import Step
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it nobody can be told whom to trust"
 

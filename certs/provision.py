@@ -10,39 +10,39 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from certs.gather import Gatherer, Refusals
-from certs.inject import RESOURCES, Injector
-from certs.mend import Mender
-from certs.meters import Meters
-from certs.perform import Performer
-from certs.phase import clean
-from certs.plan import next_step
-from certs.probe import Prober
-from certs.report import gauges, not_up, phase_of, unready
-from certs.state import Mode, Phase, Stance
-from certs.step import Nothing, Wait, WriteBundle, WriteServing
-from certs.store import Store
-from certs.tell import Teller
-from certs.timings import ROUND_APART
-from kube.backoff import Backoff
-from kube.errors import ApiError
-from kube.events import Recorder
-from kube.lease import Election
-from kube.lease import Timings as LeaseTimings
-from kube.reflector import Reflector
-from kube.resources import ENDPOINT_SLICES, SECRETS
-from kube.times import now as local_now
+from dynamo_webhooks.certs.gather import Gatherer, Refusals
+from dynamo_webhooks.certs.inject import RESOURCES, Injector
+from dynamo_webhooks.certs.mend import Mender
+from dynamo_webhooks.certs.meters import Meters
+from dynamo_webhooks.certs.perform import Performer
+from dynamo_webhooks.certs.phase import clean
+from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.probe import Prober
+from dynamo_webhooks.certs.report import gauges, not_up, phase_of, unready
+from dynamo_webhooks.certs.state import Mode, Phase, Stance
+from dynamo_webhooks.certs.step import Nothing, Wait, WriteBundle, WriteServing
+from dynamo_webhooks.certs.store import Store
+from dynamo_webhooks.certs.tell import Teller
+from dynamo_webhooks.certs.timings import ROUND_APART
+from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.events import Recorder
+from dynamo_webhooks.kube.lease import Election
+from dynamo_webhooks.kube.lease import Timings as LeaseTimings
+from dynamo_webhooks.kube.reflector import Reflector
+from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, SECRETS
+from dynamo_webhooks.kube.times import now as local_now
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from certs.gather import Gathered
-    from certs.installation import Installation
-    from certs.probe import Ask
-    from certs.state import State, TargetKind
-    from certs.step import Step
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.certs.gather import Gathered
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.certs.probe import Ask
+    from dynamo_webhooks.certs.state import State, TargetKind
+    from dynamo_webhooks.certs.step import Step
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("certs.provision")
 COMPONENT: Final = "dynamo-webhooks-provisioner"

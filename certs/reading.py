@@ -8,14 +8,14 @@ import contextlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from certs import names
-from certs.certificate import read_certificate, read_certificates, read_key
-from certs.state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.certificate import read_certificate, read_certificates, read_key
+from dynamo_webhooks.certs.state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from certs.certificate import Certificate, Key
+    from dynamo_webhooks.certs.certificate import Certificate, Key
 
 Node: TypeAlias = "Mapping[str, Any]"
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from certs import provided
-from certs.bundle import holds
-from certs.certificate import read_certificates
-from certs.phase import clean, derive, strayed, unprobed
-from certs.policy import age, may_sign, outage, unusable_reason
-from certs.state import Mode, Phase, Stance
-from certs.timings import SKEW_WARN
-from certs.trust import everywhere, ours, presented, shows, unsynced, wanted
+from dynamo_webhooks.certs import provided
+from dynamo_webhooks.certs.bundle import holds
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.phase import clean, derive, strayed, unprobed
+from dynamo_webhooks.certs.policy import age, may_sign, outage, unusable_reason
+from dynamo_webhooks.certs.state import Mode, Phase, Stance
+from dynamo_webhooks.certs.timings import SKEW_WARN
+from dynamo_webhooks.certs.trust import everywhere, ours, presented, shows, unsynced, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import State, Target
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import State, Target
 
 
 class Report(NamedTuple):

@@ -7,12 +7,12 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from certs.timings import Timings
+from dynamo_webhooks.certs.timings import Timings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from certs.certificate import Certificate, Key
+    from dynamo_webhooks.certs.certificate import Certificate, Key
 
 
 DEFAULT_TIMINGS: Final = Timings()

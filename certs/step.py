@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import Phase, Target
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import Phase, Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from certs.content import as_object
-from kube.errors import ConflictError
-from kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS
+from dynamo_webhooks.certs.content import as_object
+from dynamo_webhooks.kube.errors import ConflictError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS
 
 if TYPE_CHECKING:
-    from certs.content import Write
-    from certs.names import Names
-    from kube.protocol import Cluster, Node
-    from kube.resources import Resource
+    from dynamo_webhooks.certs.content import Write
+    from dynamo_webhooks.certs.names import Names
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.resources import Resource
 
 
 class Store:

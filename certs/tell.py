@@ -6,20 +6,20 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Literal
 
-from certs import names
-from certs.conditions import conditions
-from certs.report import Report, reports
-from certs.state import Mode
-from kube.errors import ApiError, ForbiddenError
-from kube.resources import DEPLOYMENTS, SECRETS
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.conditions import conditions
+from dynamo_webhooks.certs.report import Report, reports
+from dynamo_webhooks.certs.state import Mode
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
 
 if TYPE_CHECKING:
-    from certs.gather import Gathered
-    from certs.installation import Installation
-    from certs.store import Store
-    from kube.events import Recorder
-    from kube.protocol import Node
-    from kube.resources import Resource
+    from dynamo_webhooks.certs.gather import Gathered
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.certs.store import Store
+    from dynamo_webhooks.kube.events import Recorder
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
 
 LOG: Final = logging.getLogger("certs.tell")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from certs.bundle import LARGEST, compose, holds
-from certs.certificate import read_certificates
-from certs.state import Mode, Phase, Stance, TargetKind
+from dynamo_webhooks.certs.bundle import LARGEST, compose, holds
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.state import Mode, Phase, Stance, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from certs.certificate import Certificate
-    from certs.state import AuthoritySecret, State, Target
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import AuthoritySecret, State, Target
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from certs.certificate import read_certificates
-from certs.state import Stance
-from certs.step import RewriteServing, WriteBundle, WriteTrust
-from certs.trust import everywhere, issuers, unsynced
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.state import Stance
+from dynamo_webhooks.certs.step import RewriteServing, WriteBundle, WriteTrust
+from dynamo_webhooks.certs.trust import everywhere, issuers, unsynced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from certs.state import State
-    from certs.step import Step
+    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.certs.step import Step
 
 
 def bundles(state: State, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:

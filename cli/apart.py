@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from api.operator.settings import ProvisionerSettings, ReconcilerSettings, ServerSettings
+    from dynamo_webhooks.api.operator.settings import ProvisionerSettings, ReconcilerSettings, ServerSettings
 
 
 @overload
@@ -44,8 +44,8 @@ def load_settings(part: str, file: str, environment: Mapping[str, str]) -> Any:
 
 def _read(part: str, file: str, environment: Mapping[str, str]) -> Any:
     try:
-        from api.operator import projection
-        from cli.configuration import load_configuration
+        from dynamo_webhooks.api.operator import projection
+        from dynamo_webhooks.cli.configuration import load_configuration
 
         project = {"server": projection.server, "provisioner": projection.provisioner, "reconciler": projection.reconciler}[part]
         return project(load_configuration(file, environment).configuration)

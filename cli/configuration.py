@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from cli.exits import UsageError
+from dynamo_webhooks.cli.exits import UsageError
 
 if TYPE_CHECKING:
-    from api.operator.configuration import OperatorConfiguration
-    from api.operator.judge import Problem
-    from cli.yaml.load import Document, Source
+    from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
+    from dynamo_webhooks.api.operator.judge import Problem
+    from dynamo_webhooks.cli.yaml.load import Document, Source
 
 Key: TypeAlias = tuple[str, ...]
 
@@ -73,9 +73,9 @@ def load_configuration(
 
     Raises: UsageError that names everything that is wrong, each with where it stands.
     """
-    from api.operator.judge import judge, prepared
-    from api.paths import MISSING, lookup
-    from kube import identity
+    from dynamo_webhooks.api.operator.judge import judge, prepared
+    from dynamo_webhooks.api.paths import MISSING, lookup
+    from dynamo_webhooks.kube import identity
 
     document = _document(given) if given is not None else None
     file = None if document is None else document.source.name
@@ -100,14 +100,14 @@ def load_configuration(
 
 
 def _is_version(text: str) -> bool:
-    from policies.semver import is_semver
+    from dynamo_webhooks.policies.semver import is_semver
 
     return is_semver(text)
 
 
 def _document(given: str | Source) -> Document:
-    from cli.files import load_text
-    from cli.yaml.load import InputError, load
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.yaml.load import InputError, load
 
     file = given if isinstance(given, str) else given.name
     try:
@@ -153,9 +153,9 @@ def _place(path: tuple[str | int, ...], file: str | None, document: Document | N
 
 
 def _told(problem: Problem, file: str | None, document: Document | None, origins: dict[Key, str]) -> str:
-    from api.paths import render
-    from api.wording import shortened
-    from cli.nearest import hint
+    from dynamo_webhooks.api.paths import render
+    from dynamo_webhooks.api.wording import shortened
+    from dynamo_webhooks.cli.nearest import hint
 
     text = problem.text
     if problem.known:

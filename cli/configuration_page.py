@@ -6,10 +6,10 @@ from typing import Final
 
 import orjson
 
-from api.operator.configuration import OWN, allowed_at, leaves
-from api.operator.judge import judge
-from api.paths import MISSING, lookup
-from cli.configuration import VARIABLES
+from dynamo_webhooks.api.operator.configuration import OWN, allowed_at, leaves
+from dynamo_webhooks.api.operator.judge import judge
+from dynamo_webhooks.api.paths import MISSING, lookup
+from dynamo_webhooks.cli.configuration import VARIABLES
 
 # keys of ours in sections that the Go operator knows
 _OURS: Final = ("allowed", "grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")

@@ -1,4 +1,4 @@
-"""Writes `manifests/crds/*.yaml`, one CustomResourceDefinition a file: `python -m cli.crd_files`; `--check` fails when one is stale.
+"""Writes `manifests/crds/*.yaml`, one CustomResourceDefinition a file; `--check` fails when one is stale.
 
 The same definitions are printed by the command `crds`. The policy that guards them is written into the chart; kustomize takes that file.
 """
@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from api.crd_manifest import by_service, manifest
-from api.definition_guard import binding, policy
-from api.kinds import KINDS
-from cli.convert.texts import yaml_text
-from cli.release import installed
+from dynamo_webhooks.api.crd_manifest import by_service, manifest
+from dynamo_webhooks.api.definition_guard import binding, policy
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.convert.texts import yaml_text
+from dynamo_webhooks.cli.release import installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.check.versions import read_as
-from policies.edit import apply, patch
-from policies.evaluate import edits, idle
-from policies.review import CURRENT, DELETE, Review
+from dynamo_webhooks.cli.check.versions import read_as
+from dynamo_webhooks.policies.edit import apply, patch
+from dynamo_webhooks.policies.evaluate import edits, idle
+from dynamo_webhooks.policies.review import CURRENT, DELETE, Review
 
 if TYPE_CHECKING:
-    from policies.edit import Edit, PatchOperation
-    from policies.finding import Finding
-    from policies.review import Fields
-    from webhooks.across import Across
+    from dynamo_webhooks.policies.edit import Edit, PatchOperation
+    from dynamo_webhooks.policies.finding import Finding
+    from dynamo_webhooks.policies.review import Fields
+    from dynamo_webhooks.webhooks.across import Across
 
 
 class Defaulted(NamedTuple):
@@ -64,7 +64,7 @@ def defaulted(review: Review) -> Defaulted:
         return Defaulted(review, None, None, [])
     if read == version:
         return Defaulted(review, review, None, edits(review))
-    from webhooks.across import Across
+    from dynamo_webhooks.webhooks.across import Across
 
     across = Across(kind, version, read)
     old = None if review.old is None or review.profile != CURRENT else across.judged(review.old)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.kinds import api_version
-from cli.defaults_text import grid, listed, one_probe, tree, words
-from reconciler.render.children import render
-from reconciler.render.names import EPP, ORIGIN_VERSION, WORKER_HASH, WORKERS
-from reconciler.render.pod.probes import KINDS
-from reconciler.render.settings import Settings
+from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.cli.defaults_text import grid, listed, one_probe, tree, words
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.names import EPP, ORIGIN_VERSION, WORKER_HASH, WORKERS
+from dynamo_webhooks.reconciler.render.pod.probes import KINDS
+from dynamo_webhooks.reconciler.render.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 TYPES: Final = ("frontend", "worker", "prefill", "decode", "planner", "epp", "default")
 _HASH: Final = "HASH"

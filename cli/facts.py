@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.exits import UsageError
-from cli.nearest import hint
-from policies.facts import Facts, FactsError, facts_from
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.nearest import hint
+from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ def load_facts(file: str | None, settings: list[str]) -> Facts:
 
     Raises: UsageError that names the file or flag and the key.
     """
-    from cli.yaml.load import InputError, load
+    from dynamo_webhooks.cli.yaml.load import InputError, load
 
     values = load_values(file) if file is not None else {}
     for setting in settings:
@@ -57,8 +57,8 @@ def load_values(file: str) -> dict[str, Any]:
 
 
 def _from_file(file: str) -> dict[str, Any]:
-    from cli.files import load_text
-    from cli.yaml.load import InputError, load
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.yaml.load import InputError, load
 
     try:
         documents = load(load_text(file), file)
@@ -84,8 +84,8 @@ def flag_for(fact: str) -> str:
 
 def consequences(facts: Facts, profile: str) -> list[str]:
     """One sentence for each unknown fact that rules or defaults of a profile ask for: which they are, and what they do without it."""
-    from policies.catalogue import rules
-    from policies.facts import UNKNOWN
+    from dynamo_webhooks.policies.catalogue import rules
+    from dynamo_webhooks.policies.facts import UNKNOWN
 
     asking = [rule for rule in rules(profile) if rule.needs]
     told = []

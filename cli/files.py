@@ -7,7 +7,7 @@ import stat
 import sys
 from typing import Final
 
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 # An API server takes objects of about 1.5 MiB; a file may hold many, but nobody writes 32 MiB of them by hand.
 LIMIT: Final = 32 * 2**20

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.operator.settings import ScopeSettings
-from cli.gathering.operators import Operator, operators
-from kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from kube.claims import LEASE_NAME, Claims
-from kube.errors import ApiError, NotFoundError, UnavailableError
-from kube.resources import LEASES, TOPOLOGIES
-from policies.facts import Facts
-from webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of
+from dynamo_webhooks.api.operator.settings import ScopeSettings
+from dynamo_webhooks.cli.gathering.operators import Operator, operators
+from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
+from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
+from dynamo_webhooks.kube.errors import ApiError, NotFoundError, UnavailableError
+from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kube.protocol import Cluster, Listing, Node
+    from dynamo_webhooks.kube.protocol import Cluster, Listing, Node
 
 MANAGER: Final = "dynamo-webhooks-facts"  # how this command calls itself to an API server
 # for claims when no operator's configuration can be read: the defaults of ours

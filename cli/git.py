@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import Final, NoReturn
 
-from cli.exits import UsageError
-from cli.programs import run
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.programs import run
 
 _PATIENCE: Final = 120  # seconds for one call, which reads local files
 # a hook of git passes on where its own repository is, and we may be asked about another

@@ -9,17 +9,17 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from certs.authority import issue_leaf, make_authority
-from certs.context import Offer, ReloadingContext
-from certs.files import local_names
-from kube.identity import instance
-from webhooks.cluster.reviews import Desk
-from webhooks.gate import Gate
+from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.certs.context import Offer, ReloadingContext
+from dynamo_webhooks.certs.files import local_names
+from dynamo_webhooks.kube.identity import instance
+from dynamo_webhooks.webhooks.cluster.reviews import Desk
+from dynamo_webhooks.webhooks.gate import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kube.protocol import Cluster
+    from dynamo_webhooks.kube.protocol import Cluster
 
 LIFE: Final = timedelta(days=365)
 AGAIN: Final = timedelta(days=240)  # after so long another pair is made

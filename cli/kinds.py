@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from api.kinds import KINDS
-from cli.exits import UsageError
-from cli.nearest import hint
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.nearest import hint
 
 
 def find_kind(word: str) -> str | None:

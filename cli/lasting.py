@@ -9,24 +9,24 @@ import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from cli.guard import Guard
-from cli.output import say
-from cli.vitals import vitals
-from kube.config import ConfigError
-from kube.identity import instance
-from webhooks.level import LevelFile
-from webhooks.limits import Limits
-from webhooks.logs import set_level
-from webhooks.probes import METRICS, PROBES, Probes
+from dynamo_webhooks.cli.guard import Guard
+from dynamo_webhooks.cli.output import say
+from dynamo_webhooks.cli.vitals import vitals
+from dynamo_webhooks.kube.config import ConfigError
+from dynamo_webhooks.kube.identity import instance
+from dynamo_webhooks.webhooks.level import LevelFile
+from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.logs import set_level
+from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Coroutine
 
-    from kube.client import Client
-    from kube.lease import Election
-    from kube.traffic import Traffic
-    from webhooks.level import LevelSource
+    from dynamo_webhooks.kube.client import Client
+    from dynamo_webhooks.kube.lease import Election
+    from dynamo_webhooks.kube.traffic import Traffic
+    from dynamo_webhooks.webhooks.level import LevelSource
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 
@@ -142,7 +142,7 @@ async def _until_stopped(work: Coroutine[None, None, None]) -> None:
 
 async def _connected(component: str, kubeconfig: str, state: State) -> Client:
     """A client, as soon as somebody knows where the API server is; `state.reason` says meanwhile what is missing."""
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     while True:
         try:

@@ -7,18 +7,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from cli import flags
-from cli.exits import UsageError
-from cli.output import say
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.output import say
 
 if TYPE_CHECKING:
     import argparse
     import socket
     from collections.abc import Iterator
 
-    from api.operator.settings import Endpoint, Logs
-    from webhooks.level import LevelSource
-    from webhooks.sockets import Address
+    from dynamo_webhooks.api.operator.settings import Endpoint, Logs
+    from dynamo_webhooks.webhooks.level import LevelSource
+    from dynamo_webhooks.webhooks.sockets import Address
 
 
 AGAIN_SECONDS: Final = 0.2  # between two tries of a port that is taken
@@ -74,7 +74,7 @@ def listeners(args: argparse.Namespace, settings: Listening) -> tuple[socket.soc
 
 def address(flag: str, text: str | None, configured: Endpoint) -> Address:
     """Where to listen: what the flag says, else what is configured. Raises: UsageError."""
-    from webhooks.sockets import Address, AddressError, parse
+    from dynamo_webhooks.webhooks.sockets import Address, AddressError, parse
 
     try:
         return Address(*configured) if text is None else parse(text)
@@ -87,7 +87,7 @@ def bound(flag: str, where: Address, copies: int = 1, patience: float = 0.0) -> 
 
     Raises: UsageError.
     """
-    from webhooks.sockets import AddressError, TakenError, bind
+    from dynamo_webhooks.webhooks.sockets import AddressError, TakenError, bind
 
     end = time.monotonic() + patience
     while True:
@@ -111,16 +111,16 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
 
 def level_source(config: str) -> LevelSource:
     """Where the log level stands while the process runs: in its configuration file."""
-    from webhooks import child
-    from webhooks.level import LevelSource
+    from dynamo_webhooks.webhooks import child
+    from dynamo_webhooks.webhooks.level import LevelSource
 
-    return LevelSource(Path(config), child.command("cli.main", "config", "--config", config, "-o", "json"))
+    return LevelSource(Path(config), child.command("dynamo_webhooks.cli.main", "config", "--config", config, "-o", "json"))
 
 
 @contextlib.contextmanager
 def logged(settings: Listening) -> Iterator[None]:
     """Log lines go to stderr, as JSON unless the configuration says otherwise."""
-    from webhooks.logs import Lines, install, remove
+    from dynamo_webhooks.webhooks.logs import Lines, install, remove
 
     lines = Lines()
     handler = install(lines, settings.logs)

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from cli.exits import BUG, INTERRUPTED, OK, USAGE, UsageError
-from cli.nearest import hint
-from cli.output import prepare, say, write
+from dynamo_webhooks.cli.exits import BUG, INTERRUPTED, OK, USAGE, UsageError
+from dynamo_webhooks.cli.nearest import hint
+from dynamo_webhooks.cli.output import prepare, say, write
 
 PROGRAM: Final = "dynamo-webhooks"
 
@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        from cli.usage import reworded
+        from dynamo_webhooks.cli.usage import reworded
 
         raise UsageError(reworded(message, self.prog))
 
@@ -114,7 +114,7 @@ def _dispatch(words: list[str]) -> int:
         write(_overview())
         return OK if words else USAGE
     if words[0] in ("-V", "--version"):
-        from cli.release import installed
+        from dynamo_webhooks.cli.release import installed
 
         write(f"{PROGRAM} {installed()}\n")
         return OK
@@ -122,7 +122,7 @@ def _dispatch(words: list[str]) -> int:
     if name not in COMMANDS:
         what = "flag" if name.startswith("-") else "command"
         raise UsageError(f"unknown {what} {name}{hint(name, COMMANDS) or f'; {PROGRAM} --help lists all'}")
-    command = importlib.import_module(f"cli.commands.{name}")
+    command = importlib.import_module(f"dynamo_webhooks.cli.commands.{name}")
     parser = _Parser(prog=f"{PROGRAM} {name}", description=command.HELP, allow_abbrev=False)
     command.configure(parser)
     code: int = command.run(parser.parse(rest))

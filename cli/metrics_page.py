@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from certs import meters as provisioner
-from cli.vitals import VITALS
-from reconciler.loop import framework
-from reconciler.loop import meters as reconciler
-from reconciler.loop.series import BUCKETS
-from webhooks.cluster.feed import STALE_SECONDS
-from webhooks.cluster.watcher import REPORT_SECONDS
-from webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
-from webhooks.gate import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
-from webhooks.limits import Limits
+from dynamo_webhooks.certs import meters as provisioner
+from dynamo_webhooks.cli.vitals import VITALS
+from dynamo_webhooks.reconciler.loop import framework
+from dynamo_webhooks.reconciler.loop import meters as reconciler
+from dynamo_webhooks.reconciler.loop.series import BUCKETS
+from dynamo_webhooks.webhooks.cluster.feed import STALE_SECONDS
+from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS
+from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
+from dynamo_webhooks.webhooks.gate import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
+from dynamo_webhooks.webhooks.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

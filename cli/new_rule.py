@@ -18,9 +18,9 @@ _FOLDERS: Final = {
 
 TEMPLATE: Final = '''"""{code}: what it is about."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import {where}, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import {where}, Difference, Hits, rule
 
 
 @rule("{code}", where={where}, when="someField", stage=Stage.{stage}, current_only=Difference((), "why 1.2 does without it"))

@@ -6,8 +6,8 @@ import os
 import sys
 from io import TextIOWrapper
 
-from api.wording import printable_lines
-from cli.exits import UsageError
+from dynamo_webhooks.api.wording import printable_lines
+from dynamo_webhooks.cli.exits import UsageError
 
 
 def prepare() -> None:

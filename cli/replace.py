@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from cli.exits import UsageError
+from dynamo_webhooks.cli.exits import UsageError
 
 
 def replace(file: str, content: str | bytes) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from cli.check.sources import is_excluded, is_text
-from cli.exits import UsageError
-from cli.files import LIMIT, STDIN, decode
-from cli.git import ask, commit_of, root_of
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.check.sources import is_excluded, is_text
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import LIMIT, STDIN, decode
+from dynamo_webhooks.cli.git import ask, commit_of, root_of
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 FLAG: Final = "--against"
 _REGULAR: Final = frozenset({b"100644", b"100755", b"100664"})  # links and submodules hold no text of their own

@@ -7,18 +7,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
-from cli.apart import load_settings
-from cli.exits import UsageError
-from cli.listening import level_source
-from webhooks.sockets import ANY
+from dynamo_webhooks.api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
+from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.listening import level_source
+from dynamo_webhooks.webhooks.sockets import ANY
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from webhooks.courier import Post
-    from webhooks.process import Plan
+    from dynamo_webhooks.webhooks.courier import Post
+    from dynamo_webhooks.webhooks.process import Plan
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
 # without a configuration: one machine, nobody to be told of an end beforehand, nothing known of an operator
@@ -49,8 +49,8 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
 
     Raises: UsageError that names a flag, or everything that is wrong with the file and the environment.
     """
-    from policies.semver import is_semver
-    from webhooks.memory import container_limit, workers_for
+    from dynamo_webhooks.policies.semver import is_semver
+    from dynamo_webhooks.webhooks.memory import container_limit, workers_for
 
     if args.workers is not None and args.workers < 1:
         raise UsageError(f"--workers: must be at least 1, got {args.workers}")
@@ -77,11 +77,11 @@ def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
 
 def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
     """The facts that the facts file states, before those of the configuration; without a configuration nothing more is guessed."""
-    from cli.facts import load_values
+    from dynamo_webhooks.cli.facts import load_values
 
     stated: dict[str, Any] = {}
     if args.config is not None:
-        from webhooks.cluster.sighting import told_by
+        from dynamo_webhooks.webhooks.cluster.sighting import told_by
 
         stated = told_by(settings)
     elif args.operator_version is not None:
@@ -91,11 +91,11 @@ def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
 
 def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[str, Any], directory: Path) -> Plan:
     """What the serving processes are to do, and the one that watches the cluster for them."""
-    from policies.facts import facts_from
-    from webhooks import memory
-    from webhooks.admission import Settings
-    from webhooks.limits import Limits
-    from webhooks.process import Plan
+    from dynamo_webhooks.policies.facts import facts_from
+    from dynamo_webhooks.webhooks import memory
+    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.process import Plan
 
     bounds = settings.bounds
     limits = Limits(
@@ -124,7 +124,7 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
 
 def post_for(args: argparse.Namespace, settings: ServerSettings) -> Post | None:
     """How a cluster delivers certificates; None where a flag names a directory, whose pair is then served whatever it says."""
-    from webhooks.courier import Post
+    from dynamo_webhooks.webhooks.courier import Post
 
     named = args.cert_dir is not None or args.self_signed
     if named or not (settings.serving_secret and settings.identity.namespace):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from api.paths import render
-from api.wording import shortened
-from cli.check.pipeline import prepared
-from cli.check.versions import unknown
-from cli.legacy.recognise import recognised
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check.pipeline import prepared
+from dynamo_webhooks.cli.check.versions import unknown
+from dynamo_webhooks.cli.legacy.recognise import recognised
 
 if TYPE_CHECKING:
-    from cli.check.objects import Found
-    from policies.review import Fields
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.policies.review import Fields
 
 LONGEST = 2_000  # characters of one message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from cli.nearest import hint
+from dynamo_webhooks.cli.nearest import hint
 
 _REQUIRED: Final = re.compile(r"the following arguments are required: (.+)")
 _CHOICE: Final = re.compile(r"argument (\S+): invalid choice: (.+?) \(choose from (.+)\)")

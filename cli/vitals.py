@@ -8,13 +8,13 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhooks.declared import CLIENT, COUNTER, DECLARED, GAUGE, OWN, Declared
+from dynamo_webhooks.webhooks.declared import CLIENT, COUNTER, DECLARED, GAUGE, OWN, Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kube.lease import Election
-    from kube.traffic import Traffic
+    from dynamo_webhooks.kube.lease import Election
+    from dynamo_webhooks.kube.traffic import Traffic
 
 LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 when this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]

@@ -12,11 +12,11 @@ import base64
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.kind import PREFIX
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.kind import PREFIX
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 MOST: Final = 256 * 1024  # bytes of all annotations of an object, names included: Kubernetes' limit
 PACKED: Final = "packed"  # the member of an envelope that holds the whole of it, compressed

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from api.quantity import is_zero
-from conversion.coverage import property_of
-from conversion.endpoint_picker import EndpointPicker
-from conversion.experimental import Experimental
-from conversion.kind import RIGHT
-from conversion.lens.protocol import Context, Fields, Lens, Row
-from conversion.lens.simple import LeftOnly, View, same
-from conversion.pod_template.lens import PodTemplate
+from dynamo_webhooks.api.quantity import is_zero
+from dynamo_webhooks.conversion.coverage import property_of
+from dynamo_webhooks.conversion.endpoint_picker import EndpointPicker
+from dynamo_webhooks.conversion.experimental import Experimental
+from dynamo_webhooks.conversion.kind import RIGHT
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Lens, Row
+from dynamo_webhooks.conversion.lens.simple import LeftOnly, View, same
+from dynamo_webhooks.conversion.pod_template.lens import PodTemplate
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 _PHASES: Final = ("prefill", "decode")
 _TYPES: Final = frozenset(property_of("DynamoComponentDeployment", RIGHT, "spec", "type")["enum"])

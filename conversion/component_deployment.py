@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from conversion.component import lenses
-from conversion.coverage import covered
-from conversion.kind import Kind, remainders
-from conversion.lens.protocol import Context, Fields, Row
-from conversion.lens.simple import LeftOnly, Rename, same
-from conversion.lens.struct import Struct
-from conversion.replicas import REPLICAS
+from dynamo_webhooks.conversion.component import lenses
+from dynamo_webhooks.conversion.coverage import covered
+from dynamo_webhooks.conversion.kind import Kind, remainders
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, same
+from dynamo_webhooks.conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.replicas import REPLICAS
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 NAME: Final = "DynamoComponentDeployment"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.schema import load_schema, resolve
-from conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 
 if TYPE_CHECKING:
-    from conversion.lens.struct import Struct
+    from dynamo_webhooks.conversion.lens.struct import Struct
 
 
 def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:

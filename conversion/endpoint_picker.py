@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.lens.protocol import Context, Fields, Row
-from conversion.reading import fields
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+from dynamo_webhooks.conversion.reading import fields
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 _MEMBER: Final = "eppConfig"
 _STALENESS: Final = "metricsStalenessThreshold"

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.decode import decoder
-from api.kinds import BY_NAME
-from conversion.bounds import bounded, labelled, require_whole
-from conversion.difference import Entry, applied, differences, identical
-from conversion.kind import LEFT, PREFIX, RIGHT, Form
-from conversion.legacy import due, unlike
-from conversion.lens.proofs import Proofs
-from conversion.lens.protocol import Context
-from conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.conversion.bounds import bounded, labelled, require_whole
+from dynamo_webhooks.conversion.difference import Entry, applied, differences, identical
+from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT, Form
+from dynamo_webhooks.conversion.legacy import due, unlike
+from dynamo_webhooks.conversion.lens.proofs import Proofs
+from dynamo_webhooks.conversion.lens.protocol import Context
+from dynamo_webhooks.conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conversion.kind import Kind, Legacy
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.kind import Kind, Legacy
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 GROUP: Final = "nvidia.com"
 TRIALS: Final = 64  # how often kept values may be tried one by one; an honest object needs a handful

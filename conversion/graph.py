@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from conversion.component import lenses
-from conversion.coverage import covered
-from conversion.kind import Kind, remainders
-from conversion.lens.simple import LeftOnly, Rename, same
-from conversion.lens.struct import Struct
-from conversion.replicas import REPLICAS
-from conversion.services import Entries, Services
+from dynamo_webhooks.conversion.component import lenses
+from dynamo_webhooks.conversion.coverage import covered
+from dynamo_webhooks.conversion.kind import Kind, remainders
+from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, same
+from dynamo_webhooks.conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.replicas import REPLICAS
+from dynamo_webhooks.conversion.services import Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from conversion.lens.protocol import Fields
-from conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.lens.protocol import Fields
+from dynamo_webhooks.conversion.lens.struct import Struct
 
 LEFT: Final = "v1alpha1"
 RIGHT: Final = "v1beta1"

@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from conversion.kind import Kind
+    from dynamo_webhooks.conversion.kind import Kind
 
 _PLACES: Final = MappingProxyType(
     {
-        "DynamoGraphDeployment": ("conversion.graph", "GRAPH"),
-        "DynamoComponentDeployment": ("conversion.component_deployment", "COMPONENT_DEPLOYMENT"),
-        "DynamoGraphDeploymentScalingAdapter": ("conversion.scaling", "SCALING"),
-        "DynamoGraphDeploymentRequest": ("conversion.request", "REQUEST"),
+        "DynamoGraphDeployment": ("dynamo_webhooks.conversion.graph", "GRAPH"),
+        "DynamoComponentDeployment": ("dynamo_webhooks.conversion.component_deployment", "COMPONENT_DEPLOYMENT"),
+        "DynamoGraphDeploymentScalingAdapter": ("dynamo_webhooks.conversion.scaling", "SCALING"),
+        "DynamoGraphDeploymentRequest": ("dynamo_webhooks.conversion.request", "REQUEST"),
     }
 )
 

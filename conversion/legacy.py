@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from conversion.kind import Legacy
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.kind import Legacy
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 # [key, the text that the object had there or null, the mark of what would be written there when it comes home]
 Had: TypeAlias = list[Any]

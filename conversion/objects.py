@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.decode import decoder
-from api.kinds import BY_NAME, GROUP
-from api.wording import article
-from conversion.engine import Converted, convert
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.wording import article
+from dynamo_webhooks.conversion.engine import Converted, convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 QUOTED: Final = 80  # characters of a name that an error repeats
 _VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.versions) for name, kind in BY_NAME.items()}

@@ -10,16 +10,16 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from api.decode import decoder
-from conversion.bounds import PACKED, unpacked
-from conversion.difference import Entry, well_formed
-from conversion.kind import LEFT, PREFIX, RIGHT
-from conversion.legacy import Had
-from conversion.legacy import well_formed as well_remembered
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.conversion.bounds import PACKED, unpacked
+from dynamo_webhooks.conversion.difference import Entry, well_formed
+from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT
+from dynamo_webhooks.conversion.legacy import Had
+from dynamo_webhooks.conversion.legacy import well_formed as well_remembered
 
 if TYPE_CHECKING:
-    from conversion.kind import Kind
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.kind import Kind
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a text that could not be used
 KEPT: Final = "kept"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.lens.protocol import Context, Fields, Row
-from conversion.lens.simple import same
-from conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+from dynamo_webhooks.conversion.lens.simple import same
+from dynamo_webhooks.conversion.lens.struct import Struct
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 class Names:

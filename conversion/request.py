@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.schema import load_schema, resolve
-from conversion.kind import LEFT, RIGHT, Kind, remainders
-from conversion.lens.simple import LeftOnly, RightOnly, same
-from conversion.lens.struct import Struct
-from conversion.request_legacy import LEGACY
-from conversion.request_profiling import PROFILING, ROUTES
-from conversion.request_status import PENDING, Results, State
-from conversion.request_stored import form
+from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainders
+from dynamo_webhooks.conversion.lens.simple import LeftOnly, RightOnly, same
+from dynamo_webhooks.conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.request_legacy import LEGACY
+from dynamo_webhooks.conversion.request_profiling import PROFILING, ROUTES
+from dynamo_webhooks.conversion.request_status import PENDING, Results, State
+from dynamo_webhooks.conversion.request_stored import form
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 NAME: Final = "DynamoGraphDeploymentRequest"
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.difference import identical
-from conversion.reading import object_of
+from dynamo_webhooks.conversion.difference import identical
+from dynamo_webhooks.conversion.reading import object_of
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 # leaf of the blob's `sla` -> the section on the right that says it, under the same name
 TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conversion.reading import object_of
+from dynamo_webhooks.conversion.reading import object_of
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def to_job(config: Fields, kept: Any) -> Fields | None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.decode import decoder
-from conversion.kind import LEFT, PREFIX, Legacy
-from conversion.reading import object_of
-from conversion.remainder import text_of
-from conversion.request_blob import project
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.conversion.kind import LEFT, PREFIX, Legacy
+from dynamo_webhooks.conversion.reading import object_of
+from dynamo_webhooks.conversion.remainder import text_of
+from dynamo_webhooks.conversion.request_blob import project
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _START: Final = f"{PREFIX}dgdr-"
 DISCOVERY: Final = f"{_START}enable-gpu-discovery"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.reading import object_of
-from conversion.request_blob import CACHE, TARGETS, collect, project
-from conversion.request_job import from_job, remainder_of, to_job
-from conversion.request_routes import Route, Routes
+from dynamo_webhooks.conversion.reading import object_of
+from dynamo_webhooks.conversion.request_blob import CACHE, TARGETS, collect, project
+from dynamo_webhooks.conversion.request_job import from_job, remainder_of, to_job
+from dynamo_webhooks.conversion.request_routes import Route, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
-    from conversion.lens.protocol import Context, Fields, Row
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
 
 _CONFIG: Final = ("profilingConfig", "config")
 _POD: Final = ("overrides", "profilingJob", "template", "spec")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.reading import object_of
-from conversion.request_routes import Route, Routes
+from dynamo_webhooks.conversion.reading import object_of
+from dynamo_webhooks.conversion.request_routes import Route, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
-    from conversion.lens.protocol import Context, Fields, Row
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
 
 PENDING: Final = "Pending"
 _PHASES: Final = {"": PENDING, **{name: name for name in (PENDING, "Profiling", "Ready", "Deploying", "Failed")}}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conversion.difference import identical
-from conversion.kind import LEFT, RIGHT, Form
-from conversion.reading import object_of
-from conversion.request_status import PENDING
+from dynamo_webhooks.conversion.difference import identical
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Form
+from dynamo_webhooks.conversion.reading import object_of
+from dynamo_webhooks.conversion.request_status import PENDING
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 ALONE: Final[dict[str, Fields]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
 # of members that the left side has as well, but without a default

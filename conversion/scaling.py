@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from conversion.coverage import covered
-from conversion.kind import Kind, remainders
-from conversion.lens.simple import Rename, same
-from conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.coverage import covered
+from dynamo_webhooks.conversion.kind import Kind, remainders
+from dynamo_webhooks.conversion.lens.simple import Rename, same
+from dynamo_webhooks.conversion.lens.struct import Struct
 
 NAME: Final = "DynamoGraphDeploymentScalingAdapter"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import Key
-from api.wording import article, shortened
-from conversion.lens.protocol import Context, ConversionError, Fields, Row
-from conversion.reading import fields, items
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.wording import article, shortened
+from dynamo_webhooks.conversion.lens.protocol import Context, ConversionError, Fields, Row
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.struct import Struct
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.struct import Struct
 
 QUOTED: Final = 80  # characters of a name that an error repeats
 

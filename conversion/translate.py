@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import Key
-from conversion.kind import RIGHT
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.conversion.kind import RIGHT
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.kind import Kind
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.kind import Kind
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _PARTS: Final = ("spec", "status")
 

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import BY_NAME
-from api.schema import load_schema
-from api.shape import child
-from conversion.bounds import MOST, least, size
-from conversion.engine import convert
-from conversion.kind import LEFT, RIGHT
-from conversion.lens.protocol import ConversionError
-from conversion.remainder import keys, read, text_of
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.shape import child
+from dynamo_webhooks.conversion.bounds import MOST, least, size
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.remainder import keys, read, text_of
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.kind import Kind
-    from conversion.lens.protocol import Fields
-    from conversion.remainder import Remainder
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.kind import Kind
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.remainder import Remainder
 
 NAME: Final = "long-remainder"
 CODE: Final = "DYN013"

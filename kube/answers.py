@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from kube.errors import ApiError, UnavailableError, of_status
-from kube.protocol import Event
+from dynamo_webhooks.kube.errors import ApiError, UnavailableError, of_status
+from dynamo_webhooks.kube.protocol import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 # Their messages say who may not, what is missing or who else wrote; the others may quote what was sent.
 _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})

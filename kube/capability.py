@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from kube.errors import ApiError
-from kube.resources import CLAIM_TEMPLATES, Resource
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from kube.protocol import Cluster
+    from dynamo_webhooks.kube.protocol import Cluster
 
 LOG: Final = logging.getLogger("kube.capability")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from api.operator.settings import ScopeSettings
+    from dynamo_webhooks.api.operator.settings import ScopeSettings
 
 LEASE_NAME: Final = "dynamo-operator-namespace-scope"  # the name alone marks it; holder and labels are free
 USUAL_DURATION: Final = 30.0  # seconds, for a Lease that doesn't say: what the Go operator writes by default

@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from kube.config import load
-from kube.connection import Connection
-from kube.errors import GoneError, NotFoundError
-from kube.protocol import Listing
+from dynamo_webhooks.kube.config import load
+from dynamo_webhooks.kube.connection import Connection
+from dynamo_webhooks.kube.errors import GoneError, NotFoundError
+from dynamo_webhooks.kube.protocol import Listing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from datetime import datetime
 
-    from kube.protocol import Event, Node
-    from kube.resources import Resource
-    from kube.traffic import Traffic
+    from dynamo_webhooks.kube.protocol import Event, Node
+    from dynamo_webhooks.kube.resources import Resource
+    from dynamo_webhooks.kube.traffic import Traffic
 
 _JSON_PATCH: Final = "application/json-patch+json"
 _MERGE_PATCH: Final = "application/merge-patch+json"

@@ -12,18 +12,18 @@ from urllib.parse import urlencode
 import aiohttp
 from kubernetes.aio.client import ApiClient
 
-from kube.answers import Lines, decoded, event, refusal
-from kube.config import ConfigError
-from kube.errors import UnavailableError
-from kube.traffic import NO_ANSWER, Sent, host_of
+from dynamo_webhooks.kube.answers import Lines, decoded, event, refusal
+from dynamo_webhooks.kube.config import ConfigError
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from kubernetes.aio.client import Configuration
 
-    from kube.protocol import Event, Node
-    from kube.traffic import Traffic
+    from dynamo_webhooks.kube.protocol import Event, Node
+    from dynamo_webhooks.kube.traffic import Traffic
 
 _JSON: Final = "application/json"
 _CONNECT: Final = 10.0  # seconds for a connection with its handshake

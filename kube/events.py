@@ -8,16 +8,16 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from kube.errors import ApiError, ForbiddenError, NotFoundError
-from kube.resources import CORE_EVENTS
-from kube.times import now as local_now
-from kube.times import seconds
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
+from dynamo_webhooks.kube.resources import CORE_EVENTS
+from dynamo_webhooks.kube.times import now as local_now
+from dynamo_webhooks.kube.times import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.events")
 _WINDOW: Final = 600.0  # seconds within which the same reason is counted, as kubectl's own recorders do

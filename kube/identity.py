@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kube.config import ACCOUNT
+from dynamo_webhooks.kube.config import ACCOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,17 +10,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kube.errors import AlreadyExistsError, ApiError, ConflictError
-from kube.resources import LEASES
-from kube.times import micro
-from kube.times import now as local_now
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError, ConflictError
+from dynamo_webhooks.kube.resources import LEASES
+from dynamo_webhooks.kube.times import micro
+from dynamo_webhooks.kube.times import now as local_now
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from datetime import datetime
     from typing import Any
 
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.lease")
 _PATIENCE: Final = 5.0  # seconds for a release: a process that stops must not wait for a server that is gone

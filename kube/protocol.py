@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from datetime import datetime
 
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.resources import Resource
 
 Node: TypeAlias = dict[str, Any]  # a Kubernetes object or a part of one, as JSON has it
 

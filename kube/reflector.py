@@ -10,14 +10,14 @@ from contextlib import aclosing
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from kube.backoff import Backoff
-from kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
+from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotFoundError, NotServedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from kube.protocol import Cluster, Event, Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Cluster, Event, Node
+    from dynamo_webhooks.kube.resources import Resource
 
 LOG: Final = logging.getLogger("kube.reflector")
 _SHORT: Final = 1.0  # seconds; a watch that ends sooner without a word counts as an error, or we would ask without a pause

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 
 
 @dataclass(frozen=True, slots=True)

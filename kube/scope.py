@@ -12,17 +12,17 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from kube.errors import AlreadyExistsError, ApiError, ConflictError
-from kube.lease import Observed
-from kube.resources import LEASES
-from kube.times import micro
-from kube.times import now as local_now
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError, ConflictError
+from dynamo_webhooks.kube.lease import Observed
+from dynamo_webhooks.kube.resources import LEASES
+from dynamo_webhooks.kube.times import micro
+from dynamo_webhooks.kube.times import now as local_now
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("kube.scope")
 _PATIENCE: Final = 5.0  # seconds for the deletion at the end

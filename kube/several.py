@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kube.protocol import Node
-    from kube.reflector import Key, Subscriber
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.reflector import Key, Subscriber
 
 
 class Several:

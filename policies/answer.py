@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from api.paths import Path, render
-from api.wording import printable, shortened
-from policies.finding import Finding, Level
+from dynamo_webhooks.api.paths import Path, render
+from dynamo_webhooks.api.wording import printable, shortened
+from dynamo_webhooks.policies.finding import Finding, Level
 
 WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
 MESSAGE_LENGTH: Final = 2_000  # of one finding: names come from the author and may be absurd

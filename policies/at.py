@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from api.paths import MISSING, Path, lookup
-from policies.edit import Edit
-from policies.finding import Cause, Finding, Level, Scalar
+from dynamo_webhooks.api.paths import MISSING, Path, lookup
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.finding import Cause, Finding, Level, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from policies.review import Review
-    from policies.rule import Rule
+    from dynamo_webhooks.policies.review import Review
+    from dynamo_webhooks.policies.rule import Rule
 
     Hits = Iterator[Finding]
 

@@ -7,9 +7,9 @@ import os
 from functools import cache
 from typing import Final
 
-from policies.index import FOLDERS, indexed
-from policies.review import V1_2
-from policies.rule import BOTH, Rule, RuleError
+from dynamo_webhooks.policies.index import FOLDERS, indexed
+from dynamo_webhooks.policies.review import V1_2
+from dynamo_webhooks.policies.rule import BOTH, Rule, RuleError
 
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
 
@@ -51,7 +51,7 @@ def imported() -> tuple[Rule, ...]:
         names = sorted(name.removesuffix(".py") for name in os.listdir(f"{_HERE}/{folder}"))  # noqa: PTH208 - as above
         for name in names:
             if name[:1].islower() and "." not in name:
-                found += _rules_in(f"policies.{folder}.{name}", name)
+                found += _rules_in(f"dynamo_webhooks.policies.{folder}.{name}", name)
     first: dict[str, Rule] = {}
     for rule in found:
         for word in (rule.code, rule.name):

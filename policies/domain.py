@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from api.wording import shortened
+from dynamo_webhooks.api.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from policies.at import At
-    from policies.review import Fields, Review
+    from dynamo_webhooks.policies.at import At
+    from dynamo_webhooks.policies.review import Fields, Review
 
 GROVE_OPT_OUT: Final = "nvidia.com/enable-grove"
 DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"

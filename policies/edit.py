@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from api.paths import MISSING, Path, lookup
+from dynamo_webhooks.api.paths import MISSING, Path, lookup
 
 if TYPE_CHECKING:
-    from policies.rule import Rule
+    from dynamo_webhooks.policies.rule import Rule
 
 PatchOperation: TypeAlias = dict[str, Any]
 

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from api.paths import Path
-from api.wording import shortened
-from policies.answer import MESSAGE_LENGTH, REFUSING
-from policies.at import At, fault, not_evaluated
-from policies.catalogue import rules
-from policies.domain import owning_graph
-from policies.edit import Edit
-from policies.facts import UnknownFactError
-from policies.finding import Finding, Level
-from policies.raised import log
-from policies.ratchet import new_ones
-from policies.review import CURRENT, UPDATE, V1_2, Fields, Review
-from policies.rule import DCD, Rule
+from dynamo_webhooks.api.paths import Path
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
+from dynamo_webhooks.policies.at import At, fault, not_evaluated
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.domain import owning_graph
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.facts import UnknownFactError
+from dynamo_webhooks.policies.finding import Finding, Level
+from dynamo_webhooks.policies.raised import log
+from dynamo_webhooks.policies.ratchet import new_ones
+from dynamo_webhooks.policies.review import CURRENT, UPDATE, V1_2, Fields, Review
+from dynamo_webhooks.policies.rule import DCD, Rule
 
 # what a selector matches: the last step of the path (None: the selector's own steps are the path) and the value
 Places = Callable[[Fields], Iterable[tuple[str | int | None, Any]]]

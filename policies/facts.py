@@ -104,7 +104,7 @@ def _checked(key: str, value: Any) -> Any:
 
 def _version(text: str) -> str:
     """Graphs are stamped with it, and a stamp that is no version is refused: their authors would be blamed for what an admin wrote."""
-    from policies.semver import is_semver
+    from dynamo_webhooks.policies.semver import is_semver
 
     if not is_semver(text):
         raise FactsError(f"operatorVersion: must be a semantic version such as 1.2.0, got {text!r}")

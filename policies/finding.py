@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from policies.rule import Rule
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.policies.rule import Rule
 
 Scalar: TypeAlias = str | int | float | bool | None
 

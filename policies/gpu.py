@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import Key, Path
-from api.quantity import is_quantity, whole
-from policies.domain import whole_number
+from dynamo_webhooks.api.paths import Key, Path
+from dynamo_webhooks.api.quantity import is_quantity, whole
+from dynamo_webhooks.policies.domain import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from policies.review import Fields
+    from dynamo_webhooks.policies.review import Fields
 
 _USUAL: Final = "nvidia.com/gpu"  # what `resources.*.gpu` counts where no gpuType says otherwise
 _NOWHERE: Final[Path] = ("resources", "limits", "gpu")  # where one would write a number that is missing

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from policies.domain import interpod_gms, multinode, node_count
+from dynamo_webhooks.policies.domain import interpod_gms, multinode, node_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from policies.review import Fields
+    from dynamo_webhooks.policies.review import Fields
 
 NAME_LIMIT: Final = 45  # bytes that Grove allows for set, scaling group and clique together
 SHORTEST_SET: Final = 8  # bytes below which the name of a PodCliqueSet is never cut

@@ -1,5 +1,5 @@
 """The index of all rules: what each declares, so that a command that starts often need not import them all. It is written by
-`python -m policies.index` (`--check` fails when it is stale) and used only while it fits the modules beside it."""
+`python -m dynamo_webhooks.policies.index` (`--check` fails when it is stale) and used only while it fits the modules beside it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import os
 import sys
 from typing import Any, Final
 
-from policies.finding import Level
-from policies.order import Stage
-from policies.rule import Difference, Rule
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import Difference, Rule
 
 FOLDERS: Final = ("graph", "component", "checkpoint", "request", "model", "defaults")
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
@@ -60,7 +60,7 @@ def _row(rule: Rule) -> dict[str, Any]:
 
 def text() -> str:
     """What the file must hold: one line a module and a rule."""
-    from policies.catalogue import imported
+    from dynamo_webhooks.policies.catalogue import imported
 
     modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(_modules().items()))
     rows = ",\n".join(json.dumps(_row(rule)) for rule in imported())
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
         with open(FILE, encoding="utf-8") as file:  # noqa: PTH123 - as above
             stale = file.read() != wanted
         if stale:
-            print("stale: policies/index.json; run python -m policies.index", file=sys.stderr)
+            print("stale: policies/index.json; run python -m dynamo_webhooks.policies.index", file=sys.stderr)
         return int(stale)
     with open(FILE, "w", encoding="utf-8") as file:  # noqa: PTH123 - as above
         file.write(wanted)

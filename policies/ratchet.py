@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from api.paths import MISSING, Key, Path, lookup
-from policies.finding import Finding, Level
+from dynamo_webhooks.api.paths import MISSING, Key, Path, lookup
+from dynamo_webhooks.policies.finding import Finding, Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from policies.review import Fields
+    from dynamo_webhooks.policies.review import Fields
 
 _Key: TypeAlias = tuple[str, Path, str]
 

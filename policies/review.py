@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from api.paths import Key
-from policies.facts import Facts
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.facts import Facts
 
 Fields: TypeAlias = dict[str, Any]
 

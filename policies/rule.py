@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from policies.at import At
-from policies.finding import Finding, Level
-from policies.order import Stage
-from policies.review import CREATE, CURRENT, UPDATE, V1_2
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Finding, Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, V1_2
 
 Hits: TypeAlias = Iterator[Finding]
 Check: TypeAlias = Callable[[At], Hits]
@@ -118,7 +118,9 @@ class Rule:
             raise AttributeError(name)
         real = getattr(importlib.import_module(self.module), self.attribute, None)
         if not isinstance(real, Rule) or real.declared() != self.declared():
-            raise RuleError(f"policies/index.json says of {self.name} what its module does not: write it with python -m policies.index")
+            raise RuleError(
+                f"policies/index.json says of {self.name} what its module does not: write it with python -m dynamo_webhooks.policies.index"
+            )
         self.check, self.documentation = real.check, real.documentation
         return getattr(self, name)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from policies.facts import Unknown
+from dynamo_webhooks.policies.facts import Unknown
 
 if TYPE_CHECKING:
-    from policies.at import At
-    from policies.review import Review
+    from dynamo_webhooks.policies.at import At
+    from dynamo_webhooks.policies.review import Review
 
 
 # why the look-ups differ from profile 1.2, the same for all of them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policies.at import At, Hits
+    from dynamo_webhooks.policies.at import At, Hits
 
 
 def now_and_before(at: At, field: str) -> tuple[str, str] | None:

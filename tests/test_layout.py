@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
-import tomllib
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -21,18 +20,25 @@ def test_a_room_says_what_it_is_for_in_twelve_lines(room: str) -> None:
     assert 1 < len(lines) <= 12
 
 
-def test_the_application_installs_these_top_level_names_only() -> None:
-    include = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
-    packages = {folder.name for folder in ROOT.iterdir() if (folder / "__init__.py").exists()}
-    assert {name for name in packages if any(fnmatch(name, pattern) for pattern in include)} == set(ROOMS)
+def test_every_room_is_below_the_one_name_that_is_installed() -> None:
+    linked = {path.name: path for path in (ROOT / "dynamo_webhooks").iterdir() if path.is_symlink()}
+    assert {name: path.readlink() for name, path in linked.items()} == {room: Path("..") / room for room in ROOMS}
+
+
+def test_nothing_is_imported_by_the_name_of_its_folder() -> None:
+    """In a checkout `import cli` finds a folder, too, and would load everything a second time."""
+    bare = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(ROOMS)})\b", re.MULTILINE)
+    files = [path for room in (*ROOMS, "tests") for path in (ROOT / room).rglob("*.py")]
+    assert len(files) > 1000
+    assert [str(path) for path in files if bare.search(path.read_text())] == []
 
 
 def test_no_other_top_level_folder_appears() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert {name.split("/")[0] for name in tracked if "/" in name} <= {*ROOMS, "manifests", "tests", "docs", ".ci"}
+    assert {name.split("/")[0] for name in tracked if "/" in name} <= {*ROOMS, "dynamo_webhooks", "manifests", "tests", "docs", ".ci"}
 
 
-@pytest.mark.parametrize("generator", ["cli.pages", "api.generate", "cli.crd_files"])
+@pytest.mark.parametrize("generator", ["dynamo_webhooks.cli.pages", "dynamo_webhooks.api.generate", "dynamo_webhooks.cli.crd_files"])
 def test_generated_files_are_what_their_generator_writes_on_any_machine(generator: str, tmp_path: Path) -> None:
     (tmp_path / ".gitconfig").write_text("[core]\n autocrlf = true\n[diff]\n noprefix = true\n[color]\n ui = always\n")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # all of which makes Python take files for ASCII

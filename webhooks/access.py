@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from webhooks.logs import Stamp, word
+from dynamo_webhooks.webhooks.logs import Stamp, word
 
 if TYPE_CHECKING:
-    from webhooks.envelope import Verdict
-    from webhooks.routes import Route
+    from dynamo_webhooks.webhooks.envelope import Verdict
+    from dynamo_webhooks.webhooks.routes import Route
 
 
 # version, trace, span and flags; anything else in that header is a client's free text

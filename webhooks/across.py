@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.paths import MISSING, Key, lookup, render
-from conversion.difference import differences
-from conversion.engine import convert, viewed
-from conversion.kinds import KINDS
-from conversion.remainder import keys
-from conversion.translate import Translation
-from policies.answer import MESSAGE_LENGTH, REFUSING
-from policies.edit import apply, pointer
-from webhooks.wording import elsewhere, reworded
+from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
+from dynamo_webhooks.conversion.difference import differences
+from dynamo_webhooks.conversion.engine import convert, viewed
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import keys
+from dynamo_webhooks.conversion.translate import Translation
+from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
+from dynamo_webhooks.policies.edit import apply, pointer
+from dynamo_webhooks.webhooks.wording import elsewhere, reworded
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from policies.edit import Edit, PatchOperation
-    from policies.finding import Finding
-    from policies.review import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.policies.edit import Edit, PatchOperation
+    from dynamo_webhooks.policies.finding import Finding
+    from dynamo_webhooks.policies.review import Fields
 
 
 class Across:

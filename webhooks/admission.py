@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from api.bounds import bounds
-from api.decode import decoder
-from api.kinds import GROUP
-from api.paths import render
-from api.wording import printable, shortened
-from conversion.bounds import require_whole
-from conversion.lens.protocol import ConversionError
-from policies.answer import MOST, NAMED, REFUSING, status, warnings
-from policies.edit import patch
-from policies.evaluate import deleting, edits, evaluate
-from policies.facts import Facts
-from policies.finding import Cause, Level
-from policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
-from webhooks import convert
-from webhooks.across import Across
-from webhooks.budget import MEMORY, BudgetError
-from webhooks.envelope import (
+from dynamo_webhooks.api.bounds import bounds
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import printable, shortened
+from dynamo_webhooks.conversion.bounds import require_whole
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.answer import MOST, NAMED, REFUSING, status, warnings
+from dynamo_webhooks.policies.edit import patch
+from dynamo_webhooks.policies.evaluate import deleting, edits, evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Cause, Level
+from dynamo_webhooks.policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.across import Across
+from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
+from dynamo_webhooks.webhooks.envelope import (
     MESSAGE_LENGTH,
     OPERATIONS,
     Answer,
@@ -37,14 +37,14 @@ from webhooks.envelope import (
     rejection,
     verdict_of,
 )
-from webhooks.heavy import long_remainder
-from webhooks.limits import Bound
-from webhooks.routes import Purpose, Route
+from dynamo_webhooks.webhooks.heavy import long_remainder
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.routes import Purpose, Route
 
 if TYPE_CHECKING:
-    from api.walk.errors import FieldError
-    from policies.edit import Edit, PatchOperation
-    from policies.finding import Finding
+    from dynamo_webhooks.api.walk.errors import FieldError
+    from dynamo_webhooks.policies.edit import Edit, PatchOperation
+    from dynamo_webhooks.policies.finding import Finding
 
 _LOG: Final = logging.getLogger("webhooks.admission")
 LISTED_ERRORS: Final = 5  # places that the message of an undecodable object names; its causes list all

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from webhooks.envelope import RejectedError
-from webhooks.limits import Bound
-from webhooks.room import Room, Stay
-from webhooks.slack import Slack
+from dynamo_webhooks.webhooks.envelope import RejectedError
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.room import Room, Stay
+from dynamo_webhooks.webhooks.slack import Slack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aiohttp.web import BaseRequest
 
-    from webhooks.executor.spool import Spool
-    from webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.executor.spool import Spool
+    from dynamo_webhooks.webhooks.limits import Limits
 
 # What a conversion needs for its text and its answer: objects become up to 1.6 times as long, since what the other version has no field for
 # goes along.

@@ -6,18 +6,18 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Final
 
-from certs.clients import KEY
-from webhooks.envelope import rejection
-from webhooks.routes import Purpose
+from dynamo_webhooks.certs.clients import KEY
+from dynamo_webhooks.webhooks.envelope import rejection
+from dynamo_webhooks.webhooks.routes import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from certs.clients import ClientTrust
-    from webhooks.connection import Connection
-    from webhooks.envelope import Answer
-    from webhooks.meters import Meter
-    from webhooks.routes import Route
+    from dynamo_webhooks.certs.clients import ClientTrust
+    from dynamo_webhooks.webhooks.connection import Connection
+    from dynamo_webhooks.webhooks.envelope import Answer
+    from dynamo_webhooks.webhooks.meters import Meter
+    from dynamo_webhooks.webhooks.routes import Route
 
 VERIFIED: Final = "verified"
 UNVERIFIED: Final = "unverified"

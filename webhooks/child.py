@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-_ROOT: Final = str(Path(__file__).resolve().parents[1])
+import dynamo_webhooks
+
+_ROOT: Final = str(Path(dynamo_webhooks.__file__).parents[1])
 
 
 def command(module: str, *words: str) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from aiohttp.streams import EMPTY_PAYLOAD
 from aiohttp.web import RequestHandler, StreamResponse
 from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for what isn't one; it has no other name
 
-from webhooks.envelope import rejection
-from webhooks.fair import client_of
-from webhooks.limits import Bound, Limits
-from webhooks.reply import JSON, UNSENT, Reply
+from dynamo_webhooks.webhooks.envelope import rejection
+from dynamo_webhooks.webhooks.fair import client_of
+from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.reply import JSON, UNSENT, Reply
 
 if TYPE_CHECKING:
     import asyncio

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
-from api.paths import render
-from api.wording import shortened
-from conversion.lens.protocol import ConversionError
-from conversion.objects import convert_object, target
-from conversion.remainder import text_of
-from webhooks.budget import MEMORY, BudgetError
-from webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
-from webhooks.limits import Bound
-from webhooks.pieces import DoubtError, apart
-from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.conversion.remainder import text_of
+from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
+from dynamo_webhooks.webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.pieces import DoubtError, apart
+from dynamo_webhooks.webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-    from conversion.engine import Converted
+    from dynamo_webhooks.conversion.engine import Converted
 
 _LOG: Final = logging.getLogger("webhooks.convert")
 VERSIONS: Final = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")

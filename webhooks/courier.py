@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from certs.context import Directory, Offer
-from certs.delivery import Content, Delivery, Gate, Source
-from certs.files import PairError
-from certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
+from dynamo_webhooks.certs.context import Directory, Offer
+from dynamo_webhooks.certs.delivery import Content, Delivery, Gate, Source
+from dynamo_webhooks.certs.files import PairError
+from dynamo_webhooks.certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from certs.delivery import Choice
+    from dynamo_webhooks.certs.delivery import Choice
 
 _LOG: Final = logging.getLogger("webhooks.certificates")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from webhooks.limits import Bound
-from webhooks.meters import BUCKETS, SPREADS
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.meters import BUCKETS, SPREADS
 
 COUNTER: Final = "counter"
 GAUGE: Final = "gauge"

@@ -11,11 +11,13 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from webhooks import child
+from dynamo_webhooks.webhooks import child
 
 CERTIFICATES: Final = Path(".serve")
 PATH: Final = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
-COMMAND: Final = child.command("cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster", "--workers", "1")
+COMMAND: Final = child.command(
+    "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster", "--workers", "1"
+)
 # three mistakes at once: a negative count, failover without the memory service that it needs, and a service that nobody declared
 GRAPH: Final = {
     "apiVersion": "nvidia.com/v1alpha1",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from api.wording import article, shortened
-from webhooks.budget import MEMORY
-from webhooks.limits import Bound, Limits
+from dynamo_webhooks.api.wording import article, shortened
+from dynamo_webhooks.webhooks.budget import MEMORY
+from dynamo_webhooks.webhooks.limits import Bound, Limits
 
 if TYPE_CHECKING:
-    from webhooks.tally import Tally
+    from dynamo_webhooks.webhooks.tally import Tally
 
 # The JSON decoder refuses what is nested deeper than 1,024 levels; rules that walk free-form parts must be able to follow it to there.
 DEEPEST: Final = 1_024

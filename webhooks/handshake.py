@@ -8,7 +8,7 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Final
 
-from certs.certificate import read_certificates
+from dynamo_webhooks.certs.certificate import read_certificates
 
 if TYPE_CHECKING:
     import socket

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
-from conversion.weight import CODE, LIGHT, NAME, weighed
-from policies.evaluate import deleting
-from policies.finding import Cause, Finding, Level
-from policies.order import Stage
-from policies.review import CURRENT, Review
-from policies.rule import BOTH, Rule
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.weight import CODE, LIGHT, NAME, weighed
+from dynamo_webhooks.policies.evaluate import deleting
+from dynamo_webhooks.policies.finding import Cause, Finding, Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CURRENT, Review
+from dynamo_webhooks.policies.rule import BOTH, Rule
 
 _RULE: Final = Rule(
     code=CODE,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
-from webhooks import child
+from dynamo_webhooks.webhooks import child
 
 if TYPE_CHECKING:
     from collections.abc import Callable

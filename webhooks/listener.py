@@ -13,13 +13,13 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Final
 
-from webhooks.limits import Bound
+from dynamo_webhooks.webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from certs.context import ReloadingContext
-    from webhooks.limits import Limits
+    from dynamo_webhooks.certs.context import ReloadingContext
+    from dynamo_webhooks.webhooks.limits import Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _BACKLOG: Final = 1024

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
-from api.wording import printable, shortened
+from dynamo_webhooks.api.wording import printable, shortened
 
 if TYPE_CHECKING:
     import asyncio
 
-    from api.operator.settings import Logs
+    from dynamo_webhooks.api.operator.settings import Logs
 
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05

@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from webhooks.bodies import WITH_ANSWER
-from webhooks.executor.executor import CONVERSIONS
+from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
+from dynamo_webhooks.webhooks.executor.executor import CONVERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.limits import Limits
 
 MIB: Final = 1024 * 1024
 DEFAULT: Final = 2048 * MIB  # where nothing limits the container: what the manifests give it

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from webhooks.envelope import Verdict
-    from webhooks.routes import Route
-    from webhooks.tally import Tally, TallyKey
+    from dynamo_webhooks.webhooks.envelope import Verdict
+    from dynamo_webhooks.webhooks.routes import Route
+    from dynamo_webhooks.webhooks.tally import Tally, TallyKey
 
 Histogram: TypeAlias = tuple[str, str]  # a name of SPREADS, and the value of its one label or ""
 # of the Go operator's durations, and of its framework's

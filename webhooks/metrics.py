@@ -10,16 +10,16 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from webhooks.declared import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
-from webhooks.limits import Bound
-from webhooks.meters import SPREADS, Meter
-from webhooks.routes import ROUTES, Purpose
-from webhooks.tally import FAULT
+from dynamo_webhooks.webhooks.declared import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.meters import SPREADS, Meter
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.webhooks.tally import FAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from webhooks.meters import TrafficKey
+    from dynamo_webhooks.webhooks.meters import TrafficKey
 
 _Label = TypeVar("_Label", bound=tuple[str, ...])
 # what the Go operator counts: its validating handlers, once they have decoded the object

@@ -7,11 +7,11 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from certs.context import Change
+from dynamo_webhooks.certs.context import Change
 
 if TYPE_CHECKING:
-    from certs.context import ReloadingContext
-    from webhooks.meters import Meter
+    from dynamo_webhooks.certs.context import ReloadingContext
+    from dynamo_webhooks.webhooks.meters import Meter
 
 _LOG: Final = logging.getLogger("webhooks.server")
 

@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl
 
 from aiohttp.web import BaseRequest, Response, Server, StreamResponse
 
-from api.wording import shortened
+from dynamo_webhooks.api.wording import shortened
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Collection
 
-    from certs.context import ReloadingContext
-    from webhooks.gate import Gate
+    from dynamo_webhooks.certs.context import ReloadingContext
+    from dynamo_webhooks.webhooks.gate import Gate
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})

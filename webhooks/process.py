@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import uvloop
 
-from api.operator.settings import Logs
-from certs.clients import ClientTrust
-from certs.context import ReloadingContext
-from policies.facts import facts_from
-from webhooks import logs, metrics
-from webhooks.cluster.feed import Feed
-from webhooks.courier import Courier, Post
-from webhooks.executor.executor import Executor
-from webhooks.forked import SIGNALS
-from webhooks.gate import Gate
-from webhooks.handshake import Handshake
-from webhooks.level import LevelFile, LevelSource
-from webhooks.logs import Lines
-from webhooks.probes import METRICS, PROBES, Probes
-from webhooks.server import Webhooks, self_check
+from dynamo_webhooks.api.operator.settings import Logs
+from dynamo_webhooks.certs.clients import ClientTrust
+from dynamo_webhooks.certs.context import ReloadingContext
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.webhooks import logs, metrics
+from dynamo_webhooks.webhooks.cluster.feed import Feed
+from dynamo_webhooks.webhooks.courier import Courier, Post
+from dynamo_webhooks.webhooks.executor.executor import Executor
+from dynamo_webhooks.webhooks.forked import SIGNALS
+from dynamo_webhooks.webhooks.gate import Gate
+from dynamo_webhooks.webhooks.handshake import Handshake
+from dynamo_webhooks.webhooks.level import LevelFile, LevelSource
+from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
+from dynamo_webhooks.webhooks.server import Webhooks, self_check
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
-    from certs.context import Pairs
-    from webhooks.admission import Settings
-    from webhooks.limits import Limits
-    from webhooks.meters import Meter
+    from dynamo_webhooks.certs.context import Pairs
+    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.meters import Meter
 
 SAME_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready

@@ -12,7 +12,7 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
-from webhooks.limits import Bound
+from dynamo_webhooks.webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
-    from webhooks.connection import Connection
-    from webhooks.limits import Limits
-    from webhooks.room import Stay
+    from dynamo_webhooks.webhooks.connection import Connection
+    from dynamo_webhooks.webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.room import Stay
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 JSON: Final = b"Content-Type: application/json\r\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.limits import Limits
 
 _LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
 

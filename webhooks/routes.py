@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, NamedTuple
 
-from api.kinds import ALPHA, BETA, BY_NAME
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 
 
 class Purpose(Enum):

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import orjson
 from aiohttp.web import BaseRequest, Server, StreamResponse
 
-from webhooks import convert
-from webhooks.access import Access
-from webhooks.admission import Settings, answer, example
-from webhooks.bodies import Bodies
-from webhooks.callers import Callers
-from webhooks.connection import UNREADABLE, Connection, is_framed, is_last
-from webhooks.envelope import Answer, RejectedError, rejection
-from webhooks.executor.spool import Spool
-from webhooks.limits import Bound
-from webhooks.listener import Listener
-from webhooks.logs import Lines
-from webhooks.meters import Meter
-from webhooks.pair import Pair
-from webhooks.reply import JSON, Dates, Reply
-from webhooks.routes import ROUTES, Purpose, Route, at
-from webhooks.turns import Turns
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.access import Access
+from dynamo_webhooks.webhooks.admission import Settings, answer, example
+from dynamo_webhooks.webhooks.bodies import Bodies
+from dynamo_webhooks.webhooks.callers import Callers
+from dynamo_webhooks.webhooks.connection import UNREADABLE, Connection, is_framed, is_last
+from dynamo_webhooks.webhooks.envelope import Answer, RejectedError, rejection
+from dynamo_webhooks.webhooks.executor.spool import Spool
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.listener import Listener
+from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.meters import Meter
+from dynamo_webhooks.webhooks.pair import Pair
+from dynamo_webhooks.webhooks.reply import JSON, Dates, Reply
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route, at
+from dynamo_webhooks.webhooks.turns import Turns
 
 if TYPE_CHECKING:
     import socket
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from aiohttp.web import RequestHandler
 
-    from certs.context import ReloadingContext
-    from webhooks.executor.executor import Executor, LongAnswer
-    from webhooks.limits import Limits
+    from dynamo_webhooks.certs.context import ReloadingContext
+    from dynamo_webhooks.webhooks.executor.executor import Executor, LongAnswer
+    from dynamo_webhooks.webhooks.limits import Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # asked for its level alone: lines are made by access.py

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 
 CONVERTED: Final = "converted"
 SAME: Final = "same"  # the version asked for was the object's own

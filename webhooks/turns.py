@@ -10,12 +10,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from webhooks.fair import FairQueue
+from dynamo_webhooks.webhooks.fair import FairQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from webhooks.envelope import Answer
+    from dynamo_webhooks.webhooks.envelope import Answer
 
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
 

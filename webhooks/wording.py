@@ -6,11 +6,11 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from api.kinds import BETA
+from dynamo_webhooks.api.kinds import BETA
 
 if TYPE_CHECKING:
-    from policies.finding import Finding, Scalar
-    from policies.rule import Rule
+    from dynamo_webhooks.policies.finding import Finding, Scalar
+    from dynamo_webhooks.policies.rule import Rule
 
 _COMPONENTS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
@@ -104,4 +104,4 @@ def _value(value: Scalar, rule: Rule) -> Scalar:
 
 
 def _of_graph(rule: Rule) -> bool:
-    return rule.module.startswith("policies.graph.")
+    return rule.module.startswith("dynamo_webhooks.policies.graph.")

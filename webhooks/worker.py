@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from policies.facts import facts_from
-from webhooks import logs, process
-from webhooks.cluster.feed import LINE_BYTES
-from webhooks.courier import Handed
-from webhooks.executor.executor import Executor
-from webhooks.forked import settle
-from webhooks.logs import Lines
-from webhooks.process import Plan
-from webhooks.server import Webhooks
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.webhooks import logs, process
+from dynamo_webhooks.webhooks.cluster.feed import LINE_BYTES
+from dynamo_webhooks.webhooks.courier import Handed
+from dynamo_webhooks.webhooks.executor.executor import Executor
+from dynamo_webhooks.webhooks.forked import settle
+from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.process import Plan
+from dynamo_webhooks.webhooks.server import Webhooks
 
 if TYPE_CHECKING:
     import socket

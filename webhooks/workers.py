@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from webhooks import logs, metrics, process
-from webhooks.forked import fork
-from webhooks.handshake import Handshake
-from webhooks.logs import Lines
-from webhooks.meters import Meter
-from webhooks.probes import Probes
-from webhooks.process import AT_ONCE, LOOK_SECONDS, Plain, Plan
-from webhooks.server import self_check
-from webhooks.worker import ASK, DRAIN, FACTS, LEVEL, PAIR, become
+from dynamo_webhooks.webhooks import logs, metrics, process
+from dynamo_webhooks.webhooks.forked import fork
+from dynamo_webhooks.webhooks.handshake import Handshake
+from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.meters import Meter
+from dynamo_webhooks.webhooks.probes import Probes
+from dynamo_webhooks.webhooks.process import AT_ONCE, LOOK_SECONDS, Plain, Plan
+from dynamo_webhooks.webhooks.server import self_check
+from dynamo_webhooks.webhooks.worker import ASK, DRAIN, FACTS, LEVEL, PAIR, become
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from api.cel.twin import EvaluationError, Twin
-from api.models import constraints
-from api.quantity import parse
+from dynamo_webhooks.api.cel.twin import EvaluationError, Twin
+from dynamo_webhooks.api.models import constraints
+from dynamo_webhooks.api.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from api.models.constraints import Constraint
+    from dynamo_webhooks.api.models.constraints import Constraint
 
     Holds = Callable[[Any, Any], bool]
 

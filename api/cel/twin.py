@@ -44,6 +44,6 @@ def twin_of(rule: str) -> Twin:
 @cache
 def _twins() -> Mapping[str, Twin]:
     """Collects the twins; done at first use, so that the twins' module may import this one."""
-    from api.cel.rules import TWINS
+    from dynamo_webhooks.api.cel.rules import TWINS
 
     return {twin.rule: twin for twin in TWINS}

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import KVT, KVT_PREFIX_LENGTH, validations
-from api.models.facets import LABEL_KEY_PATTERN, Domain, Facets, Filled, Float32, Part, Time
+from dynamo_webhooks.api.models.constraints import KVT, KVT_PREFIX_LENGTH, validations
+from dynamo_webhooks.api.models.facets import LABEL_KEY_PATTERN, Domain, Facets, Filled, Float32, Part, Time
 
 BackendFramework: TypeAlias = Literal["sglang", "vllm", "trtllm"]
 GraphState: TypeAlias = Literal["initializing", "pending", "successful", "failed"]

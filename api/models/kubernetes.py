@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from api.models.facets import BY_TYPE, EMBEDDED, Int64, Part, Time, embedded
+from dynamo_webhooks.api.models.facets import BY_TYPE, EMBEDDED, Int64, Part, Time, embedded
 
 _CORE: Final = "io.k8s.api.core.v1."
 _SCALING: Final = "io.k8s.api.autoscaling.v2."

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from api.operator.section import Section
-from api.operator.values import Name, Switch, Text, one_of, span_of
+from dynamo_webhooks.api.operator.section import Section
+from dynamo_webhooks.api.operator.values import Name, Switch, Text, one_of, span_of
 
 _MINUTE: Final = 60.0
 _HOUR: Final = 60 * _MINUTE

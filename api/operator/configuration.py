@@ -7,13 +7,13 @@ from typing import Annotated, Any, Final, get_args
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from api.operator.certificates import Certificates
-from api.operator.features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Orchestrators, Security
-from api.operator.scope import LeaderElection, Namespace, Operator, Rbac
-from api.operator.section import Section
-from api.operator.server import Logging, Server, Serving
-from api.operator.surroundings import Infrastructure, Ingress, Mpi, ServiceMesh
-from api.operator.values import Allowed, one_of
+from dynamo_webhooks.api.operator.certificates import Certificates
+from dynamo_webhooks.api.operator.features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Orchestrators, Security
+from dynamo_webhooks.api.operator.scope import LeaderElection, Namespace, Operator, Rbac
+from dynamo_webhooks.api.operator.section import Section
+from dynamo_webhooks.api.operator.server import Logging, Server, Serving
+from dynamo_webhooks.api.operator.surroundings import Infrastructure, Ingress, Mpi, ServiceMesh
+from dynamo_webhooks.api.operator.values import Allowed, one_of
 
 API_VERSION: Final = "operator.config.dynamo.nvidia.com/v1alpha1"
 KIND: Final = "OperatorConfiguration"

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from api.operator import durations
-from api.operator.configuration import OperatorConfiguration, allowed_at, known_keys, leaves
-from api.operator.surroundings import Istio
-from api.paths import MISSING, Path, lookup
-from api.wording import article, shortened
+from dynamo_webhooks.api.operator import durations
+from dynamo_webhooks.api.operator.configuration import OperatorConfiguration, allowed_at, known_keys, leaves
+from dynamo_webhooks.api.operator.surroundings import Istio
+from dynamo_webhooks.api.paths import MISSING, Path, lookup
+from dynamo_webhooks.api.wording import article, shortened
 
 _PASSWORD: Final = re.compile(r"(//[^/@\s:]*):[^/@\s]*@")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})|[\x00-\x20\x7f]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from api.operator.server import MODES
-from api.operator.settings import (
+from dynamo_webhooks.api.operator.server import MODES
+from dynamo_webhooks.api.operator.settings import (
     Bounds,
     CheckpointSettings,
     Endpoint,
@@ -19,10 +19,10 @@ from api.operator.settings import (
     ServerSettings,
     Timings,
 )
-from api.operator.surroundings import Istio
+from dynamo_webhooks.api.operator.surroundings import Istio
 
 if TYPE_CHECKING:
-    from api.operator.configuration import OperatorConfiguration
+    from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 
 _RENEWALS: Final = 3  # within the duration of a Lease
 

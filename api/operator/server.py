@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.operator.section import Section
-from api.operator.values import AutomaticBytes, Bytes, Name, Port, Switch, Text, Texts, one_of, span_of, whole
+from dynamo_webhooks.api.operator.section import Section
+from dynamo_webhooks.api.operator.values import AutomaticBytes, Bytes, Name, Port, Switch, Text, Texts, one_of, span_of, whole
 
 MODES = {"managed": "managed", "provided": "provided", "external-injection": "external-injection", "auto": "managed", "manual": "provided"}
 

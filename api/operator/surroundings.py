@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.operator.section import Section
-from api.operator.values import Label, Name, Switch, Text, one_of
+from dynamo_webhooks.api.operator.section import Section
+from dynamo_webhooks.api.operator.values import Label, Name, Switch, Text, one_of
 
 
 class Infrastructure(Section):

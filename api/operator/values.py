@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from api.operator import durations
+from dynamo_webhooks.api.operator import durations
 
 
 @dataclass(frozen=True, slots=True)

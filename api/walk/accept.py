@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.schema import Node, resolve
+from dynamo_webhooks.api.schema import Node, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from api.kinds import BY_NAME
-from api.schema import load_schema
-from api.walk.default import default, drop_nulls
-from api.walk.object_meta import metadata_type_errors
-from api.walk.prune import prune
-from api.walk.validate import validate
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.validate import validate
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from api.walk.errors import FieldError
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.walk.errors import FieldError
 
 
 class Answer(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from api.schema import Node, resolve
+from dynamo_webhooks.api.schema import Node, resolve
 
 # what a walk may have to do at a node, as bits of one number: one look at a schema serves all walks
 DEFAULTS: Final = 1

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.paths import MISSING
-from api.schema import Node, resolve
-from api.walk.lists import identity, map_key
+from dynamo_webhooks.api.paths import MISSING
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk.lists import identity, map_key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
-    from api.paths import Path
-    from api.walk.errors import FieldError
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.walk.errors import FieldError
 
 
 class Correlation:

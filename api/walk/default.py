@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.paths import Key
-from api.schema import Node, resolve
-from api.walk.bearing import DEFAULTS, bears
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk.bearing import DEFAULTS, bears
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from api.paths import ROOT, Path, render
+from dynamo_webhooks.api.paths import ROOT, Path, render
 
 # What the API server prints for errors that it can't place: the text of Go's empty path.
 NOWHERE: Final = "<nil>"

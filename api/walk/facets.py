@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from api.scalars import SCALARS
-from api.walk.errors import Reason
+from dynamo_webhooks.api.scalars import SCALARS
+from dynamo_webhooks.api.walk.errors import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.schema import Node
+    from dynamo_webhooks.api.schema import Node
 
 _TEXT_FORMATS: Final = {"date-time": SCALARS["time"].check, "byte": SCALARS["bytes"].check}
 # Formats of the Kubernetes types and ours; a schema with any other is a test that fails, not a format that is skipped in silence.

@@ -6,15 +6,15 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from api.paths import Key
-from api.schema import Node, resolve
-from api.walk.bearing import LISTS, bears
-from api.walk.errors import FieldError, Reason, at
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk.bearing import LISTS, bears
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import render
-from api.schema import Node, resolve
-from api.walk.errors import FieldError, Reason, at
-from api.walk.object_meta import EMBEDDED, embeds
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
+from dynamo_webhooks.api.walk.object_meta import EMBEDDED, embeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 MOST_ANNOTATION_BYTES: Final = 256 * 1024
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.paths import Key
-from api.scalars import SCALARS, json_type
-from api.schema import Node, resolve
-from api.walk import bearing
-from api.walk.bearing import bears
-from api.walk.errors import FieldError, Reason, at
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.scalars import SCALARS, json_type
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk import bearing
+from dynamo_webhooks.api.walk.bearing import bears
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 # A scalar form, members by name, `[one]` for a list, `{"*": one}` for a map.
 Shape: TypeAlias = "str | dict[str, Shape] | list[Shape]"

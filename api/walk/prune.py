@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import Key
-from api.schema import Node, resolve
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import Node, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 # Fields of an object's metadata; the API server drops all others, wherever an object is.
 METADATA_FIELDS: Final = frozenset(

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.cel import EvaluationError, twin_of
-from api.paths import MISSING, Key
-from api.schema import Node, resolve
-from api.walk import bearing
-from api.walk.bearing import bears
-from api.walk.correlate import Correlation
-from api.walk.errors import FieldError, Reason, at
+from dynamo_webhooks.api.cel import EvaluationError, twin_of
+from dynamo_webhooks.api.paths import MISSING, Key
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk import bearing
+from dynamo_webhooks.api.walk.bearing import bears
+from dynamo_webhooks.api.walk.correlate import Correlation
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 RULES: Final = "x-kubernetes-validations"
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import Key
-from api.schema import Node, resolve
-from api.walk.accept import Acceptance
-from api.walk.errors import FieldError, Reason, dotted, nowhere
-from api.walk.facets import format_error, number_errors, text_errors
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.api.walk.accept import Acceptance
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, dotted, nowhere
+from dynamo_webhooks.api.walk.facets import format_error, number_errors, text_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 # The names that the API server gives the JSON types it sees.
 _SEEN: Final[dict[type, str]] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.kinds import BY_NAME
-from api.walk.correlate import Correlation
-from api.walk.errors import FieldError, Reason, nowhere
-from api.walk.lists import list_errors
-from api.walk.metadata import embedded_errors, metadata_errors
-from api.walk.rules import has_rules, rule_errors
-from api.walk.structure import structure_errors
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.walk.correlate import Correlation
+from dynamo_webhooks.api.walk.errors import FieldError, Reason, nowhere
+from dynamo_webhooks.api.walk.lists import list_errors
+from dynamo_webhooks.api.walk.metadata import embedded_errors, metadata_errors
+from dynamo_webhooks.api.walk.rules import has_rules, rule_errors
+from dynamo_webhooks.api.walk.structure import structure_errors
 
 if TYPE_CHECKING:
-    from api.schema import Node
+    from dynamo_webhooks.api.schema import Node
 
 # After an error of one of these types the API server evaluates no CEL rule: the value may not be what the rule expects.
 BLOCKING: Final = frozenset({Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID})

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.check.sources import SUFFIXES, find
-from cli.exits import UsageError
-from cli.facts import load_values
-from cli.yaml.load import InputError
-from policies.facts import UNKNOWN, facts_from
+from dynamo_webhooks.cli.check.sources import SUFFIXES, find
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.facts import load_values
+from dynamo_webhooks.cli.yaml.load import InputError
+from dynamo_webhooks.policies.facts import UNKNOWN, facts_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from policies.facts import Facts
+    from dynamo_webhooks.policies.facts import Facts
 
 ALLOW: Final = "allow"
 DENY: Final = "deny"

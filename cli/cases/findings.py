@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.wording import shortened
-from cli.cases.files import ALLOW
-from cli.cases.given import given
-from cli.cases.marks import Mark, marked, marks, unmarked, user
-from cli.cases.verdict import Verdict
-from cli.check.old import load_old
-from cli.check.pipeline import Settings, check_object
-from cli.check.record import ERROR, FAULT, OWN_RULES
-from cli.exits import UsageError
-from cli.nearest import hint
-from cli.yaml.load import Document, InputError, Source, read
-from policies.catalogue import by_word, rules
-from policies.review import CREATE, UPDATE
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.cases.files import ALLOW
+from dynamo_webhooks.cli.cases.given import given
+from dynamo_webhooks.cli.cases.marks import Mark, marked, marks, unmarked, user
+from dynamo_webhooks.cli.cases.verdict import Verdict
+from dynamo_webhooks.cli.check.old import load_old
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.check.record import ERROR, FAULT, OWN_RULES
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.nearest import hint
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.policies.catalogue import by_word, rules
+from dynamo_webhooks.policies.review import CREATE, UPDATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cli.cases.verdict import Question
-    from cli.check.record import NotEvaluated, Reported
+    from dynamo_webhooks.cli.cases.verdict import Question
+    from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
 
 LONGEST: Final = 300  # characters of one line
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.check.objects import objects
-from cli.exits import UsageError
-from cli.yaml.load import load
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.yaml.load import load
 
 if TYPE_CHECKING:
-    from cli.check.objects import Found
+    from dynamo_webhooks.cli.check.objects import Found
 
 
 def given(name: str, text: str) -> list[Found]:

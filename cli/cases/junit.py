@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.junit import Case, element, written
+from dynamo_webhooks.cli.junit import Case, element, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cli.cases.verdict import Verdict
+    from dynamo_webhooks.cli.cases.verdict import Verdict
 
 _NAME: Final = "dynamo-webhooks test"
 

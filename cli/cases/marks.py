@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.check.comments import comments
-from cli.yaml.load import Source
+from dynamo_webhooks.cli.check.comments import comments
+from dynamo_webhooks.cli.yaml.load import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

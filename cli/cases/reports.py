@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.wording import printable
+from dynamo_webhooks.api.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cli.cases.verdict import Verdict
+    from dynamo_webhooks.cli.cases.verdict import Verdict
 
 FORMAT: Final = 1
 

@@ -5,35 +5,35 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import api_version
-from api.paths import render
-from api.schema import load_schema
-from api.wording import shortened
-from cli.cases.files import CONVERT
-from cli.cases.given import given
-from cli.cases.verdict import Verdict
-from cli.check.old import load_old
-from cli.convert.texts import json_text, yaml_text
-from cli.default.run import Asked, default_object
-from cli.default.texts import with_objects
-from cli.diff.compare import ADDED, ORDER, REMOVED, compare
-from cli.diff.form import other_version
-from cli.diff.secrets import masked
-from cli.exits import UsageError
-from cli.files import load_text
-from cli.rewrite.rewritten import NotWrittenError
-from cli.stored import NotStoredError, stored
-from cli.yaml.load import InputError
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
-from conversion.objects import convert_object, target
+from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.cases.files import CONVERT
+from dynamo_webhooks.cli.cases.given import given
+from dynamo_webhooks.cli.cases.verdict import Verdict
+from dynamo_webhooks.cli.check.old import load_old
+from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
+from dynamo_webhooks.cli.default.run import Asked, default_object
+from dynamo_webhooks.cli.default.texts import with_objects
+from dynamo_webhooks.cli.diff.compare import ADDED, ORDER, REMOVED, compare
+from dynamo_webhooks.cli.diff.form import other_version
+from dynamo_webhooks.cli.diff.secrets import masked
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import load_text
+from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError
+from dynamo_webhooks.cli.stored import NotStoredError, stored
+from dynamo_webhooks.cli.yaml.load import InputError
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
 
 if TYPE_CHECKING:
-    from cli.cases.verdict import Question
-    from cli.check.objects import Found
-    from cli.diff.compare import Change
-    from policies.finding import Finding
-    from policies.review import Fields
+    from dynamo_webhooks.cli.cases.verdict import Question
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.cli.diff.compare import Change
+    from dynamo_webhooks.policies.finding import Finding
+    from dynamo_webhooks.policies.review import Fields
 
 LONGEST: Final = 300  # characters of one line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from cli.cases.files import Case
-    from policies.facts import Facts
+    from dynamo_webhooks.cli.cases.files import Case
+    from dynamo_webhooks.policies.facts import Facts
 
 
 class Asked(NamedTuple):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from certs.bundle import holds
-from certs.certificate import read_certificate, read_certificates, read_key
-from certs.files import read_file
-from certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
-from certs.plan import next_step
-from certs.report import bundle_of, phase_of, reports, unready
-from certs.step import Nothing, Wait
-from certs.trust import ours, shows
+from dynamo_webhooks.certs.bundle import holds
+from dynamo_webhooks.certs.certificate import read_certificate, read_certificates, read_key
+from dynamo_webhooks.certs.files import read_file
+from dynamo_webhooks.certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
+from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.report import bundle_of, phase_of, reports, unready
+from dynamo_webhooks.certs.step import Nothing, Wait
+from dynamo_webhooks.certs.trust import ours, shows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from certs.certificate import Certificate
-    from certs.gather import Gathered
-    from certs.state import State, Target
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.gather import Gathered
+    from dynamo_webhooks.certs.state import State, Target
 
 Facts = dict[str, Any]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import read_certificate, read_key
-from certs.files import AUTHORITY, CERTIFICATE, KEY, read_file, store
-from certs.names import AUTHORITY_KEY
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import read_certificate, read_key
+from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, read_file, store
+from dynamo_webhooks.certs.names import AUTHORITY_KEY
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from certs.installation import Installation
+    from dynamo_webhooks.certs.installation import Installation
 
 OPEN: Final = 0o644
 CLOSED: Final = 0o600

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from certs.provision import COMPONENT, Provisioner
-from certs.timings import ROUND_APART
-from cli.lasting import Side, identity, last
+from dynamo_webhooks.certs.provision import COMPONENT, Provisioner
+from dynamo_webhooks.certs.timings import ROUND_APART
+from dynamo_webhooks.cli.lasting import Side, identity, last
 
 if TYPE_CHECKING:
-    from certs.installation import Installation
-    from kube.client import Client
-    from kube.lease import Timings
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.kube.client import Client
+    from dynamo_webhooks.kube.lease import Timings
 
 ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
 
@@ -38,7 +38,7 @@ async def once(about: Installation, kubeconfig: str) -> str:
 
     Raises: ConfigError when nobody knows where the API server is; ApiError when it refuses or fails.
     """
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     client = await connect(COMPONENT, kubeconfig)
     try:

@@ -5,27 +5,27 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from certs import names
-from certs.content import content
-from certs.gather import Gatherer, Refusals
-from certs.inject import Injector, OverwrittenError
-from certs.policy import can_sign, may_sign
-from certs.probe import Prober
-from certs.provision import COMPONENT
-from certs.report import bundle_of, phase_of
-from certs.state import Mode, Phase, Stance
-from certs.step import WriteServing
-from certs.store import Store
-from certs.trust import unsynced
-from kube.errors import ApiError
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.content import content
+from dynamo_webhooks.certs.gather import Gatherer, Refusals
+from dynamo_webhooks.certs.inject import Injector, OverwrittenError
+from dynamo_webhooks.certs.policy import can_sign, may_sign
+from dynamo_webhooks.certs.probe import Prober
+from dynamo_webhooks.certs.provision import COMPONENT
+from dynamo_webhooks.certs.report import bundle_of, phase_of
+from dynamo_webhooks.certs.state import Mode, Phase, Stance
+from dynamo_webhooks.certs.step import WriteServing
+from dynamo_webhooks.certs.store import Store
+from dynamo_webhooks.certs.trust import unsynced
+from dynamo_webhooks.kube.errors import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from certs.gather import Gathered
-    from certs.installation import Installation
-    from certs.state import Target
-    from kube.protocol import Cluster
+    from dynamo_webhooks.certs.gather import Gathered
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.certs.state import Target
+    from dynamo_webhooks.kube.protocol import Cluster
 
 WRITABLE = frozenset({Stance.OURS, Stance.UNSET})
 
@@ -122,7 +122,7 @@ def hands(cluster: Cluster, about: Installation) -> Hands:
 @contextlib.asynccontextmanager
 async def connected(kubeconfig: str, about: Installation) -> AsyncIterator[Hands]:
     """The same at a real API server. Raises: ConfigError when nobody knows where it is."""
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     client = await connect(COMPONENT, kubeconfig)
     try:

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from api.kinds import GROUP
-from cli.check.objects import Found, Identity, objects
-from cli.check.old import Past, as_stored, moved, place
-from cli.check.sources import documents, is_text
-from cli.exits import UsageError
-from cli.files import STDIN
-from cli.revision import FLAG, Tree, Trees
-from cli.yaml.load import InputError, Source, read
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.cli.check.objects import Found, Identity, objects
+from dynamo_webhooks.cli.check.old import Past, as_stored, moved, place
+from dynamo_webhooks.cli.check.sources import documents, is_text
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import STDIN
+from dynamo_webhooks.cli.revision import FLAG, Tree, Trees
+from dynamo_webhooks.cli.yaml.load import InputError, Source, read
 
 
 class _File(NamedTuple):

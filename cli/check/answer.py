@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from api.kinds import ALPHA, BETA, BY_NAME, GROUP, api_version
-from api.schema import load_schema
-from api.walk.default import default, drop_nulls
-from api.walk.errors import dotted
-from api.walk.object_meta import metadata_type_errors
-from api.walk.prune import prune
-from api.walk.validate import validate
-from api.wording import shortened
-from cli.check import record
-from cli.check.objects import NO_KIND, NO_VERSION
-from cli.check.pipeline import MUTATED_ONCE
-from cli.check.said import causes, summed_up
-from cli.defaulted import defaulted
-from policies.review import CREATE, DELETE, UPDATE, Fields, Review
-from webhooks import convert
-from webhooks.admission import Settings as Serving
-from webhooks.admission import answer as admission_answer
-from webhooks.routes import ROUTES, Purpose, path_of
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, api_version
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.errors import dotted
+from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.validate import validate
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.objects import NO_KIND, NO_VERSION
+from dynamo_webhooks.cli.check.pipeline import MUTATED_ONCE
+from dynamo_webhooks.cli.check.said import causes, summed_up
+from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE, Fields, Review
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.admission import Settings as Serving
+from dynamo_webhooks.webhooks.admission import answer as admission_answer
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, path_of
 
 if TYPE_CHECKING:
-    from cli.check.objects import Found, Identity
-    from cli.check.pipeline import Settings
-    from cli.yaml.load import Source
+    from dynamo_webhooks.cli.check.objects import Found, Identity
+    from dynamo_webhooks.cli.check.pipeline import Settings
+    from dynamo_webhooks.cli.yaml.load import Source
 
 LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
 BAD_REQUEST: Final = "BadRequest"

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from cli.check.fingerprint import fingerprints
-from cli.check.objects import Identity
-from cli.check.record import FAULT, NotEvaluated, Reported
-from cli.check.result import BASELINE, Result, Suppressed
-from cli.check.suppress import Heard, could_speak, unknown
-from cli.exits import UsageError
-from cli.files import STDIN, load_text
-from cli.replace import replace
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.check.fingerprint import fingerprints
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import FAULT, NotEvaluated, Reported
+from dynamo_webhooks.cli.check.result import BASELINE, Result, Suppressed
+from dynamo_webhooks.cli.check.suppress import Heard, could_speak, unknown
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import STDIN, load_text
+from dynamo_webhooks.cli.replace import replace
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 FORMAT: Final = 1
 FLAG: Final = "--baseline"

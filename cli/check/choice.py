@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from cli.check.record import LEGACY_KIND, OWN_RULES, UNCONVERTIBLE, UNKNOWN_KIND, WRONG_TYPE
-from cli.exits import UsageError
-from cli.nearest import hint
-from policies.catalogue import rules
+from dynamo_webhooks.cli.check.record import LEGACY_KIND, OWN_RULES, UNCONVERTIBLE, UNKNOWN_KIND, WRONG_TYPE
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.nearest import hint
+from dynamo_webhooks.policies.catalogue import rules
 
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND))
 

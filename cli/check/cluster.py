@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import GROUP, KINDS
-from cli.exits import UsageError
-from cli.rewrite.fresh import yaml_text
-from cli.yaml.load import InputError, Source
-from kube.errors import ApiError, NotFoundError
-from kube.resources import of_kind
-from policies.facts import UNKNOWN, Facts, facts_from
+from dynamo_webhooks.api.kinds import GROUP, KINDS
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
+from dynamo_webhooks.cli.yaml.load import InputError, Source
+from dynamo_webhooks.kube.errors import ApiError, NotFoundError
+from dynamo_webhooks.kube.resources import of_kind
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts, facts_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from api.kinds import Kind
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.api.kinds import Kind
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
 
@@ -37,7 +37,7 @@ class Sight(NamedTuple):
 
 def look(kubeconfig: str, context: str, namespace: str) -> Sight:
     """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
-    from kube.config import ConfigError
+    from dynamo_webhooks.kube.config import ConfigError
 
     try:
         return asyncio.run(_look(kubeconfig, context, namespace))
@@ -46,7 +46,7 @@ def look(kubeconfig: str, context: str, namespace: str) -> Sight:
 
 
 async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     cluster = await connect(MANAGER, kubeconfig, context)
     try:
@@ -57,7 +57,7 @@ async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
 
 async def see(cluster: Cluster, namespace: str) -> Sight:
     """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
-    from cli.gather import gathered
+    from dynamo_webhooks.cli.gather import gathered
 
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import yaml
 
-from cli.yaml.load import Source, chunks
+from dynamo_webhooks.cli.yaml.load import Source, chunks
 
 # compiled only where a file has such a comment: start-up time counts
 _BLOCK: Final = r"(?:[!&]\S*[ \t]+)*[|>]"  # how a block of text begins, behind its tag and anchor

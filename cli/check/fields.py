@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.schema import Node, resolve
-from cli.nearest import hint
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.cli.nearest import hint
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from api.walk.errors import FieldError
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.walk.errors import FieldError
 
 
 def field_hint(schema: Node, path: Path) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 
-from cli.check.record import Reported
+from dynamo_webhooks.cli.check.record import Reported
 
 _DIGITS = 32  # of 64: 128 bits, which no two findings share by chance
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from unicodedata import category, east_asian_width
 
-from cli.yaml.load import Position
+from dynamo_webhooks.cli.yaml.load import Position
 
 _TAB: Final = 4
 _WIDTH: Final = 120  # columns of source shown of a long line

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.check.sources import find, listed
-from cli.exits import UsageError
-from cli.files import STDIN
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.check.sources import find, listed
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import STDIN
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.check.cluster import Sight
-    from cli.check.old import Olds
-    from cli.yaml.load import Source
+    from dynamo_webhooks.cli.check.cluster import Sight
+    from dynamo_webhooks.cli.check.old import Olds
+    from dynamo_webhooks.cli.yaml.load import Source
 
 
 class Inputs(NamedTuple):
@@ -61,7 +61,7 @@ def gather(arguments: argparse.Namespace) -> Inputs:
         files += _kustomized(arguments.kustomize, quiet=arguments.quiet)
     old, sight = _old(arguments, files), None
     if arguments.cluster:
-        from cli.check.cluster import look
+        from dynamo_webhooks.cli.check.cluster import look
 
         sight = look(arguments.kubeconfig, arguments.context, arguments.namespace)
         files += sight.files
@@ -69,8 +69,8 @@ def gather(arguments: argparse.Namespace) -> Inputs:
 
 
 def _kustomized(folders: list[str], *, quiet: bool) -> list[Source | InputError]:
-    from cli.check.kustomize import command, rendered
-    from cli.output import say
+    from dynamo_webhooks.cli.check.kustomize import command, rendered
+    from dynamo_webhooks.cli.output import say
 
     made = []
     for folder, words in [(folder, command(folder)) for folder in dict.fromkeys(folders)]:
@@ -116,11 +116,11 @@ def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:
 
 def _old(arguments: argparse.Namespace, files: list[str | Source | InputError]) -> Olds | None:
     if arguments.against is not None:
-        from cli.check.against import Against
+        from dynamo_webhooks.cli.check.against import Against
 
         return Against(arguments.against, [file for file in files if isinstance(file, str)])
     if not arguments.old or arguments.op not in ("auto", "update"):
         return None
-    from cli.check.old import load_old
+    from dynamo_webhooks.cli.check.old import load_old
 
     return load_old(arguments.old, required=arguments.op == "update")

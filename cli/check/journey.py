@@ -6,20 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from api.paths import Key, Path, render
-from cli.check import record
-from conversion.difference import differences
-from conversion.engine import convert
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
-from conversion.remainder import KEPT, keys
-from conversion.weight import OTHER, weight
-from policies.raised import log
+from dynamo_webhooks.api.paths import Key, Path, render
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.conversion.difference import differences
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.remainder import KEPT, keys
+from dynamo_webhooks.conversion.weight import OTHER, weight
+from dynamo_webhooks.policies.raised import log
 
 if TYPE_CHECKING:
-    from cli.check.record import OwnRule
-    from conversion.kind import Kind
-    from policies.review import Fields
+    from dynamo_webhooks.cli.check.record import OwnRule
+    from dynamo_webhooks.conversion.kind import Kind
+    from dynamo_webhooks.policies.review import Fields
 
 
 class Loss(NamedTuple):

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from api.wording import shortened
-from cli.check import remote
-from cli.exits import UsageError
-from cli.files import LIMIT, decode
-from cli.programs import run
-from cli.yaml.load import InputError, Source
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check import remote
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import LIMIT, decode
+from dynamo_webhooks.cli.programs import run
+from dynamo_webhooks.cli.yaml.load import InputError, Source
 
 # the first that is there
 _PROGRAMS: Final = (("kustomize", "build"), ("kubectl", "kustomize"))

@@ -9,18 +9,18 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import ALPHA, BETA
-from api.paths import Key
-from api.schema import load_schema
-from api.walk.default import default
-from cli.convert.fields import rows
-from conversion.kinds import KINDS
-from conversion.remainder import keys
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.cli.convert.fields import rows
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 Fields = dict[str, Any]
 GRAPH: Final = "DynamoGraphDeployment"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from api.kinds import BY_NAME, GROUP
-from api.wording import shortened
-from cli.yaml.load import Document
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.yaml.load import Document
 
 Fields = dict[str, Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from api.kinds import api_version
-from cli.check.objects import Found, Identity, objects
-from cli.check.pipeline import prepared
-from cli.check.sources import documents, find
-from cli.exits import UsageError
-from cli.yaml.load import InputError
-from policies.review import Fields
+from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.cli.check.objects import Found, Identity, objects
+from dynamo_webhooks.cli.check.pipeline import prepared
+from dynamo_webhooks.cli.check.sources import documents, find
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.yaml.load import InputError
+from dynamo_webhooks.policies.review import Fields
 
 
 class Past(NamedTuple):
@@ -93,8 +93,8 @@ def as_stored(old: Found, version: str) -> Fields | InputError:
 
 def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
     """The old object in the new one's version, as the server would hand it to the webhooks."""
-    from conversion.lens.protocol import ConversionError
-    from conversion.objects import convert_object, target
+    from dynamo_webhooks.conversion.lens.protocol import ConversionError
+    from dynamo_webhooks.conversion.objects import convert_object, target
 
     try:
         return convert_object(data, target(api_version(version)), whole=True).object

@@ -7,15 +7,15 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli import flags
-from cli.exits import BUG, NOTHING_FOUND, USAGE, UsageError, worst
-from cli.nearest import hint
-from cli.output import say, write, write_bytes
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.exits import BUG, NOTHING_FOUND, USAGE, UsageError, worst
+from dynamo_webhooks.cli.nearest import hint
+from dynamo_webhooks.cli.output import say, write, write_bytes
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.check.result import Result
+    from dynamo_webhooks.cli.check.result import Result
 
 FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit")
 _TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
@@ -112,7 +112,7 @@ def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, co
     if code == BUG:
         say(f"a rule of ours raised; to replay it: {_replay()}")
     if not arguments.quiet and not any(one.form in _TOLD and not one.file for one in asked):
-        from cli.check.reports.text import summary
+        from dynamo_webhooks.cli.check.reports.text import summary
 
         say(summary(result))
     return code
@@ -128,31 +128,31 @@ def _put(arguments: argparse.Namespace, one: Wish, result: Result, code: int) ->
     if not one.file:
         write_bytes(data)
         return
-    from cli.replace import replace
+    from dynamo_webhooks.cli.replace import replace
 
     replace(one.file, data)
 
 
 def _report(arguments: argparse.Namespace, form: str, result: Result, code: int, *, colour: bool) -> str:
     if form == "text":
-        from cli.check.reports.text import text
+        from dynamo_webhooks.cli.check.reports.text import text
 
         return text(result, colour=colour, quiet=arguments.quiet)
     if form == "sarif":
-        from cli.check.reports.sarif import document
+        from dynamo_webhooks.cli.check.reports.sarif import document
 
         return document(result, code)
     if form == "github":
-        from cli.check.reports import github
+        from dynamo_webhooks.cli.check.reports import github
 
         for sentence in github.hidden(result):
             say(sentence)
         return github.commands(result)
     if form == "junit":
-        from cli.check.reports import junit
+        from dynamo_webhooks.cli.check.reports import junit
 
         return junit.document(result, arguments.fail_on)
-    from cli.check.reports import machine
+    from dynamo_webhooks.cli.check.reports import machine
 
     return machine.document(result, code) if form == "json" else machine.lines(result, code)
 

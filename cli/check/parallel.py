@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from cli.yaml.errors import InputError
-from cli.yaml.load import Source
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Source
 
 if TYPE_CHECKING:
-    from cli.check.run import Gathered
+    from dynamo_webhooks.cli.check.run import Gathered
 
 Item: TypeAlias = "str | Source | InputError"
 Slice: TypeAlias = Sequence[Item]
@@ -165,7 +165,7 @@ def _result(child: _Child, status: int) -> Gathered:
         # bytes of our own child, by a pipe that nobody else can write to
         found: Gathered = pickle.loads(memoryview(child.received)[len(RESULT) :])  # noqa: S301
         return found
-    from cli.check.run import Gathered
+    from dynamo_webhooks.cli.check.run import Gathered
 
     text = f"was not checked: the process that was to do it was killed by signal {os.WTERMSIG(status)}; check fewer files at once"
     return Gathered(unreadable=[InputError(text, _name(file)) for file in child.work])

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.decode import decoder
-from api.kinds import BY_NAME
-from api.paths import Key, Path, render
-from api.schema import load_schema
-from api.walk.default import default, drop_nulls
-from api.walk.errors import NOWHERE
-from api.walk.object_meta import metadata_type_errors
-from api.walk.prune import prune
-from api.walk.validate import HINT, validate
-from api.wording import shortened
-from cli.check import record
-from cli.check.fields import field_hint, field_of, plain
-from cli.check.objects import Found
-from cli.check.record import NotEvaluated, Reported, own
-from cli.check.versions import read_as, unknown
-from cli.defaulted import defaulted
-from cli.facts import flag_for
-from cli.legacy.recognise import recognised
-from conversion.lens.protocol import ConversionError
-from policies.evaluate import evaluate
-from policies.facts import Facts
-from policies.finding import Finding, Level
-from policies.review import CURRENT, DELETE, UPDATE, Fields, Review
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.paths import Key, Path, render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.errors import NOWHERE
+from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.validate import HINT, validate
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.fields import field_hint, field_of, plain
+from dynamo_webhooks.cli.check.objects import Found
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
+from dynamo_webhooks.cli.check.versions import read_as, unknown
+from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.cli.facts import flag_for
+from dynamo_webhooks.cli.legacy.recognise import recognised
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Finding, Level
+from dynamo_webhooks.policies.review import CURRENT, DELETE, UPDATE, Fields, Review
 
 if TYPE_CHECKING:
-    from api.walk.errors import FieldError
+    from dynamo_webhooks.api.walk.errors import FieldError
 
 
 # kinds whose mutating webhook is asked about new objects alone
@@ -189,7 +189,7 @@ class _Run:
         """What the policies find, in the author's fields and words; an object of another version than they read is converted first."""
         if read == version:
             return evaluate(self._review(obj, self.old, version))
-        from webhooks.across import Across
+        from dynamo_webhooks.webhooks.across import Across
 
         across = Across(kind, version, read)
         try:
@@ -208,7 +208,7 @@ class _Run:
         """Reports what does not come back from the other version; what the policies could not have converted, they have told."""
         if len(BY_NAME[kind].versions) == 1 or any(finding.rule == record.UNCONVERTIBLE.name for finding in self.findings):
             return
-        from cli.check.journey import losses
+        from dynamo_webhooks.cli.check.journey import losses
 
         for loss in losses(obj, kind, version, self.old, admitted=self._is_admitted()):
             self._own(loss.rule, loss.level, record.CONVERSION, loss.path, render(loss.path), loss.text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from cli.check.objects import Identity
-from cli.yaml.load import Position, Source
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.yaml.load import Position, Source
 
 ERROR: Final = "error"
 WARNING: Final = "warning"

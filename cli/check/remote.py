@@ -7,15 +7,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import render
-from cli.files import load_text
-from cli.yaml.errors import InputError
-from cli.yaml.load import Document, Source, read
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.cli.files import load_text
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Document, Source, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path as Field
+    from dynamo_webhooks.api.paths import Path as Field
 
 _FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # fields that name files or folders, in kustomizations and in the configurations of generators and transformers

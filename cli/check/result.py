@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli import exits
-from cli.check import record
-from cli.check.objects import Identity
-from cli.check.record import NotEvaluated, Reported
-from cli.yaml.errors import InputError
-from cli.yaml.load import Source
+from dynamo_webhooks.cli import exits
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Source
 
 if TYPE_CHECKING:
-    from cli.check.answer import Answer
+    from dynamo_webhooks.cli.check.answer import Answer
 
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"

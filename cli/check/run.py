@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from api.paths import render
-from api.wording import shortened
-from cli.check.choice import Choice
-from cli.check.objects import Found, objects
-from cli.check.old import Olds, Past
-from cli.check.pipeline import LONGEST, Outcome, Settings, check_object
-from cli.check.record import CONVERSION, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
-from cli.check.result import Checked, Result, Suppressed, assemble
-from cli.check.sources import documents
-from cli.check.suppress import Heard, suppress
-from cli.files import STDIN, load_text
-from cli.yaml.errors import ForeignInputError
-from cli.yaml.load import InputError, Source
-from policies.review import CREATE, DELETE, UPDATE, Fields
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check.choice import Choice
+from dynamo_webhooks.cli.check.objects import Found, objects
+from dynamo_webhooks.cli.check.old import Olds, Past
+from dynamo_webhooks.cli.check.pipeline import LONGEST, Outcome, Settings, check_object
+from dynamo_webhooks.cli.check.record import CONVERSION, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
+from dynamo_webhooks.cli.check.result import Checked, Result, Suppressed, assemble
+from dynamo_webhooks.cli.check.sources import documents
+from dynamo_webhooks.cli.check.suppress import Heard, suppress
+from dynamo_webhooks.cli.files import STDIN, load_text
+from dynamo_webhooks.cli.yaml.errors import ForeignInputError
+from dynamo_webhooks.cli.yaml.load import InputError, Source
+from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE, Fields
 
 if TYPE_CHECKING:
-    from cli.check.answer import Answer
+    from dynamo_webhooks.cli.check.answer import Answer
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
@@ -79,7 +79,7 @@ class Run:
                 self.take(file, stdin_name)
                 yield
             return
-        from cli.check import parallel
+        from dynamo_webhooks.cli.check import parallel
 
         # standard input can be read in this process alone; what the first file needs is then loaded for all
         files = [_standard_input(stdin_name) if file == STDIN else file for file in files]
@@ -131,7 +131,7 @@ class Run:
         source, line = found.document.source, found.document.position(()).line
         self._found.checked.append(Checked(source, line, found.identity, operation))
         if self.answering:
-            from cli.check.answer import answered
+            from dynamo_webhooks.cli.check.answer import answered
 
             self._found.answers.append(answered(found, operation, past.object, self.settings))
         outcome: Outcome = check_object(found, operation, past.object, self.settings)
@@ -148,7 +148,7 @@ class Run:
 
 def _staying(found: Found, old: Fields) -> list[Reported]:
     """What stays of the old manifest when its version changes."""
-    from cli.check.moved import stays
+    from dynamo_webhooks.cli.check.moved import stays
 
     document, made = found.document, []
     for path, text in stays(old, found.data):

@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.kinds import GROUP
-from api.paths import MISSING, lookup
-from api.walk.errors import NOWHERE, Reason
-from api.walk.validate import HINT
-from api.wording import shortened
-from cli.check.fields import node_at
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.api.paths import MISSING, lookup
+from dynamo_webhooks.api.walk.errors import NOWHERE, Reason
+from dynamo_webhooks.api.walk.validate import HINT
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check.fields import node_at
 
 if TYPE_CHECKING:
-    from api.schema import Node
-    from api.walk.errors import FieldError
-    from policies.review import Fields
+    from dynamo_webhooks.api.schema import Node
+    from dynamo_webhooks.api.walk.errors import FieldError
+    from dynamo_webhooks.policies.review import Fields
 
 Told: TypeAlias = tuple[tuple[str, str], ...]
 

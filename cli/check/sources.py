@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Final
 
-from api.kinds import GROUP
-from cli.exits import UsageError
-from cli.files import STDIN, load_bytes, load_text
-from cli.output import say
-from cli.yaml.errors import ForeignInputError
-from cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.files import STDIN, load_bytes, load_text
+from dynamo_webhooks.cli.output import say
+from dynamo_webhooks.cli.yaml.errors import ForeignInputError
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _WILD: Final = frozenset("*?[")

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.check import record
-from cli.check.record import NotEvaluated, Reported, own
-from cli.check.result import COMMENT, Suppressed
-from cli.yaml.load import Position, Source
-from policies.review import CREATE, CURRENT, DELETE, UPDATE
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
+from dynamo_webhooks.cli.check.result import COMMENT, Suppressed
+from dynamo_webhooks.cli.yaml.load import Position, Source
+from dynamo_webhooks.policies.review import CREATE, CURRENT, DELETE, UPDATE
 
 if TYPE_CHECKING:
-    from cli.check.comments import Comment
-    from cli.check.record import OwnRule
+    from dynamo_webhooks.cli.check.comments import Comment
+    from dynamo_webhooks.cli.check.record import OwnRule
 
 _MARK: Final = "dynamo-webhooks:"
 # compiled only where a file has such a comment: start-up time counts
@@ -66,7 +66,7 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
     """
     if _MARK not in source.text:
         return findings, []
-    from cli.check.comments import comments
+    from dynamo_webhooks.cli.check.comments import comments
 
     found = comments(source, _MARK)
     ignores = [ignore for comment in found for ignore in _ignores(comment)]
@@ -131,8 +131,8 @@ def _wrong(ignore: _Ignore, heard: Heard) -> _Said | None:
 @lru_cache  # the same mistake may stand a thousand times in a file, and what is nearest to it takes long to find
 def unknown(word: str) -> str:
     """What is wrong with a word that is no rule's name or code; empty where it is one."""
-    from cli.nearest import hint
-    from policies.catalogue import declared
+    from dynamo_webhooks.cli.nearest import hint
+    from dynamo_webhooks.policies.catalogue import declared
 
     pairs = [*((rule.name, rule.code) for rule in declared()), *((rule.name, rule.code) for rule in record.OWN_RULES)]
     known = [one for pair in pairs for one in pair]
@@ -157,7 +157,7 @@ def _own_could_speak(rule: OwnRule, heard: Heard) -> bool:
 
 
 def _policy_could_speak(word: str, heard: Heard) -> bool:
-    from policies.catalogue import rules
+    from dynamo_webhooks.policies.catalogue import rules
 
     rule = next((rule for rule in rules(heard.profile) if word in (rule.name, rule.code)), None)
     if rule is None or not heard.operations <= rule.on:

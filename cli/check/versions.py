@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from api.kinds import BY_NAME, GROUP
-from cli.check.objects import NO_KIND, NO_VERSION
-from cli.nearest import hint
-from policies.catalogue import rules
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.cli.check.objects import NO_KIND, NO_VERSION
+from dynamo_webhooks.cli.nearest import hint
+from dynamo_webhooks.policies.catalogue import rules
 
 
 def unknown(kind: str, version: str) -> str:

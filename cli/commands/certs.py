@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli import flags
-from cli.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
-from cli.output import say, write
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
+from dynamo_webhooks.cli.output import say, write
 
 if TYPE_CHECKING:
     import argparse
 
-    from certs.installation import Installation
+    from dynamo_webhooks.certs.installation import Installation
 
 HELP: Final = "look at certificates and trust, issue a certificate, ask for a new authority, write bundles"
 ACTIONS: Final = ("inspect", "issue", "rotate", "inject")
@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError.
     """
-    from cli.certs.work import RefusedError
-    from kube.config import ConfigError
-    from kube.errors import ApiError, UnavailableError
+    from dynamo_webhooks.cli.certs.work import RefusedError
+    from dynamo_webhooks.kube.config import ConfigError
+    from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 
     if args.compromised and args.action != "rotate":
         raise UsageError("--compromised: is for rotate alone")
@@ -75,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _about(args: argparse.Namespace) -> Installation:
-    from api.operator.projection import provisioner
-    from certs.installation import installation
-    from cli.configuration import load_configuration
+    from dynamo_webhooks.api.operator.projection import provisioner
+    from dynamo_webhooks.certs.installation import installation
+    from dynamo_webhooks.cli.configuration import load_configuration
 
     given = vars(args)
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
@@ -91,8 +91,8 @@ def _about(args: argparse.Namespace) -> Installation:
 
 
 def _files(args: argparse.Namespace, about: Installation) -> int:
-    from certs.files import PairError
-    from cli.certs import inspect, local
+    from dynamo_webhooks.certs.files import PairError
+    from dynamo_webhooks.cli.certs import inspect, local
 
     directory, now = Path(args.files), datetime.now(UTC)
     if args.action not in ("inspect", "issue"):
@@ -114,7 +114,7 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
 
 
 async def _cluster(args: argparse.Namespace, about: Installation) -> int:
-    from cli.certs import inspect, work
+    from dynamo_webhooks.cli.certs import inspect, work
 
     async with work.connected(args.kubeconfig, about) as hands:
         if args.action == "inspect":
@@ -134,13 +134,13 @@ async def _cluster(args: argparse.Namespace, about: Installation) -> int:
 
 
 def _show(facts: dict[str, Any], output: str) -> int:
-    from api.wording import printable_lines
-    from cli.certs.inspect import as_text
+    from dynamo_webhooks.api.wording import printable_lines
+    from dynamo_webhooks.cli.certs.inspect import as_text
 
     if output == "json":
         import orjson
 
-        from cli.check.reports.escaping import encoded
+        from dynamo_webhooks.cli.check.reports.escaping import encoded
 
         write(encoded(facts, orjson.OPT_INDENT_2) + "\n")
     else:

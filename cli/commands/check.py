@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from cli.check.baseline import Entry
-    from cli.check.choice import Choice
-    from cli.check.result import Result
-    from cli.check.run import Item
+    from dynamo_webhooks.cli.check.baseline import Entry
+    from dynamo_webhooks.cli.check.choice import Choice
+    from dynamo_webhooks.cli.check.result import Result
+    from dynamo_webhooks.cli.check.run import Item
 
 HELP = "check files as the API server and the webhooks would, and list every finding"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    from cli import facts
-    from cli.check import inputs, outputs
+    from dynamo_webhooks.cli import facts
+    from dynamo_webhooks.cli.check import inputs, outputs
 
     inputs.configure(parser)
     request = parser.add_argument_group("request")
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_strictness(parser: argparse.ArgumentParser) -> None:
-    from cli import flags
+    from dynamo_webhooks.cli import flags
 
     strictness = parser.add_argument_group("strictness")
     strictness.add_argument(
@@ -65,8 +65,8 @@ def _configure_strictness(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Checks everything, prints the report and returns the exit code."""
 
-    from policies.catalogue import read_lazily
-    from policies.raised import silently
+    from dynamo_webhooks.policies.catalogue import read_lazily
+    from dynamo_webhooks.policies.raised import silently
 
     read_lazily()
     # nothing here makes cycles, and collecting garbage would be a tenth of the time of a small run
@@ -81,14 +81,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from cli.check.choice import choose
-    from cli.check.inputs import gather
-    from cli.check.outputs import deliver, wishes
-    from cli.check.pipeline import Settings
-    from cli.check.progress import over
-    from cli.check.result import exit_code
-    from cli.check.run import Run
-    from cli.facts import load_facts
+    from dynamo_webhooks.cli.check.choice import choose
+    from dynamo_webhooks.cli.check.inputs import gather
+    from dynamo_webhooks.cli.check.outputs import deliver, wishes
+    from dynamo_webhooks.cli.check.pipeline import Settings
+    from dynamo_webhooks.cli.check.progress import over
+    from dynamo_webhooks.cli.check.result import exit_code
+    from dynamo_webhooks.cli.check.run import Run
+    from dynamo_webhooks.cli.facts import load_facts
 
     asked = wishes(arguments)
     known = _known(arguments)
@@ -123,31 +123,31 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _tell(file: Item) -> None:
-    from api.wording import printable
-    from cli.output import say
+    from dynamo_webhooks.api.wording import printable
+    from dynamo_webhooks.cli.output import say
 
     say(f"reading {printable(file if isinstance(file, str) else file.name)}")
 
 
 def _known(arguments: argparse.Namespace) -> list[Entry] | None:
     """The baseline's findings; None without one. Read before anything else, so that a mistake costs no time."""
-    from cli.exits import UsageError
+    from dynamo_webhooks.cli.exits import UsageError
 
     if arguments.baseline is None:
         if arguments.update_baseline:
             raise UsageError("--update-baseline needs --baseline with the file to write")
         return None
-    from cli.check.baseline import load
+    from dynamo_webhooks.cli.check.baseline import load
 
     return load(arguments.baseline, missing=arguments.update_baseline)
 
 
 def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice) -> Result:
     """The result without what the baseline knows; says what is outdated there, or writes it anew."""
-    from api.wording import printable
-    from cli.check.baseline import hold, write
-    from cli.check.suppress import Heard
-    from cli.output import say
+    from dynamo_webhooks.api.wording import printable
+    from dynamo_webhooks.cli.check.baseline import hold, write
+    from dynamo_webhooks.cli.check.suppress import Heard
+    from dynamo_webhooks.cli.output import say
 
     heard = Heard(profile=arguments.profile, schema=not arguments.no_schema)
     held = hold(result, known, choice.takes, heard, learn=arguments.update_baseline)

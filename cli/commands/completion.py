@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     import argparse
@@ -25,10 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the script; the same for every machine."""
     import importlib
 
-    from cli.exits import OK
-    from cli.output import write
+    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.output import write
 
     where = "bash" if arguments.shell == "kubectl" else arguments.shell
-    script = getattr(importlib.import_module(f"cli.completion.{where}"), arguments.shell)
+    script = getattr(importlib.import_module(f"dynamo_webhooks.cli.completion.{where}"), arguments.shell)
     write(script())
     return OK

@@ -6,10 +6,10 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
-    from cli.configuration import Effective, Key
+    from dynamo_webhooks.cli.configuration import Effective, Key
 
 HELP = "print the effective configuration and where each value came from"
 
@@ -26,9 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for a configuration that would stop them.
     """
-    from cli.configuration import load_configuration
-    from cli.exits import OK
-    from cli.output import write
+    from dynamo_webhooks.cli.configuration import load_configuration
+    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.output import write
 
     found = load_configuration(arguments.config, os.environ)
     written = {"text": _text, "yaml": _yaml, "json": _json}[arguments.output]
@@ -38,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _values(found: Effective) -> list[tuple[Key, Any]]:
     """Every value with its key, as the file would write it; passwords in URLs are left out."""
-    from api.operator.configuration import leaves
-    from api.operator.judge import without_password
-    from api.paths import MISSING, lookup
+    from dynamo_webhooks.api.operator.configuration import leaves
+    from dynamo_webhooks.api.operator.judge import without_password
+    from dynamo_webhooks.api.paths import MISSING, lookup
 
     dumped = found.configuration.model_dump()
     values = []
@@ -52,7 +52,7 @@ def _values(found: Effective) -> list[tuple[Key, Any]]:
 
 
 def _text(found: Effective) -> str:
-    from cli.check.reports.escaping import encoded
+    from dynamo_webhooks.cli.check.reports.escaping import encoded
 
     rows = [(".".join(key), encoded(value) if value is not None else "-", found.origin(key)) for key, value in _values(found)]
     widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
@@ -62,7 +62,7 @@ def _text(found: Effective) -> str:
 def _json(found: Effective) -> str:
     import orjson
 
-    from cli.check.reports.escaping import encoded
+    from dynamo_webhooks.cli.check.reports.escaping import encoded
 
     rows = [{"key": ".".join(key), "value": value, "from": found.origin(key)} for key, value in _values(found)]
     return encoded({"values": rows}, orjson.OPT_INDENT_2) + "\n"
@@ -70,7 +70,7 @@ def _json(found: Effective) -> str:
 
 def _yaml(found: Effective) -> str:
     """A file that can be given to --config; a comment says what isn't a default."""
-    from cli.check.reports.escaping import encoded
+    from dynamo_webhooks.cli.check.reports.escaping import encoded
 
     lines: list[str] = []
     before: Key = ()

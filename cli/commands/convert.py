@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.convert.run import Outcome
+    from dynamo_webhooks.cli.convert.run import Outcome
 
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together.
     """
-    from cli.exits import UsageError
+    from dynamo_webhooks.cli.exits import UsageError
 
     if arguments.fields:
         return _fields(arguments.fields)
@@ -55,15 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _convert(arguments: argparse.Namespace) -> int:
     from functools import cache
 
-    from cli.check.sources import find
-    from cli.convert.builds import builds
-    from cli.convert.refused import newly_refused
-    from cli.convert.run import convert_text
-    from cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
-    from cli.files import load_text
-    from cli.output import say
-    from cli.rewrite.files import put
-    from cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.check.sources import find
+    from dynamo_webhooks.cli.convert.builds import builds
+    from dynamo_webhooks.cli.convert.refused import newly_refused
+    from dynamo_webhooks.cli.convert.run import convert_text
+    from dynamo_webhooks.cli.exits import NOTHING_FOUND, OK, REFUSED, UNREADABLE, worst
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.rewrite.files import put
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
     codes, done, found = [OK], [], 0
     files = list(find(arguments.paths, arguments.exclude))
@@ -100,7 +100,7 @@ def _convert(arguments: argparse.Namespace) -> int:
 
 
 def _say(outcome: Outcome, *, quiet: bool) -> None:
-    from cli.output import say
+    from dynamo_webhooks.cli.output import say
 
     for line in (*(str(error) for error in outcome.unreadable), *outcome.failures, *outcome.legacy, *(() if quiet else outcome.notes)):
         say(line)
@@ -108,8 +108,8 @@ def _say(outcome: Outcome, *, quiet: bool) -> None:
 
 def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
     """All files on stdout, one after the other, with a marker between YAML texts that lack one."""
-    from cli.convert.texts import json_text, yaml_text
-    from cli.output import write
+    from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
+    from dynamo_webhooks.cli.output import write
 
     if form == "json":
         values = [value for outcome in outcomes for value in outcome.values]
@@ -124,12 +124,12 @@ def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
 
 
 def _fields(word: str) -> int:
-    from cli.convert.fields import fields_of
-    from cli.exits import OK, UsageError
-    from cli.kinds import find_kind
-    from cli.nearest import hint
-    from cli.output import write
-    from conversion.kinds import KINDS
+    from dynamo_webhooks.cli.convert.fields import fields_of
+    from dynamo_webhooks.cli.exits import OK, UsageError
+    from dynamo_webhooks.cli.kinds import find_kind
+    from dynamo_webhooks.cli.nearest import hint
+    from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.conversion.kinds import KINDS
 
     kind = find_kind(word)
     if kind is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,11 +31,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together or can't be used.
     """
-    from cli.convert.texts import json_text, yaml_text
-    from cli.crd_files import definitions
-    from cli.exits import OK, UNREADABLE
-    from cli.output import say, write
-    from cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
+    from dynamo_webhooks.cli.crd_files import definitions
+    from dynamo_webhooks.cli.exits import OK, UNREADABLE
+    from dynamo_webhooks.cli.output import say, write
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
     kinds = _kinds(arguments.kind)
     try:
@@ -53,16 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _kinds(words: list[str]) -> list[str]:
     """The kinds that the words name, all without words; each once, and in the same order however they are given."""
-    from api.kinds import KINDS
-    from cli.kinds import kind_named
+    from dynamo_webhooks.api.kinds import KINDS
+    from dynamo_webhooks.cli.kinds import kind_named
 
     named = {kind_named(word) for word in words}
     return [kind.name for kind in KINDS if not named or kind.name in named]
 
 
 def _conversion(arguments: argparse.Namespace, bundle: bytes) -> Mapping[str, Any]:
-    from api.crd_manifest import NAMESPACE, SERVICE, by_service, by_url
-    from cli.exits import UsageError
+    from dynamo_webhooks.api.crd_manifest import NAMESPACE, SERVICE, by_service, by_url
+    from dynamo_webhooks.cli.exits import UsageError
 
     if arguments.url is None:
         namespace = NAMESPACE if arguments.namespace is None else arguments.namespace
@@ -80,7 +80,7 @@ def _must_be_a_name(flag: str, name: str) -> None:
     """Raises UsageError for what no namespace or service can be called."""
     import re
 
-    from cli.exits import UsageError
+    from dynamo_webhooks.cli.exits import UsageError
 
     begin = "a letter" if flag == "--service" else "a letter or digit"
     first = "[a-z]" if flag == "--service" else "[a-z0-9]"
@@ -97,8 +97,8 @@ def _url(text: str) -> str:
     """
     from urllib.parse import urlsplit
 
-    from api.crd_manifest import CONVERT
-    from cli.exits import UsageError
+    from dynamo_webhooks.api.crd_manifest import CONVERT
+    from dynamo_webhooks.cli.exits import UsageError
 
     try:
         parts = urlsplit(text)
@@ -120,8 +120,8 @@ def _bundle(file: str) -> bytes:
     import re
     from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
 
-    from cli.files import load_text
-    from cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
     text = load_text(file)
     if "PRIVATE KEY" in text:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli import facts, flags
+from dynamo_webhooks.cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.default.run import Asked, Outcome
+    from dynamo_webhooks.cli.default.run import Asked, Outcome
 
 HELP = "show what the mutating webhooks would fill in, edit by edit, or write it into the files"
 
@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
     """
-    from cli.check.old import load_old
-    from cli.check.sources import find
-    from cli.default.run import Asked
-    from cli.exits import UsageError, worst
+    from dynamo_webhooks.cli.check.old import load_old
+    from dynamo_webhooks.cli.check.sources import find
+    from dynamo_webhooks.cli.default.run import Asked
+    from dynamo_webhooks.cli.exits import UsageError, worst
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
@@ -71,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(file: object, asked: Asked) -> Outcome:
-    from cli.default.run import Outcome, default_text
-    from cli.files import load_text
-    from cli.yaml.load import InputError, Source
+    from dynamo_webhooks.cli.default.run import Outcome, default_text
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.yaml.load import InputError, Source
 
     try:
         if isinstance(file, InputError):
@@ -84,8 +84,8 @@ def _read(file: object, asked: Asked) -> Outcome:
 
 
 def _code(arguments: argparse.Namespace, outcomes: list[Outcome]) -> int:
-    from cli import exits
-    from cli.default.reports import has_fault
+    from dynamo_webhooks.cli import exits
+    from dynamo_webhooks.cli.default.reports import has_fault
 
     objects = [one for outcome in outcomes for one in outcome.objects]
     codes = [exits.BUG] * has_fault(outcomes)
@@ -97,11 +97,11 @@ def _code(arguments: argparse.Namespace, outcomes: list[Outcome]) -> int:
 
 
 def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) -> None:
-    from cli.default import reports
-    from cli.output import write
+    from dynamo_webhooks.cli.default import reports
+    from dynamo_webhooks.cli.output import write
 
     if arguments.output == "json":
-        from cli.convert.texts import json_text
+        from dynamo_webhooks.cli.convert.texts import json_text
 
         write(json_text(reports.document(outcomes, code)))
     else:
@@ -109,8 +109,8 @@ def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) ->
 
 
 def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
-    from cli.default import reports
-    from cli.output import say
+    from dynamo_webhooks.cli.default import reports
+    from dynamo_webhooks.cli.output import say
 
     for outcome in outcomes:
         for line in reports.failures(outcome):
@@ -127,12 +127,12 @@ def _say(arguments: argparse.Namespace, outcomes: list[Outcome]) -> None:
 
 def _change(outcome: Outcome, *, write: bool) -> int:
     """Writes a file as the defaults make it, or prints the difference; says what keeps a file as it is, and returns its exit code."""
-    from cli import exits
-    from cli.default.reports import diff
-    from cli.output import say
-    from cli.output import write as print_text
-    from cli.rewrite.files import put
-    from cli.rewrite.rewritten import NotWrittenError
+    from dynamo_webhooks.cli import exits
+    from dynamo_webhooks.cli.default.reports import diff
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.output import write as print_text
+    from dynamo_webhooks.cli.rewrite.files import put
+    from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError
 
     name = outcome.source.name
     if outcome.failed:

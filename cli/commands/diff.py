@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli import facts, flags
+from dynamo_webhooks.cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.diff.run import Compared
-    from cli.yaml.load import InputError
+    from dynamo_webhooks.cli.diff.run import Compared
+    from dynamo_webhooks.cli.yaml.load import InputError
 
 HELP = "show what really changes between two files, folders or git revisions, and what an update would be told"
 
@@ -39,11 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for wrong flags, facts or revisions.
     """
-    from cli.diff.form import Asked
-    from cli.diff.pairs import load_side, pairs
-    from cli.diff.run import ADDED, REMOVED, compared
-    from cli.exits import UsageError
-    from cli.output import say
+    from dynamo_webhooks.cli.diff.form import Asked
+    from dynamo_webhooks.cli.diff.pairs import load_side, pairs
+    from dynamo_webhooks.cli.diff.run import ADDED, REMOVED, compared
+    from dynamo_webhooks.cli.exits import UsageError
+    from dynamo_webhooks.cli.output import say
 
     if not arguments.old or not arguments.new:
         raise UsageError("name two files, folders or REVISION:PATH: the old objects, then the new ones")
@@ -64,9 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _code(results: list[Compared], *, unreadable: bool, allow_empty: bool) -> int:
-    from cli import exits
-    from cli.check.record import FAULT
-    from cli.diff.run import EQUAL
+    from dynamo_webhooks.cli import exits
+    from dynamo_webhooks.cli.check.record import FAULT
+    from dynamo_webhooks.cli.diff.run import EQUAL
 
     codes = [exits.BUG] * any(finding.level == FAULT for one in results for finding in one.findings)
     codes += [exits.UNREADABLE] * unreadable
@@ -76,11 +76,11 @@ def _code(results: list[Compared], *, unreadable: bool, allow_empty: bool) -> in
 
 
 def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: list[InputError], code: int) -> None:
-    from cli.diff import reports
-    from cli.output import say, write
+    from dynamo_webhooks.cli.diff import reports
+    from dynamo_webhooks.cli.output import say, write
 
     if arguments.output == "json":
-        from cli.convert.texts import json_text
+        from dynamo_webhooks.cli.convert.texts import json_text
 
         write(json_text(reports.document(results, unreadable, code)))
     else:

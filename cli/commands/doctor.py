@@ -6,16 +6,16 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Final
 
-from cli import flags
-from cli.exits import OK, REFUSED, UNREACHABLE, UsageError
-from cli.output import say, write
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE, UsageError
+from dynamo_webhooks.cli.output import say, write
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.doctor.finding import Finding
-    from cli.doctor.sight import Sight
-    from kube.protocol import Cluster
+    from dynamo_webhooks.cli.doctor.finding import Finding
+    from dynamo_webhooks.cli.doctor.sight import Sight
+    from dynamo_webhooks.kube.protocol import Cluster
 
 HELP: Final = "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing"
 
@@ -34,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """1 when something is an error, 6 when the cluster can't be reached. Raises: UsageError for a wrong configuration."""
-    from cli.doctor.finding import Level, as_data, as_text, ordered
-    from kube.config import ConfigError
-    from kube.errors import ApiError
+    from dynamo_webhooks.cli.doctor.finding import Level, as_data, as_text, ordered
+    from dynamo_webhooks.kube.config import ConfigError
+    from dynamo_webhooks.kube.errors import ApiError
 
     try:
         findings = ordered(asyncio.run(_examine(args)))
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _examine(args: argparse.Namespace) -> list[Finding]:
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     cluster = await connect("dynamo-webhooks-doctor", args.kubeconfig, args.context)
     try:
@@ -61,13 +61,13 @@ async def _examine(args: argparse.Namespace) -> list[Finding]:
 
 async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool) -> list[Finding]:
     """All findings, in the order of the checks. Raises: ApiError when the cluster can't be asked, UsageError."""
-    from cli.doctor import about
-    from cli.doctor.emptied import emptied
-    from cli.doctor.finding import warning
-    from cli.doctor.removal import removal
-    from cli.doctor.sight import look
-    from cli.doctor.sizes import sizes
-    from cli.doctor.trial import requests
+    from dynamo_webhooks.cli.doctor import about
+    from dynamo_webhooks.cli.doctor.emptied import emptied
+    from dynamo_webhooks.cli.doctor.finding import warning
+    from dynamo_webhooks.cli.doctor.removal import removal
+    from dynamo_webhooks.cli.doctor.sight import look
+    from dynamo_webhooks.cli.doctor.sizes import sizes
+    from dynamo_webhooks.cli.doctor.trial import requests
 
     if config is not None:
         place, wrong = about.by_file(config, namespace), ""
@@ -84,7 +84,7 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
 
 def judge(sight: Sight) -> list[Finding]:
     """What follows from the sight alone."""
-    from cli.doctor import certificates, guard, objects, running
+    from dynamo_webhooks.cli.doctor import certificates, guard, objects, running
 
     checks = (
         running.endpoints,

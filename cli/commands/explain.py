@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     import argparse
 
-    from cli.main import width
+    from dynamo_webhooks.cli.main import width
 
     parser.epilog = _EXAMPLES
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width())
@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     import orjson
 
-    from cli.exits import OK, UsageError
-    from cli.output import write
+    from dynamo_webhooks.cli.exits import OK, UsageError
+    from dynamo_webhooks.cli.output import write
 
     text = _given() if arguments.words == ["-"] else " ".join(arguments.words)
     if not text.strip():
@@ -65,7 +65,7 @@ def _given() -> str:
 
 def _pages(text: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The pages that a text asks for, as data and as Markdown."""
-    from cli.explain import message, rule, words
+    from dynamo_webhooks.cli.explain import message, rule, words
 
     for find, markdown in _single():
         page = find(text)
@@ -80,7 +80,7 @@ def _pages(text: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str
 
 def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable[[dict[str, Any], bool], str]]]:
     """What a text may name as a whole, in the order in which it is tried: who finds it, and who writes its page."""
-    from cli.explain import fact, field, kind, legacy, rule
+    from dynamo_webhooks.cli.explain import fact, field, kind, legacy, rule
 
     yield rule.find, lambda page, examples: rule.markdown(page, examples=examples)
     yield kind.find, lambda page, _: kind.markdown(page)
@@ -92,14 +92,14 @@ def _single() -> Iterator[tuple[Callable[[str], dict[str, Any] | None], Callable
 
 def _unknown(text: str) -> Exception:
     """The answer to a text that means nothing: fields of that name, or the nearest word."""
-    from api.kinds import KINDS
-    from api.wording import printable
-    from cli.exits import UsageError
-    from cli.explain.field import corrected, named
-    from cli.explain.rule import names
-    from cli.legacy.kinds import KINDS as LEGACY
-    from cli.nearest import hint
-    from policies.facts import Facts
+    from dynamo_webhooks.api.kinds import KINDS
+    from dynamo_webhooks.api.wording import printable
+    from dynamo_webhooks.cli.exits import UsageError
+    from dynamo_webhooks.cli.explain.field import corrected, named
+    from dynamo_webhooks.cli.explain.rule import names
+    from dynamo_webhooks.cli.legacy.kinds import KINDS as LEGACY
+    from dynamo_webhooks.cli.nearest import hint
+    from dynamo_webhooks.policies.facts import Facts
 
     line = printable(" ".join(text[:200].split()))
     shown = line if len(line) <= 80 else line[:79] + "\N{HORIZONTAL ELLIPSIS}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.gather import Gathered
+    from dynamo_webhooks.cli.gather import Gathered
 
 HELP: Final = "collect from a cluster what rules may need into a file to commit"
 
@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError.
     """
-    from cli.exits import OK, UNREACHABLE, UsageError
-    from cli.gathering.text import as_text, redacted
-    from cli.output import say, write
-    from cli.replace import replace
-    from kube.config import ConfigError
-    from kube.errors import ApiError
+    from dynamo_webhooks.cli.exits import OK, UNREACHABLE, UsageError
+    from dynamo_webhooks.cli.gathering.text import as_text, redacted
+    from dynamo_webhooks.cli.output import say, write
+    from dynamo_webhooks.cli.replace import replace
+    from dynamo_webhooks.kube.config import ConfigError
+    from dynamo_webhooks.kube.errors import ApiError
 
     if not args.cluster:
         raise UsageError(
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _gathered(args: argparse.Namespace) -> Gathered:
-    from cli.gather import MANAGER, gathered
-    from kube.client import connect
+    from dynamo_webhooks.cli.gather import MANAGER, gathered
+    from dynamo_webhooks.kube.client import connect
 
     cluster = await connect(MANAGER, args.kubeconfig, args.context)
     try:

@@ -6,17 +6,17 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
-from cli import flags, listening
-from cli.apart import load_settings
-from cli.exits import OK, REFUSED, UNREACHABLE, UsageError
-from cli.output import say
+from dynamo_webhooks.cli import flags, listening
+from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE, UsageError
+from dynamo_webhooks.cli.output import say
 
 if TYPE_CHECKING:
     import argparse
 
-    from api.operator.settings import ProvisionerSettings
-    from certs.installation import Installation
-    from cli.certs.process import Pace
+    from dynamo_webhooks.api.operator.settings import ProvisionerSettings
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.cli.certs.process import Pace
 
 HELP: Final = "make and renew certificates, and keep every configuration object trusting them"
 
@@ -33,17 +33,17 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError for a configuration that can't be used.
     """
-    from certs.installation import installation
-    from certs.timings import violations
-    from cli.certs import process
+    from dynamo_webhooks.certs.installation import installation
+    from dynamo_webhooks.certs.timings import violations
+    from dynamo_webhooks.cli.certs import process
 
     settings = settings_of(args)
     about = installation(settings)
     if wrong := violations(about.timings):
         raise UsageError(f"certificates: {'; '.join(wrong)}")
     if args.once:
-        from kube.config import ConfigError
-        from kube.errors import ApiError
+        from dynamo_webhooks.kube.config import ConfigError
+        from dynamo_webhooks.kube.errors import ApiError
 
         with listening.logged(settings):
             try:
@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Installation, pace: Pace | None = None) -> int:
     """Provisions until it is told to stop; tests have a quicker pace than anybody else."""
-    from cli.certs import process
-    from cli.lasting import Side
+    from dynamo_webhooks.cli.certs import process
+    from dynamo_webhooks.cli.lasting import Side
 
     side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
     with listening.logged(settings):

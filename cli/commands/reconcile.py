@@ -6,15 +6,15 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
-from cli import flags, listening
-from cli.apart import load_settings
-from cli.exits import OK, UsageError
+from dynamo_webhooks.cli import flags, listening
+from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli.exits import OK, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
-    from api.operator.settings import ReconcilerSettings
-    from kube.lease import Timings
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.lease import Timings
 
 HELP: Final = "make running workloads of graphs, and keep them as the graphs say"
 
@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     """Reconciles until it is told to stop; tests have a shorter Lease than anybody else."""
-    from cli.lasting import Side
-    from cli.reconcile import process
+    from dynamo_webhooks.cli.lasting import Side
+    from dynamo_webhooks.cli.reconcile import process
 
     settings = settings_of(args)
     side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli import facts, flags
+from dynamo_webhooks.cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.render.run import Asked
-    from cli.yaml.errors import InputError
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.cli.render.run import Asked
+    from dynamo_webhooks.cli.yaml.errors import InputError
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -37,12 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for wrong flags, facts, configuration or revision.
     """
-    from cli.check.sources import find
-    from cli.exits import NOTHING_FOUND, UsageError, worst
-    from cli.output import say
-    from cli.render.choose import choose
-    from cli.render.run import Asked
-    from policies.facts import UNKNOWN
+    from dynamo_webhooks.cli.check.sources import find
+    from dynamo_webhooks.cli.exits import NOTHING_FOUND, UsageError, worst
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.render.choose import choose
+    from dynamo_webhooks.cli.render.run import Asked
+    from dynamo_webhooks.policies.facts import UNKNOWN
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
@@ -81,10 +81,10 @@ class _Done(NamedTuple):
 
 def _read(file: str | InputError, asked: Asked) -> _Done:
     """The children of a file's objects, with what is to be said about them and the exit code that they ask for."""
-    from cli.exits import OK, REFUSED, UNREADABLE, worst
-    from cli.files import load_text
-    from cli.render.run import render_text
-    from cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, worst
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.render.run import render_text
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
     try:
         if isinstance(file, InputError):
@@ -99,12 +99,12 @@ def _read(file: str | InputError, asked: Asked) -> _Done:
 
 def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: argparse.Namespace, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
-    from cli.convert.texts import json_text
-    from cli.output import say, write
-    from cli.render.restarts import report, restarts
-    from cli.render.run import render_text
-    from cli.revision import texts_at
-    from cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.convert.texts import json_text
+    from dynamo_webhooks.cli.output import say, write
+    from dynamo_webhooks.cli.render.restarts import report, restarts
+    from dynamo_webhooks.cli.render.run import render_text
+    from dynamo_webhooks.cli.revision import texts_at
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
     before: list[Fields] = []
     for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
@@ -127,8 +127,8 @@ def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:
 
 
 def _put(children: list[Fields], arguments: argparse.Namespace) -> None:
-    from cli.output import say, write
-    from cli.render.write import into_folder, stream
+    from dynamo_webhooks.cli.output import say, write
+    from dynamo_webhooks.cli.render.write import into_folder, stream
 
     if arguments.directory is None:
         write(stream(children, arguments.output))

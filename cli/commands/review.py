@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
-    from webhooks.routes import Route
+    from dynamo_webhooks.webhooks.routes import Route
 
 HELP = "answer an AdmissionReview or ConversionReview from a file as the server would"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    from cli import facts
+    from dynamo_webhooks.cli import facts
 
     parser.add_argument("file", metavar="FILE", help="a review as JSON, or - for standard input")
     parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
@@ -34,12 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the response; 0 when it allows or converts, 1 when it refuses, 4 when no review could be answered."""
     import orjson
 
-    from cli.exits import OK, REFUSED, UNREADABLE, UsageError
-    from cli.facts import load_facts
-    from cli.files import load_bytes
-    from cli.output import say, write_bytes
-    from cli.yaml.errors import InputError
-    from webhooks.admission import Settings, answer
+    from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, UsageError
+    from dynamo_webhooks.cli.facts import load_facts
+    from dynamo_webhooks.cli.files import load_bytes
+    from dynamo_webhooks.cli.output import say, write_bytes
+    from dynamo_webhooks.cli.yaml.errors import InputError
+    from dynamo_webhooks.webhooks.admission import Settings, answer
 
     if arguments.path and arguments.mutate:
         raise UsageError("--mutate chooses the path that --path already names")
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         return UNREADABLE
     response = orjson.loads(answered.body)["response"]
     if arguments.explain:
-        from cli.explain.response import Exchange, explained
+        from dynamo_webhooks.cli.explain.response import Exchange, explained
 
         for line in explained(Exchange(route, _request(body) or {}, response, settings)):
             say(line)
@@ -69,9 +69,9 @@ def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
 
     Raises: UsageError when there is none.
     """
-    from cli.exits import UsageError
-    from cli.nearest import hint
-    from webhooks.routes import CONVERT, ROUTES, Purpose, path_of
+    from dynamo_webhooks.cli.exits import UsageError
+    from dynamo_webhooks.cli.nearest import hint
+    from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Purpose, path_of
 
     if path is not None:
         if path not in ROUTES:

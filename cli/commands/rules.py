@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from api.kinds import BY_NAME
-from cli import flags
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
-    from policies.rule import Rule
+    from dynamo_webhooks.policies.rule import Rule
 
 HELP = "list the rules and defaults"
 
@@ -26,10 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the catalogue, sorted by code."""
     import orjson
 
-    from cli.exits import OK
-    from cli.kinds import kind_named
-    from cli.output import write
-    from policies.catalogue import rules
+    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.kinds import kind_named
+    from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.policies.catalogue import rules
 
     kind = kind_named(arguments.kind) if arguments.kind else None
     rows = [_row(rule) for rule in rules(arguments.profile) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]

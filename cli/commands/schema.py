@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     import argparse
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for a name that there is no schema of, or flags that don't go together.
     """
-    from cli.exits import OK, UsageError
-    from cli.output import write
+    from dynamo_webhooks.cli.exits import OK, UsageError
+    from dynamo_webhooks.cli.output import write
 
     if arguments.all != (arguments.directory is not None):
         raise UsageError("--all writes every schema into the folder of -d: give both, or a name to print one")
@@ -50,21 +50,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _names() -> list[str]:
     """Every schema: `all`, a kind with its version, a command."""
-    from api.kinds import pairs
-    from cli.schema.kinds import MIXED
-    from cli.schemas import names
+    from dynamo_webhooks.api.kinds import pairs
+    from dynamo_webhooks.cli.schema.kinds import MIXED
+    from dynamo_webhooks.cli.schemas import names
 
     return [MIXED, *(f"{kind}.{version}" for kind, version in pairs()), *names()]
 
 
 def _text(word: str, version: str | None) -> str:
     """The schema that a word names, as text. Raises: UsageError."""
-    from api.kinds import BY_NAME
-    from cli.exits import UsageError
-    from cli.kinds import find_kind
-    from cli.nearest import hint
-    from cli.schema.kinds import MIXED, mixed, schema_of
-    from cli.schemas import load, names
+    from dynamo_webhooks.api.kinds import BY_NAME
+    from dynamo_webhooks.cli.exits import UsageError
+    from dynamo_webhooks.cli.kinds import find_kind
+    from dynamo_webhooks.cli.nearest import hint
+    from dynamo_webhooks.cli.schema.kinds import MIXED, mixed, schema_of
+    from dynamo_webhooks.cli.schemas import load, names
 
     known = _names()
     named, _, ending = word.partition(".") if word in known else (word, "", "")
@@ -94,9 +94,9 @@ def _store(directory: str) -> None:
     """Writes all, under names in lower case, as tools look for them. Raises: UsageError when that can't be done."""
     from pathlib import Path
 
-    from cli.exits import UsageError
-    from cli.output import say
-    from cli.replace import replace
+    from dynamo_webhooks.cli.exits import UsageError
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.replace import replace
 
     if not directory:
         raise UsageError('-d "": must name a folder')

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from cli import flags, listening, served
-from cli.exits import UsageError
-from cli.output import say
+from dynamo_webhooks.cli import flags, listening, served
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.output import say
 
 if TYPE_CHECKING:
     import argparse
 
-    from api.operator.settings import ServerSettings
+    from dynamo_webhooks.api.operator.settings import ServerSettings
 
 HELP: Final = "run the webhook server"
 GRACE_SECONDS: Final = 1.0  # beyond the drain lag, in which workers of a server that crashed hold its port
@@ -58,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError for a configuration that can't be served, with the flag or key.
     """
-    from webhooks import first
+    from dynamo_webhooks.webhooks import first
 
     first.step_aside()
-    from webhooks import process, workers
+    from dynamo_webhooks.webhooks import process, workers
 
     settings = served.settings_for(args, os.environ)
     listen = listening.address("--listen", args.listen, settings.webhook)
@@ -85,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
     """The facts that files and flags state, whatever a cluster says; says what nobody states."""
-    from cli.facts import consequences
-    from policies.facts import facts_from
+    from dynamo_webhooks.cli.facts import consequences
+    from dynamo_webhooks.policies.facts import facts_from
 
     watching = served.watches(args, os.environ)
     if not args.no_cluster and not watching:
@@ -109,7 +109,7 @@ def _certificates(args: argparse.Namespace, settings: ServerSettings, host: str)
         return Path(settings.cert_directory), None
     from datetime import UTC, datetime
 
-    from certs.files import PairError, local_names, store_self_signed
+    from dynamo_webhooks.certs.files import PairError, local_names, store_self_signed
 
     directory = Path(args.cert_dir) if args.cert_dir else _state_directory()
     try:

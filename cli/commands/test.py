@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli import facts, flags
+from dynamo_webhooks.cli import facts, flags
 
 if TYPE_CHECKING:
     import argparse
 
-    from cli.cases.files import Case, Folder
-    from cli.cases.verdict import Asked, Verdict
+    from dynamo_webhooks.cli.cases.files import Case, Folder
+    from dynamo_webhooks.cli.cases.verdict import Asked, Verdict
 
 HELP = "run a folder of case files (allow, deny, default, convert) and compare with what they expect"
 
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     import argparse
 
-    from cli.main import width
+    from dynamo_webhooks.cli.main import width
 
     parser.epilog = _FORMAT
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width())
@@ -57,10 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for a folder that doesn't exist, or facts that can't be used.
     """
-    from cli.cases.files import load_cases
-    from cli.cases.verdict import Asked
-    from cli.exits import OK, UsageError, worst
-    from cli.output import write
+    from dynamo_webhooks.cli.cases.files import load_cases
+    from dynamo_webhooks.cli.cases.verdict import Asked
+    from dynamo_webhooks.cli.exits import OK, UsageError, worst
+    from dynamo_webhooks.cli.output import write
 
     if not arguments.folder:
         raise UsageError("name the folder of case files")
@@ -77,8 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace, verdicts: list[Verdict], code: int) -> str:
-    from cli.cases import junit, reports
-    from cli.convert.texts import json_text
+    from dynamo_webhooks.cli.cases import junit, reports
+    from dynamo_webhooks.cli.convert.texts import json_text
 
     if arguments.output == "junit":
         return junit.document(verdicts)
@@ -88,11 +88,11 @@ def _report(arguments: argparse.Namespace, verdicts: list[Verdict], code: int) -
 
 
 def _judged(case: Case, asked: Asked) -> Verdict:
-    from cli.cases import findings, results
-    from cli.cases.files import ALLOW, DENY, facts_of
-    from cli.cases.verdict import Question, Verdict
-    from cli.files import load_text
-    from cli.yaml.load import InputError
+    from dynamo_webhooks.cli.cases import findings, results
+    from dynamo_webhooks.cli.cases.files import ALLOW, DENY, facts_of
+    from dynamo_webhooks.cli.cases.verdict import Question, Verdict
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.yaml.load import InputError
 
     known = facts_of(case, asked.facts)
     try:
@@ -104,9 +104,9 @@ def _judged(case: Case, asked: Asked) -> Verdict:
 
 def _update(verdicts: list[Verdict]) -> int:
     """Writes what would make failing cases pass, and names the files; returns the exit code."""
-    from cli.exits import worst
-    from cli.output import say
-    from cli.rewrite.files import put
+    from dynamo_webhooks.cli.exits import worst
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.rewrite.files import put
 
     codes = []
     for file, text in (update for one in verdicts for update in one.update):
@@ -125,7 +125,7 @@ def _again(one: Verdict, asked: Asked) -> Verdict:
 
 
 def _code(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> int:
-    from cli import exits
+    from dynamo_webhooks.cli import exits
 
     codes = [exits.BUG] * any(one.fault for one in verdicts)
     codes += [exits.UNREADABLE] * bool(folder.unreadable)
@@ -136,8 +136,8 @@ def _code(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder
 
 
 def _say(arguments: argparse.Namespace, verdicts: list[Verdict], folder: Folder) -> None:
-    from cli.cases.reports import notes, summary
-    from cli.output import say
+    from dynamo_webhooks.cli.cases.reports import notes, summary
+    from dynamo_webhooks.cli.output import say
 
     for error in folder.unreadable:
         say(str(error))

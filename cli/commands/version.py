@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cli import flags
+from dynamo_webhooks.cli import flags
 
 HELP = "print versions as JSON"
 
@@ -20,11 +20,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     import orjson
 
-    from api.kinds import GROUP, KINDS
-    from cli.exits import OK
-    from cli.output import write
-    from cli.release import installed
-    from policies.review import PROFILES
+    from dynamo_webhooks.api.kinds import GROUP, KINDS
+    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.cli.release import installed
+    from dynamo_webhooks.policies.review import PROFILES
 
     del arguments
     known = {

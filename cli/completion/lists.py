@@ -19,12 +19,12 @@ PLACES: Final = {
 
 def lists() -> dict[str, tuple[str, ...]]:
     """Every list by its name."""
-    from api.kinds import ALPHA, BETA, KINDS, pairs
-    from cli.check.outputs import FORMATS
-    from cli.explain.rule import names as rules
-    from cli.schema.kinds import MIXED
-    from cli.schemas import names as outputs
-    from policies.facts import Facts
+    from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, pairs
+    from dynamo_webhooks.cli.check.outputs import FORMATS
+    from dynamo_webhooks.cli.explain.rule import names as rules
+    from dynamo_webhooks.cli.schema.kinds import MIXED
+    from dynamo_webhooks.cli.schemas import names as outputs
+    from dynamo_webhooks.policies.facts import Facts
 
     kinds = tuple(kind.name for kind in KINDS)
     return {

@@ -6,8 +6,8 @@ import argparse
 import importlib
 from typing import Any, Final, NamedTuple
 
-from cli.completion import lists
-from cli.main import COMMANDS, PROGRAM
+from dynamo_webhooks.cli.completion import lists
+from dynamo_webhooks.cli.main import COMMANDS, PROGRAM
 
 ALIASES: Final = ("kubectl-dynamo",)  # other names of the same program
 PROGRAMS: Final = (PROGRAM, *ALIASES)
@@ -68,7 +68,7 @@ def commands() -> list[Command]:
 
 
 def _command(name: str) -> Command:
-    module: Any = importlib.import_module(f"cli.commands.{name}")
+    module: Any = importlib.import_module(f"dynamo_webhooks.cli.commands.{name}")
     parser = _Parser(prog=name)
     module.configure(parser)
     flags = tuple(_flag(name, action) for action in parser.actions() if action.option_strings)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.completion.lists import lists
-from cli.completion.model import PROGRAMS, Command, Flag, Values, commands
-from cli.main import PROGRAM
+from dynamo_webhooks.cli.completion.lists import lists
+from dynamo_webhooks.cli.completion.model import PROGRAMS, Command, Flag, Values, commands
+from dynamo_webhooks.cli.main import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

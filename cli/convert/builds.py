@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.files import STDIN, load_text
-from cli.legacy.recognise import recognised
-from cli.yaml.errors import InputError
-from cli.yaml.load import Document, Source, read
+from dynamo_webhooks.cli.files import STDIN, load_text
+from dynamo_webhooks.cli.legacy.recognise import recognised
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Document, Source, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

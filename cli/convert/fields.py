@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conversion.kind import LEFT, RIGHT
-from conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conversion.kind import Kind
+    from dynamo_webhooks.conversion.kind import Kind
 
 HEADER: Final = "<!-- written by `make docs` (cli/pages.py) from the lenses themselves; edit those, not this file -->\n"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.paths import Key, lookup
-from cli.rewrite.items import akin
-from conversion.translate import translated
+from dynamo_webhooks.api.paths import Key, lookup
+from dynamo_webhooks.cli.rewrite.items import akin
+from dynamo_webhooks.conversion.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from api.paths import Path
-    from cli.legacy.rows import Row
-    from conversion.kind import Kind
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.legacy.rows import Row
+    from dynamo_webhooks.conversion.kind import Kind
 
 _SERVICES: Final = ("spec", "services")
 _CACHE: Final = "compilationCache"

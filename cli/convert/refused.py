@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.check import record
-from cli.check.objects import objects
-from cli.check.pipeline import Settings, check_object
-from cli.yaml.load import Document, Source, read
-from policies.review import CREATE
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.yaml.load import Document, Source, read
+from dynamo_webhooks.policies.review import CREATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.check.record import Reported
+    from dynamo_webhooks.cli.check.record import Reported
 
 
 def newly_refused(name: str, before: str, after: str) -> list[str]:

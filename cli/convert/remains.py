@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from api.paths import render
-from conversion.difference import well_formed
-from conversion.kinds import KINDS
-from conversion.remainder import KEPT, keys
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.conversion.difference import well_formed
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import KEPT, keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 EMPTY: Final = '{"spec":{},"version":1}'  # the mark of the version in which an object was written, and nothing more
 LISTED: Final = 12  # fields of one object

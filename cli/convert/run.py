@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import BY_NAME, GROUP, api_version
-from api.paths import render
-from cli.convert.origins import Moves, behind, converted_from
-from cli.convert.remains import remains
-from cli.convert.served import as_served, defaulted
-from cli.convert.texts import Piece, pieces
-from cli.files import STDIN
-from cli.legacy.recognise import recognised
-from cli.rewrite.rewritten import NotWrittenError, rewritten
-from cli.yaml.errors import ForeignInputError
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
-from conversion.objects import convert_object, target
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP, api_version
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.cli.convert.origins import Moves, behind, converted_from
+from dynamo_webhooks.cli.convert.remains import remains
+from dynamo_webhooks.cli.convert.served import as_served, defaulted
+from dynamo_webhooks.cli.convert.texts import Piece, pieces
+from dynamo_webhooks.cli.files import STDIN
+from dynamo_webhooks.cli.legacy.recognise import recognised
+from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError, rewritten
+from dynamo_webhooks.cli.yaml.errors import ForeignInputError
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from api.paths import Path
-    from cli.convert.origins import Origin
-    from cli.rewrite.rewritten import Comment
-    from cli.yaml.load import InputError
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.convert.origins import Origin
+    from dynamo_webhooks.cli.rewrite.rewritten import Comment
+    from dynamo_webhooks.cli.yaml.load import InputError
 
 _DEEPEST_LIST: Final = 5
 _NAMED: Final = 5  # comments that are named one by one
@@ -129,8 +129,8 @@ class _Document:
 
     def _modernised(self, data: dict[str, Any], path: Path) -> Any:
         """Today's object for one of the first releases; one that became none stays as it is."""
-        from cli.convert.origins import modernised_from
-        from cli.legacy.modernise import modernised
+        from dynamo_webhooks.cli.convert.origins import modernised_from
+        from dynamo_webhooks.cli.legacy.modernise import modernised
 
         self.file.objects += 1
         done = modernised(data, [*self.file.others, *self.file.builds()])

@@ -7,15 +7,15 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
-from api.schema import load_schema
-from api.walk.default import default, drop_nulls
-from conversion.engine import Converted
-from conversion.kinds import KINDS
-from conversion.objects import convert_object
-from conversion.remainder import keys
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.conversion.engine import Converted
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.objects import convert_object
+from dynamo_webhooks.conversion.remainder import keys
 
 if TYPE_CHECKING:
-    from conversion.objects import Target
+    from dynamo_webhooks.conversion.objects import Target
 
     Object = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.rewrite.fresh import json_text, yaml_text
-from cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

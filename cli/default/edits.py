@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from api.paths import MISSING, lookup
-from api.schema import load_schema
-from api.shape import path_of
-from conversion.translate import translated
+from dynamo_webhooks.api.paths import MISSING, lookup
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.shape import path_of
+from dynamo_webhooks.conversion.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
-    from api.schema import Node
-    from cli.defaulted import Defaulted
-    from policies.edit import Edit, PatchOperation
-    from policies.review import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.schema import Node
+    from dynamo_webhooks.cli.defaulted import Defaulted
+    from dynamo_webhooks.policies.edit import Edit, PatchOperation
+    from dynamo_webhooks.policies.review import Fields
 
 
 class NamedEdit(NamedTuple):
@@ -73,7 +73,7 @@ def _leaves(value: Any, before: object) -> Iterator[tuple[Path, Any]]:
 
 def with_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
     """What the author wrote with a patch of the stored object applied; parents that only the schema's defaults made come along."""
-    from conversion.difference import applied
+    from dynamo_webhooks.conversion.difference import applied
 
     entries = []
     for operation in operations:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import render
-from api.wording import printable, shortened
-from cli.check.reports.escaping import encoded
-from cli.facts import flag_for
-from policies.finding import Level
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import printable, shortened
+from dynamo_webhooks.cli.check.reports.escaping import encoded
+from dynamo_webhooks.cli.facts import flag_for
+from dynamo_webhooks.policies.finding import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cli.default.edits import NamedEdit
-    from cli.default.run import Changed, Outcome
+    from dynamo_webhooks.cli.default.edits import NamedEdit
+    from dynamo_webhooks.cli.default.run import Changed, Outcome
 
 FORMAT: Final = 1
 LONGEST: Final = 200  # characters of one value in a line
@@ -48,7 +48,7 @@ def patches(outcomes: Iterable[Outcome]) -> str:
 
 def objects(outcomes: Iterable[Outcome]) -> str:
     """Every object as written with the edits, as YAML documents."""
-    from cli.convert.texts import yaml_text
+    from dynamo_webhooks.cli.convert.texts import yaml_text
 
     return "---\n".join(yaml_text(one.object) for one in _objects(outcomes))
 

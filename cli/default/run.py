@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from api.paths import render
-from api.wording import shortened
-from cli.check.objects import objects
-from cli.default.edits import named, with_patch
-from cli.default.texts import NewText, with_objects
-from cli.defaulted import defaulted
-from cli.stored import LONGEST, NotStoredError, stored
-from cli.yaml.load import Document, InputError, Source, read
-from conversion.lens.protocol import ConversionError
-from policies.review import CREATE, CURRENT, UPDATE, Review
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.default.edits import named, with_patch
+from dynamo_webhooks.cli.default.texts import NewText, with_objects
+from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.cli.stored import LONGEST, NotStoredError, stored
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, Review
 
 if TYPE_CHECKING:
-    from cli.check.objects import Found
-    from cli.check.old import Old
-    from cli.default.edits import NamedEdit
-    from policies.edit import PatchOperation
-    from policies.facts import Facts
-    from policies.finding import Finding
-    from policies.review import Fields
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.cli.check.old import Old
+    from dynamo_webhooks.cli.default.edits import NamedEdit
+    from dynamo_webhooks.policies.edit import PatchOperation
+    from dynamo_webhooks.policies.facts import Facts
+    from dynamo_webhooks.policies.finding import Finding
+    from dynamo_webhooks.policies.review import Fields
 
 
 class Asked(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cli.check.objects import objects
-from cli.convert.texts import pieces
-from cli.rewrite.rewritten import rewritten
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.convert.texts import pieces
+from dynamo_webhooks.cli.rewrite.rewritten import rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from policies.review import Fields
+    from dynamo_webhooks.policies.review import Fields
 
 
 class NewText(NamedTuple):

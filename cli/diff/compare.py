@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import MISSING, Key
-from api.quantity import is_quantity, parse
-from api.schema import resolve
-from api.shape import child
-from cli.diff.secrets import is_secret_flag, is_secret_variable
-from conversion.difference import DEPTH, identical, same_text
+from dynamo_webhooks.api.paths import MISSING, Key
+from dynamo_webhooks.api.quantity import is_quantity, parse
+from dynamo_webhooks.api.schema import resolve
+from dynamo_webhooks.api.shape import child
+from dynamo_webhooks.cli.diff.secrets import is_secret_flag, is_secret_variable
+from dynamo_webhooks.conversion.difference import DEPTH, identical, same_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
-    from api.schema import Node
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.schema import Node
 
 ADDED: Final = "added"
 REMOVED: Final = "removed"

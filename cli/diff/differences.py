@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.paths import MISSING, Key, lookup
-from api.schema import load_schema
-from cli.diff.compare import Change, compare
-from cli.diff.form import bare, in_version, other_version
-from conversion.difference import identical
-from conversion.kinds import KINDS
-from conversion.translate import translated
+from dynamo_webhooks.api.paths import MISSING, Key, lookup
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.cli.diff.compare import Change, compare
+from dynamo_webhooks.cli.diff.form import bare, in_version, other_version
+from dynamo_webhooks.conversion.difference import identical
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.translate import translated
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from policies.review import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.policies.review import Fields
 
 _NO_FIELD: Final = object()  # what a version holds that has no such field
 

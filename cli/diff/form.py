@@ -5,21 +5,21 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from api.kinds import BY_NAME, api_version
-from api.paths import render
-from cli.check.pipeline import prepared
-from cli.defaulted import defaulted
-from cli.stored import NotStoredError, stored
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
-from conversion.objects import convert_object, target
-from conversion.remainder import ASIDE, keys
-from policies.review import CREATE, CURRENT, UPDATE, Review
+from dynamo_webhooks.api.kinds import BY_NAME, api_version
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.cli.check.pipeline import prepared
+from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.cli.stored import NotStoredError, stored
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.conversion.remainder import ASIDE, keys
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, Review
 
 if TYPE_CHECKING:
-    from cli.check.objects import Found
-    from policies.facts import Facts
-    from policies.review import Fields
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.policies.facts import Facts
+    from dynamo_webhooks.policies.review import Fields
 
 # of metadata: what the API server or kubectl writes, and nobody means
 _SERVERS: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionGracePeriodSeconds")

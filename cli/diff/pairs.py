@@ -7,15 +7,15 @@ import posixpath
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from cli.check.objects import objects
-from cli.check.sources import documents, find, is_excluded
-from cli.revision import Trees, below
-from cli.yaml.load import InputError, Source
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.sources import documents, find, is_excluded
+from dynamo_webhooks.cli.revision import Trees, below
+from dynamo_webhooks.cli.yaml.load import InputError, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cli.check.objects import Found, Identity
+    from dynamo_webhooks.cli.check.objects import Found, Identity
 
 
 class Side(NamedTuple):

@@ -6,20 +6,20 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import render
-from api.wording import printable, shortened
-from cli.diff import run
-from cli.diff.compare import ADDED, ORDER, REMOVED
-from cli.diff.secrets import HIDDEN, masked
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import printable, shortened
+from dynamo_webhooks.cli.diff import run
+from dynamo_webhooks.cli.diff.compare import ADDED, ORDER, REMOVED
+from dynamo_webhooks.cli.diff.secrets import HIDDEN, masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cli.check.objects import Found
-    from cli.check.record import Reported
-    from cli.diff.differences import Difference
-    from cli.diff.run import Compared
-    from cli.yaml.load import InputError
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.cli.check.record import Reported
+    from dynamo_webhooks.cli.diff.differences import Difference
+    from dynamo_webhooks.cli.diff.run import Compared
+    from dynamo_webhooks.cli.yaml.load import InputError
 
 FORMAT: Final = 1
 LONGEST: Final = 160  # characters of one value in a line

@@ -5,22 +5,22 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.check.old import Old
-from cli.check.pipeline import Settings, check_object
-from cli.diff.differences import differences
-from cli.diff.form import Asked, FormError, complete, in_version
-from cli.yaml.load import InputError
-from conversion.kinds import KINDS
-from policies.review import UPDATE
+from dynamo_webhooks.cli.check.old import Old
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.diff.differences import differences
+from dynamo_webhooks.cli.diff.form import Asked, FormError, complete, in_version
+from dynamo_webhooks.cli.yaml.load import InputError
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.policies.review import UPDATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.check.objects import Found
-    from cli.check.record import Reported
-    from cli.diff.differences import Difference
-    from cli.diff.pairs import Pair
-    from policies.review import Fields
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.cli.check.record import Reported
+    from dynamo_webhooks.cli.diff.differences import Difference
+    from dynamo_webhooks.cli.diff.pairs import Pair
+    from dynamo_webhooks.policies.review import Fields
 
 ADDED: Final = "added"
 REMOVED: Final = "removed"

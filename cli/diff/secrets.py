@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import Key
+from dynamo_webhooks.api.paths import Key
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 HIDDEN: Final = "<hidden>"
 _WORDS: Final = r"passw(?:or)?d|(?<![a-z])pwd|passphrase|secret|token(?!iz)|credential|authorization|(?:api|access|private|signing)[-_]?key"

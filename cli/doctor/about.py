@@ -6,18 +6,18 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from api.kinds import KINDS
-from certs.installation import Installation, installation
-from certs.names import Names
-from certs.state import Mode, Profile, TargetKind
-from certs.timings import Timings
-from cli.exits import UsageError
-from cli.yaml.load import Source
-from kube.errors import ForbiddenError
-from kube.resources import CONFIG_MAPS
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.installation import Installation, installation
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.state import Mode, Profile, TargetKind
+from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.yaml.load import Source
+from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS
 
 if TYPE_CHECKING:
-    from kube.protocol import Cluster
+    from dynamo_webhooks.kube.protocol import Cluster
 
 CONFIG: Final = "dynamo-webhooks-config"
 KEY: Final = "config.yaml"
@@ -33,8 +33,8 @@ def by_manifests(namespace: str) -> Installation:
 
 def by_file(file: str | Source, namespace: str) -> Installation:
     """The installation of a configuration, in a file or as its text. Raises: UsageError."""
-    from api.operator import projection
-    from cli.configuration import load_configuration
+    from dynamo_webhooks.api.operator import projection
+    from dynamo_webhooks.cli.configuration import load_configuration
 
     environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
     settings = projection.provisioner(load_configuration(file, environment).configuration)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from certs.certificate import read_certificates
-from certs.delivery import Content, Source, accept
-from certs.files import PairError
-from certs.report import reports
-from certs.state import Mode, Stance, TargetKind
-from certs.timings import DAY
-from certs.trust import presented
-from cli.doctor import repairs
-from cli.doctor.finding import Finding, error, info, warning
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.delivery import Content, Source, accept
+from dynamo_webhooks.certs.files import PairError
+from dynamo_webhooks.certs.report import reports
+from dynamo_webhooks.certs.state import Mode, Stance, TargetKind
+from dynamo_webhooks.certs.timings import DAY
+from dynamo_webhooks.certs.trust import presented
+from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.finding import Finding, error, info, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from certs.certificate import Certificate
-    from certs.state import Serving, State, Target
-    from cli.doctor.sight import Sight
+    from dynamo_webhooks.certs.certificate import Certificate
+    from dynamo_webhooks.certs.state import Serving, State, Target
+    from dynamo_webhooks.cli.doctor.sight import Sight
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
 _OWN_WORDS: Final = frozenset({"WebhookConfigMissing"})  # told more exactly by other checks

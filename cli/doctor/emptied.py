@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import BY_NAME, GROUP
-from cli.doctor.finding import Finding, error, warning
-from kube.errors import ApiError, ForbiddenError, NotFoundError
-from kube.resources import DEPLOYMENTS, Resource, of_kind
-from reconciler.render.names import COMPONENT, GRAPH_NAME
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource, of_kind
+from dynamo_webhooks.reconciler.render.names import COMPONENT, GRAPH_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from api.kinds import Kind
-    from cli.doctor.sight import Sight
-    from kube.protocol import Cluster
+    from dynamo_webhooks.api.kinds import Kind
+    from dynamo_webhooks.cli.doctor.sight import Sight
+    from dynamo_webhooks.kube.protocol import Cluster
 
 Node = dict[str, Any]
 _GRAPH: Final = BY_NAME["DynamoGraphDeployment"]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.crd_manifest import ALLOW_DATA_LOSS
-from api.kinds import KINDS
-from certs.state import TargetKind
-from cli.doctor import repairs
-from cli.doctor.finding import Finding, warning
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.state import TargetKind
+from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.finding import Finding, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.doctor.sight import Sight
+    from dynamo_webhooks.cli.doctor.sight import Sight
 
 
 def guard(sight: Sight) -> Iterator[Finding]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.kinds import BY_NAME, KINDS, Kind
-from certs.inject import PATH
-from certs.state import TargetKind
-from cli.doctor import repairs
-from cli.doctor.finding import Finding, error, info, warning
-from webhooks.routes import ROUTES, Purpose, Route
+from dynamo_webhooks.api.kinds import BY_NAME, KINDS, Kind
+from dynamo_webhooks.certs.inject import PATH
+from dynamo_webhooks.certs.state import TargetKind
+from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.finding import Finding, error, info, warning
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cli.doctor.sight import Sight
+    from dynamo_webhooks.cli.doctor.sight import Sight
 
 Node = dict[str, Any]
 _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}

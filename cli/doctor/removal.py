@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.crd_manifest import ALLOW_DATA_LOSS
-from api.kinds import KINDS, Kind
-from cli.doctor import repairs
-from cli.doctor.finding import Finding, error, warning
-from kube.errors import ApiError, ForbiddenError, NotFoundError
-from kube.resources import Resource
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.kinds import KINDS, Kind
+from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
+from dynamo_webhooks.kube.resources import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cli.doctor.sight import Sight
-    from kube.protocol import Cluster
+    from dynamo_webhooks.cli.doctor.sight import Sight
+    from dynamo_webhooks.kube.protocol import Cluster
 
 _SHOWN = 5  # objects that are named of each kind
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from api.kinds import GROUP
+from dynamo_webhooks.api.kinds import GROUP
 
 if TYPE_CHECKING:
-    from api.kinds import Kind
+    from dynamo_webhooks.api.kinds import Kind
 
 KINDS: Final = "dynamo-webhooks crds | kubectl apply --server-side -f -"
 MANIFESTS: Final = "kubectl apply --server-side -k manifests/overlays/self-signed"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from cli.doctor import repairs
-from cli.doctor.finding import Finding, error, info, warning
+from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.finding import Finding, error, info, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.doctor.sight import Sight
+    from dynamo_webhooks.cli.doctor.sight import Sight
 
 MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
 PORT: Final = 443

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from api.kinds import KINDS
-from certs.conditions import read_conditions
-from certs.gather import Gatherer, Refusals
-from certs.inject import RESOURCES, Injector
-from certs.probe import Prober
-from certs.state import TargetKind
-from certs.store import Store
-from kube.errors import ForbiddenError
-from kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.conditions import read_conditions
+from dynamo_webhooks.certs.gather import Gatherer, Refusals
+from dynamo_webhooks.certs.inject import RESOURCES, Injector
+from dynamo_webhooks.certs.probe import Prober
+from dynamo_webhooks.certs.state import TargetKind
+from dynamo_webhooks.certs.store import Store
+from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from datetime import datetime
 
-    from certs.installation import Installation
-    from certs.state import State
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 Found = TypeVar("Found")
 SCOPE: Final = "dynamo-operator-namespace-scope"  # the Lease by which other operators claim a namespace

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from api.kinds import BY_NAME, GROUP, KINDS
-from api.paths import render
-from api.wording import shortened
-from cli.doctor.emptied import listed, stored
-from cli.doctor.finding import Finding, info, warning
-from conversion import kinds
-from conversion.bounds import MOST
-from conversion.lens.protocol import ConversionError
-from conversion.weight import weighed
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP, KINDS
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.doctor.emptied import listed, stored
+from dynamo_webhooks.cli.doctor.finding import Finding, info, warning
+from dynamo_webhooks.conversion import kinds
+from dynamo_webhooks.conversion.bounds import MOST
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.weight import weighed
 
 if TYPE_CHECKING:
-    from cli.doctor.sight import Sight
-    from kube.protocol import Cluster
+    from dynamo_webhooks.cli.doctor.sight import Sight
+    from dynamo_webhooks.kube.protocol import Cluster
 
 _LONGEST = 700  # characters of a path, which may hold names
 

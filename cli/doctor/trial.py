@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import ALPHA, BETA, api_version
-from cli.doctor import repairs
-from cli.doctor.finding import Finding, error, warning
-from kube.errors import ApiError, ForbiddenError
-from kube.resources import of_kind
+from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
+from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
+from dynamo_webhooks.kube.resources import of_kind
 
 if TYPE_CHECKING:
-    from kube.protocol import Cluster
+    from dynamo_webhooks.kube.protocol import Cluster
 
 ORIGIN: Final = "nvidia.com/dynamo-operator-origin-version"  # a default that every new graph gets
 DENIED: Final = "denied the request"

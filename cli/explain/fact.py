@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.explain.field import listed, short, told
-from cli.schemas import load
-from policies.catalogue import rules
-from policies.facts import Facts
-from policies.review import CURRENT
+from dynamo_webhooks.cli.explain.field import listed, short, told
+from dynamo_webhooks.cli.schemas import load
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CURRENT
 
 Page = dict[str, Any]
 

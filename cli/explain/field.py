@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from api.kinds import GROUP, pairs
-from api.schema import Node, load_schema, resolve
-from cli.explain.sentence import words
-from cli.explain.twin import WILD, twin
-from cli.kinds import find_kind
-from cli.nearest import nearest
-from policies.catalogue import rules
-from policies.review import CURRENT
-from policies.rule import Rule
+from dynamo_webhooks.api.kinds import GROUP, pairs
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.cli.explain.sentence import words
+from dynamo_webhooks.cli.explain.twin import WILD, twin
+from dynamo_webhooks.cli.kinds import find_kind
+from dynamo_webhooks.cli.nearest import nearest
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.review import CURRENT
+from dynamo_webhooks.policies.rule import Rule
 
 _STEP: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 # keyword of a schema -> what people call it

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.kinds import BY_NAME, GROUP
-from api.schema import load_schema
-from cli.explain.field import listed, short, told
-from cli.kinds import find_kind
-from policies.catalogue import rules
-from policies.review import CURRENT
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.cli.explain.field import listed, short, told
+from dynamo_webhooks.cli.kinds import find_kind
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.review import CURRENT
 
 Page = dict[str, Any]
 

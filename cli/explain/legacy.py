@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from cli.legacy.fields import Field, How, LegacyKind
-from cli.legacy.kinds import KINDS
+from dynamo_webhooks.cli.legacy.fields import Field, How, LegacyKind
+from dynamo_webhooks.cli.legacy.kinds import KINDS
 
 _TODAY: Final = {How.GONE: "no equivalent", How.DECIDE: "a person must decide", How.CLAIM: "a claim of the graph, and a mount"}
 
@@ -14,7 +14,7 @@ Page = dict[str, Any]
 
 def find(word: str) -> Page | None:
     """The page of a legacy kind whose name no kind of today has; None for any other word."""
-    from cli.kinds import find_kind
+    from dynamo_webhooks.cli.kinds import find_kind
 
     name = next((name for name in KINDS if name.lower() == word.strip().lower()), None)
     return _kind(KINDS[name]) if name is not None and find_kind(name) is None else None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from cli.explain import field, rule, schema_rule, words
-from cli.explain.sentence import PATH, rules_saying
+from dynamo_webhooks.cli.explain import field, rule, schema_rule, words
+from dynamo_webhooks.cli.explain.sentence import PATH, rules_saying
 
 # between the causes of one refusal: our own joint, kubectl's bullets, the API server's list
 _JOINTS: Final = re.compile(r"; (?=\S+: )|\n\s*\* |\], \[|, (?=(?:spec|metadata)[.\[])")

@@ -6,15 +6,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import render
-from api.wording import shortened
-from cli.explain import rule
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.explain import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from webhooks.admission import Settings
-    from webhooks.routes import Route
+    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.webhooks.routes import Route
 
 LONGEST: Final = 200  # characters of one value, as in `default`
 
@@ -75,9 +75,9 @@ def _short(page: rule.Page, told: set[str]) -> Iterator[str]:
 
 def _edits(exchange: Exchange, told: set[str]) -> Iterator[str]:
     """The patch as edits, each with the default that wants it."""
-    from cli.default.edits import named
-    from cli.defaulted import defaulted
-    from policies.review import UPDATE, Review
+    from dynamo_webhooks.cli.default.edits import named
+    from dynamo_webhooks.cli.defaulted import defaulted
+    from dynamo_webhooks.policies.review import UPDATE, Review
 
     request, settings = exchange.request, exchange.settings
     operation, user = request["operation"], (request.get("userInfo") or {}).get("username")
@@ -100,7 +100,7 @@ def _edits(exchange: Exchange, told: set[str]) -> Iterator[str]:
 
 def _conversion(exchange: Exchange) -> Iterator[str]:
     """What each converted object keeps aside, so that it comes back as it was."""
-    from cli.convert.remains import remains
+    from dynamo_webhooks.cli.convert.remains import remains
 
     response, desired = exchange.response, exchange.request.get("desiredAPIVersion")
     if response["result"]["status"] != "Success":

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from cli.check.record import OWN_RULES, OwnRule
-from policies.catalogue import by_word, declared
-from policies.rule import Rule
+from dynamo_webhooks.cli.check.record import OWN_RULES, OwnRule
+from dynamo_webhooks.policies.catalogue import by_word, declared
+from dynamo_webhooks.policies.rule import Rule
 
 _BRACKETS: Final = re.compile(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\]")
 # of a check whose findings each say their own remedy
@@ -64,9 +64,9 @@ def placed(page: Page) -> Page:
 
 
 def _other(place: Page) -> Page | None:
-    from api.schema import load_schema
-    from cli.explain.field import walk
-    from cli.explain.twin import twin
+    from dynamo_webhooks.api.schema import load_schema
+    from dynamo_webhooks.cli.explain.field import walk
+    from dynamo_webhooks.cli.explain.twin import twin
 
     kind, _, version = place["kind"].partition("/")
     found = walk(load_schema(kind, version), tuple(place["path"].split(".")))

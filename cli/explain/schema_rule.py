@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from api.kinds import pairs
-from api.schema import Node, load_schema, resolve
-from cli.check.record import CEL_RULE
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.cli.check.record import CEL_RULE
 
 _SHOWN: Final = 4  # places of one sentence; the same block stands in several kinds
 _DEEPEST: Final = 24  # steps: schemas of Kubernetes' own types refer to each other

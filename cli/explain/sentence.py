@@ -9,17 +9,17 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from api.kinds import BETA, BY_NAME, GROUP
-from policies.catalogue import declared
-from policies.rule import Rule
-from webhooks.wording import in_words
+from dynamo_webhooks.api.kinds import BETA, BY_NAME, GROUP
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.webhooks.wording import in_words
 
 ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
 _FIELD: Final = 10  # what it counts for that the rule speaks of the field
 _SHORTEST: Final = 4  # characters of a text between two values that say anything
 _MOST: Final = 3  # rules for one sentence: more is no answer
-_ROOM: Final = "policies."
-_FOREIGN: Final = frozenset({"policies.at", "policies.edit", "policies.rule", "policies.review"})
+_ROOM: Final = "dynamo_webhooks.policies."
+_FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review")})
 _ONE_OF: Final = "must be one of"  # said for rules by policies.at; the allowed values tell which rule
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _KIND: Final = re.compile(rf'\b(Dynamo[A-Za-z]+)(?:\.{re.escape(GROUP)})? "')

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.kinds import BY_NAME
-from api.paths import Key
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.paths import Key
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 WILD: Final = "*"
 _NAME: Final = "NAME"  # stands for a key on the way through the lenses
@@ -23,8 +23,8 @@ def twin(kind: str, version: str, path: tuple[str, ...], keyed: tuple[bool, ...]
     `keyed` says for each step whether it is an entry of a map (else a `*` is one of a list). `exact` is false where the other version has
     no such field: `path` is the block around it then, and the value is kept in an annotation on the way there and back.
     """
-    from conversion.kinds import KINDS
-    from conversion.translate import translated
+    from dynamo_webhooks.conversion.kinds import KINDS
+    from dynamo_webhooks.conversion.translate import translated
 
     other = next((each.name for each in BY_NAME[kind].versions if each.name != version), None)
     if other is None or kind not in KINDS or path[0] in _HEADS:
@@ -57,8 +57,8 @@ def _shown(path: Path) -> str:
 
 def _how(kind: str, version: str, path: tuple[str, ...]) -> str:
     """What the map of fields says of the field, or of the nearest block around it."""
-    from cli.convert.fields import rows
-    from conversion.kinds import KINDS
+    from dynamo_webhooks.cli.convert.fields import rows
+    from dynamo_webhooks.conversion.kinds import KINDS
 
     own = ".".join(path)
     best, said = 0, ""

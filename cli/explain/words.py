@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from cli.check.record import (
+from dynamo_webhooks.cli.check.record import (
     LONG_REMAINDER,
     SCHEMA_RULE,
     UNCONVERTIBLE,

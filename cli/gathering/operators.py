@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.exits import UsageError
-from kube.errors import ApiError, UnavailableError
-from kube.resources import CONFIG_MAPS, DEPLOYMENTS
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.kube.errors import ApiError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS
 
 if TYPE_CHECKING:
-    from api.operator.settings import ScopeSettings, ServerSettings
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.api.operator.settings import ScopeSettings, ServerSettings
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 # what the text of an environment variable decides, when a Deployment doesn't show that text
@@ -88,7 +88,7 @@ def _operator_in(deployment: Node) -> _Container | None:
 
 
 async def _read(cluster: Cluster, container: _Container) -> Operator:
-    from policies.semver import is_semver
+    from dynamo_webhooks.policies.semver import is_semver
 
     environment, unseen = _environment(container)
     version = container.flag("--operator-version")
@@ -104,7 +104,7 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
         return _unreadable(container, flags, f"its configuration can't be read: {error.message}")
     except (LookupError, UsageError) as error:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
-    from webhooks.cluster.sighting import told_by
+    from dynamo_webhooks.webhooks.cluster.sighting import told_by
 
     told = {name: value for name, value in {**told_by(settings), **flags}.items() if name not in unseen}
     return Operator(container.namespace, container.deployment["metadata"]["name"], told, settings.scope, unseen)
@@ -156,8 +156,8 @@ async def _configuration(cluster: Cluster, container: _Container) -> str:
 
 def _settings(text: str, environment: dict[str, str]) -> ServerSettings:
     """The settings that a server would have. Raises: UsageError."""
-    from api.operator import projection
-    from cli.configuration import load_configuration
-    from cli.yaml.load import Source
+    from dynamo_webhooks.api.operator import projection
+    from dynamo_webhooks.cli.configuration import load_configuration
+    from dynamo_webhooks.cli.yaml.load import Source
 
     return projection.server(load_configuration(Source("its file", text), environment).configuration)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.convert.texts import yaml_text
-from policies.facts import Facts
+from dynamo_webhooks.cli.convert.texts import yaml_text
+from dynamo_webhooks.policies.facts import Facts
 
 if TYPE_CHECKING:
-    from cli.gather import Gathered
+    from dynamo_webhooks.cli.gather import Gathered
 
 HEAD: Final = """\
 # Facts about a cluster and its operator, for `check --facts`; written by `dynamo-webhooks facts --cluster`.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import MISSING
-from cli.legacy.copying import Copying, node_at
-from cli.legacy.fields import Field, How
-from cli.legacy.rows import DECIDE, NO_EQUIVALENT, Row, step
+from dynamo_webhooks.api.paths import MISSING
+from dynamo_webhooks.cli.legacy.copying import Copying, node_at
+from dynamo_webhooks.cli.legacy.fields import Field, How
+from dynamo_webhooks.cli.legacy.rows import DECIDE, NO_EQUIVALENT, Row, step
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from api.schema import Node
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.schema import Node
 
 _CLAIMS: Final[Path] = ("spec", "pvcs")
 _FOR_CREATING: Final = ("size", "storageClass", "volumeAccessMode")

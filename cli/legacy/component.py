@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cli.legacy.fields import Field, How
+from dynamo_webhooks.cli.legacy.fields import Field, How
 
 _DISCOVERY: Final = "not needed today: components of one graph find each other; describe them as services of the same graph"
 _SCALING: Final = "scales nothing today: set scalingAdapter.enabled, and scale the adapter with a HorizontalPodAutoscaler"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.paths import MISSING, Key
-from api.schema import Node, resolve
-from cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Row, leaves, step
-from cli.nearest import hint
+from dynamo_webhooks.api.paths import MISSING, Key
+from dynamo_webhooks.api.schema import Node, resolve
+from dynamo_webhooks.cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Row, leaves, step
+from dynamo_webhooks.cli.nearest import hint
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 NOTHING: Final = "empty, and left out"
 _TYPES: Final[dict[str, tuple[type, ...]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.legacy.recognise import BUILDS, recognised
+from dynamo_webhooks.cli.legacy.recognise import BUILDS, recognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

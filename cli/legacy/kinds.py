@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from cli.legacy.component import COMPONENT, PVC_ALONE, PVC_OF_SERVICE
-from cli.legacy.fields import Field, How, LegacyKind
+from dynamo_webhooks.cli.legacy.component import COMPONENT, PVC_ALONE, PVC_OF_SERVICE
+from dynamo_webhooks.cli.legacy.fields import Field, How, LegacyKind
 
 _BUILD: Final = "settings of image builds, which today's operator doesn't make: keep them where your images are built"
 _PLACED: Final = "set by the API server on the new object"

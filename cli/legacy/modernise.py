@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.kinds import ALPHA, api_version
-from api.paths import MISSING, Key
-from api.schema import Node, load_schema
-from cli.legacy.claims import Claims
-from cli.legacy.copying import NOTHING, Copying, node_at
-from cli.legacy.fields import Field, How, LegacyKind, Steps
-from cli.legacy.images import has_image, image_of, lacking, use
-from cli.legacy.kinds import KINDS, SERVICES
-from cli.legacy.recognise import recognised
-from cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, Row, leaves, step
-from cli.nearest import hint
+from dynamo_webhooks.api.kinds import ALPHA, api_version
+from dynamo_webhooks.api.paths import MISSING, Key
+from dynamo_webhooks.api.schema import Node, load_schema
+from dynamo_webhooks.cli.legacy.claims import Claims
+from dynamo_webhooks.cli.legacy.copying import NOTHING, Copying, node_at
+from dynamo_webhooks.cli.legacy.fields import Field, How, LegacyKind, Steps
+from dynamo_webhooks.cli.legacy.images import has_image, image_of, lacking, use
+from dynamo_webhooks.cli.legacy.kinds import KINDS, SERVICES
+from dynamo_webhooks.cli.legacy.recognise import recognised
+from dynamo_webhooks.cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, Row, leaves, step
+from dynamo_webhooks.cli.nearest import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 _SHARED: Final = "dynamo"  # the Dynamo namespace of all components with globalDynamoNamespace
 _SERVICELESS: Final = "must describe the components: the old operator took them from the build"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cli.legacy.fields import How
-from cli.legacy.kinds import KINDS
+from dynamo_webhooks.cli.legacy.fields import How
+from dynamo_webhooks.cli.legacy.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.legacy.fields import Field, LegacyKind
+    from dynamo_webhooks.cli.legacy.fields import Field, LegacyKind
 
 _HEAD: Final = """\
 <!-- written by `make docs` (cli/pages.py) from cli/legacy/kinds.py and component.py; edit those, not this file -->

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from api.kinds import ALPHA, api_version
+from dynamo_webhooks.api.kinds import ALPHA, api_version
 
 GRAPH: Final = "DynamoDeployment"
 COMPONENT: Final = "DynamoNimDeployment"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.paths import Key, render
-from api.wording import shortened
+from dynamo_webhooks.api.paths import Key, render
+from dynamo_webhooks.api.wording import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 MAPPED: Final = "mapped"
 NO_EQUIVALENT: Final = "no equivalent"

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from cli.exits import OK, REFUSED
-from cli.main import COMMANDS, PROGRAM, WIDTH
-from cli.manual.console import PageError
-from cli.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Told
-from cli.manual.terminal import terminal
-from cli.schemas import names
+from dynamo_webhooks.cli.exits import OK, REFUSED
+from dynamo_webhooks.cli.main import COMMANDS, PROGRAM, WIDTH
+from dynamo_webhooks.cli.manual.console import PageError
+from dynamo_webhooks.cli.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Told
+from dynamo_webhooks.cli.manual.terminal import terminal
+from dynamo_webhooks.cli.schemas import names
 
 _HEADER: Final = "<!-- written by `make docs` (cli/pages.py) from the command itself and cli/manual/examples.py; edit those -->"
 
@@ -90,7 +90,7 @@ def _page(name: str) -> str:
 
 def parser_of(name: str) -> _Parser:
     """The parser of one command, with its own flags alone."""
-    module: Any = importlib.import_module(f"cli.commands.{name}")
+    module: Any = importlib.import_module(f"dynamo_webhooks.cli.commands.{name}")
     parser = _Parser(prog=f"{PROGRAM} {name}", description=module.HELP, allow_abbrev=False)
     module.configure(parser)
     return parser

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cli.manual.rules import HEADER
-from conversion.quirks import HEALED, NUMBERS, SPELLED
-from conversion.quirks import KEPT as CONVERSION_KEPT
-from policies.catalogue import declared
-from policies.quirks import CHANGED, ENGINE, KEPT
-from policies.review import CURRENT, V1_2
-from policies.rule import Rule
+from dynamo_webhooks.cli.manual.rules import HEADER
+from dynamo_webhooks.conversion.quirks import HEALED, NUMBERS, SPELLED
+from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
+from dynamo_webhooks.policies.review import CURRENT, V1_2
+from dynamo_webhooks.policies.rule import Rule
 
 
 def differences_page() -> str:

@@ -6,8 +6,8 @@ import re
 from hashlib import sha256
 from typing import Final
 
-from cli.manual.console import PageError
-from cli.manual.terminal import terminal
+from dynamo_webhooks.cli.manual.console import PageError
+from dynamo_webhooks.cli.manual.terminal import terminal
 
 _GRAPH: Final = """\
 apiVersion: nvidia.com/v1alpha1

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from cli.explain import fact
-from cli.explain.words import OURS, SERVER, TRANSPORT, Words
-from policies.facts import Facts
+from dynamo_webhooks.cli.explain import fact
+from dynamo_webhooks.cli.explain.words import OURS, SERVER, TRANSPORT, Words
+from dynamo_webhooks.policies.facts import Facts
 
 
 def _table(entries: tuple[Words, ...]) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from cli.exits import BUG
-from cli.main import PROGRAM, main
+from dynamo_webhooks.cli.exits import BUG
+from dynamo_webhooks.cli.main import PROGRAM, main
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
@@ -41,7 +41,7 @@ class Terminal:
         self._folder = folder
         self._code = 0
         shim = programs / PROGRAM
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m cli.main "$@"\n', "utf-8")
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m dynamo_webhooks.cli.main "$@"\n', "utf-8")
         shim.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
         self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.lasting import Side, identity, last
-from reconciler.loop.marks import MANAGER
-from reconciler.loop.reconciler import Reconciler
+from dynamo_webhooks.cli.lasting import Side, identity, last
+from dynamo_webhooks.reconciler.loop.marks import MANAGER
+from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 
 if TYPE_CHECKING:
-    from api.operator.settings import ReconcilerSettings
-    from kube.lease import Timings
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.lease import Timings
 
 
 async def serve(settings: ReconcilerSettings, kubeconfig: str, side: Side, lease: Timings | None = None) -> None:

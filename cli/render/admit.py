@@ -5,19 +5,19 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from api.decode import decoder
-from api.schema import load_schema
-from api.walk.default import default, drop_nulls
-from api.walk.prune import prune
-from cli.defaulted import defaulted
-from conversion.lens.protocol import ConversionError
-from policies.facts import UNKNOWN
-from policies.review import CREATE, Review
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.facts import UNKNOWN
+from dynamo_webhooks.policies.review import CREATE, Review
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
-    from policies.facts import Facts
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.policies.facts import Facts
 
 
 class Admitted(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from policies.facts import UNKNOWN
-from reconciler.render.settings import Settings
+from dynamo_webhooks.policies.facts import UNKNOWN
+from dynamo_webhooks.reconciler.render.settings import Settings
 
 if TYPE_CHECKING:
-    from policies.facts import Facts
+    from dynamo_webhooks.policies.facts import Facts
 
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 
@@ -29,9 +29,9 @@ def choose(known: Facts, config: str | None) -> tuple[Settings, str]:
 
 
 def _configured(config: str) -> Settings:
-    from api.operator.projection import reconciler
-    from cli.configuration import load_configuration
-    from reconciler.render.configured import Abilities, settings_from
+    from dynamo_webhooks.api.operator.projection import reconciler
+    from dynamo_webhooks.cli.configuration import load_configuration
+    from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
 
     # the environment is that of whoever asks, and has no say in what another operator renders
     return settings_from(reconciler(load_configuration(config, {}).configuration), Abilities())

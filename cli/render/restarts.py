@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.wording import shortened
-from reconciler.render.names import WORKER_HASH
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.reconciler.render.names import WORKER_HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _GENERATION: Final = "GENERATION"  # stands for a generation of workers in names and values
 _LONGEST: Final = 80  # characters of one value

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from api.paths import render as rendered_path
-from api.wording import shortened
-from cli.check.objects import objects
-from cli.check.versions import unknown
-from cli.render.admit import admitted
-from cli.yaml.load import Document, InputError, Source, read
-from conversion.kinds import KINDS
-from conversion.translate import translated
-from reconciler.render.children import render
+from dynamo_webhooks.api.paths import render as rendered_path
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.versions import unknown
+from dynamo_webhooks.cli.render.admit import admitted
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.translate import translated
+from dynamo_webhooks.reconciler.render.children import render
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from cli.check.objects import Found
-    from conversion.lens.protocol import Fields
-    from policies.facts import Facts
-    from reconciler.render.errors import RenderError
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.policies.facts import Facts
+    from dynamo_webhooks.reconciler.render.errors import RenderError
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 LONGEST = 2_000  # characters of one message
 _RENDERED_FROM = "v1beta1"
@@ -77,7 +77,7 @@ def _problem(found: Found, obj: Fields, error: RenderError) -> str:
     path = error.path
     kind = KINDS.get(found.identity.kind)
     if kind is not None and path[:1] == ("spec",) and found.version != _RENDERED_FROM:
-        from reconciler.render.graph import NEW, converted
+        from dynamo_webhooks.reconciler.render.graph import NEW, converted
 
         path = translated(kind, path, converted(obj, NEW), found.version, obj).path
     return _told(found, path, error.reason)

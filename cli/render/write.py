@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.convert.texts import json_text, yaml_text
-from cli.exits import UsageError
+from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
+from dynamo_webhooks.cli.exits import UsageError
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def stream(children: list[Fields], form: str) -> str:

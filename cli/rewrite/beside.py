@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from cli.rewrite.comments import comments_within
-from cli.rewrite.lines import line_end, line_start, shifted
-from cli.rewrite.tree import Form
+from dynamo_webhooks.cli.rewrite.comments import comments_within
+from dynamo_webhooks.cli.rewrite.lines import line_end, line_start, shifted
+from dynamo_webhooks.cli.rewrite.tree import Form
 
 if TYPE_CHECKING:
-    from cli.rewrite.sources import Sources
-    from cli.rewrite.tree import Entry, Node
+    from dynamo_webhooks.cli.rewrite.sources import Sources
+    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
 
 _PROPERTIES: Final = re.compile(r"[ \t]*(?:[&!][^\s#]*[ \t]*)+")
 _COMMENT: Final = re.compile(r"[ \t]+#.*")

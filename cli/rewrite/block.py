@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.rewrite.beside import Beside
-from cli.rewrite.flow import Flow
-from cli.rewrite.fresh import key_text, scalar_lines, yaml_text
-from cli.rewrite.lines import line_end, line_start, shifted
-from cli.rewrite.tree import Form, same
+from dynamo_webhooks.cli.rewrite.beside import Beside
+from dynamo_webhooks.cli.rewrite.flow import Flow
+from dynamo_webhooks.cli.rewrite.fresh import key_text, scalar_lines, yaml_text
+from dynamo_webhooks.cli.rewrite.lines import line_end, line_start, shifted
+from dynamo_webhooks.cli.rewrite.tree import Form, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from api.paths import Path
-    from cli.rewrite.sources import Sources
-    from cli.rewrite.style import Style
-    from cli.rewrite.tree import Entry, Node
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.rewrite.sources import Sources
+    from dynamo_webhooks.cli.rewrite.style import Style
+    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
 
     Reader = Callable[[str], Any]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.rewrite.lines import assign, line_start
-from cli.rewrite.tree import Entry, Form, Node, meant
-from cli.yaml import json_text, yaml_text
-from cli.yaml.build import Builder
+from dynamo_webhooks.cli.rewrite.lines import assign, line_start
+from dynamo_webhooks.cli.rewrite.tree import Entry, Form, Node, meant
+from dynamo_webhooks.cli.yaml import json_text, yaml_text
+from dynamo_webhooks.cli.yaml.build import Builder
 
 if TYPE_CHECKING:
-    from cli.yaml.places import Mark, Place
+    from dynamo_webhooks.cli.yaml.places import Mark, Place
 
 # what ends a line for the parser: it counts lines and columns so
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from cli.rewrite.lines import line_end
-from cli.rewrite.tree import Form
+from dynamo_webhooks.cli.rewrite.lines import line_end
+from dynamo_webhooks.cli.rewrite.tree import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cli.rewrite.tree import Entry, Node
+    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
 
 _COMMENT: Final = re.compile(r"(?<!\S)#[^\n]*")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from cli.exits import OK, REFUSED, UsageError
-from cli.files import decode, load_bytes
-from cli.output import say
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.exits import OK, REFUSED, UsageError
+from dynamo_webhooks.cli.files import decode, load_bytes
+from dynamo_webhooks.cli.output import say
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -18,7 +18,7 @@ def put(file: str, text: str, old: str | None) -> int:
 
     A file that can't be written is told of, and the others are written all the same: returns the exit code.
     """
-    from cli import replace
+    from dynamo_webhooks.cli import replace
 
     try:
         before = load_bytes(file) if old is not None or os.path.exists(file) else b""  # noqa: PTH110 - pathlib's raises for odd names

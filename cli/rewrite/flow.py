@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.rewrite.fresh import double_quoted, flow_scalar
-from cli.rewrite.style import blank_behind_comma, is_broken, margin_at, margin_of
-from cli.rewrite.tree import Form, meant
+from dynamo_webhooks.cli.rewrite.fresh import double_quoted, flow_scalar
+from dynamo_webhooks.cli.rewrite.style import blank_behind_comma, is_broken, margin_at, margin_of
+from dynamo_webhooks.cli.rewrite.tree import Form, meant
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from cli.rewrite.sources import Sources
-    from cli.rewrite.style import Style
-    from cli.rewrite.tree import Entry, Node
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.rewrite.sources import Sources
+    from dynamo_webhooks.cli.rewrite.style import Style
+    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
 
 
 class Flow:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import yaml
 
-from cli.check.reports.escaping import visible
-from cli.yaml.scalars import ScalarError, plain
+from dynamo_webhooks.cli.check.reports.escaping import visible
+from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
 _UNFOLDED: Final = 2**31  # columns: lines stay as long as their texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.rewrite.tree import same
+from dynamo_webhooks.cli.rewrite.tree import same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

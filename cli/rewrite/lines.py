@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.rewrite.tree import Form
+from dynamo_webhooks.cli.rewrite.tree import Form
 
 if TYPE_CHECKING:
-    from cli.rewrite.tree import Entry
+    from dynamo_webhooks.cli.rewrite.tree import Entry
 
 
 def line_start(text: str, offset: int) -> int:

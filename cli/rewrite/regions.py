@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from api.paths import Path
-    from cli.rewrite.tree import Entry
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.rewrite.tree import Entry
 
 
 class Regions:

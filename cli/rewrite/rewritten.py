@@ -6,22 +6,22 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.rewrite.block import Block
-from cli.rewrite.build import UnsureError, parse, trees
-from cli.rewrite.comments import Comment, comments, lost
-from cli.rewrite.flow import Flow
-from cli.rewrite.fresh import json_text, yaml_text
-from cli.rewrite.lines import line_start
-from cli.rewrite.sources import Sources
-from cli.rewrite.style import style_of
-from cli.rewrite.tree import Form, same
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.rewrite.block import Block
+from dynamo_webhooks.cli.rewrite.build import UnsureError, parse, trees
+from dynamo_webhooks.cli.rewrite.comments import Comment, comments, lost
+from dynamo_webhooks.cli.rewrite.flow import Flow
+from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
+from dynamo_webhooks.cli.rewrite.lines import line_start
+from dynamo_webhooks.cli.rewrite.sources import Sources
+from dynamo_webhooks.cli.rewrite.style import style_of
+from dynamo_webhooks.cli.rewrite.tree import Form, same
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from api.paths import Path
-    from cli.rewrite.build import Parsed
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.rewrite.build import Parsed
 
     Origin = Callable[[int, Path], Path | None]
 

@@ -6,16 +6,16 @@ from bisect import bisect_left
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from cli.rewrite.items import partners
-from cli.rewrite.regions import Regions
-from cli.rewrite.tree import Entry, entry_at, meant, same
-from cli.rewrite.twins import Twins
+from dynamo_webhooks.cli.rewrite.items import partners
+from dynamo_webhooks.cli.rewrite.regions import Regions
+from dynamo_webhooks.cli.rewrite.tree import Entry, entry_at, meant, same
+from dynamo_webhooks.cli.rewrite.twins import Twins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from api.paths import Path
-    from cli.rewrite.tree import Node
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.rewrite.tree import Node
 
     Origin = Callable[[Path], Path | None]
 

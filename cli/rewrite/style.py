@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli.rewrite.lines import line_start
-from cli.rewrite.tree import Form
+from dynamo_webhooks.cli.rewrite.lines import line_start
+from dynamo_webhooks.cli.rewrite.tree import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.rewrite.tree import Entry, Node
+    from dynamo_webhooks.cli.rewrite.tree import Entry, Node
 
 
 class Style(NamedTuple):

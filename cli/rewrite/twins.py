@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cli.rewrite.tree import Form
+from dynamo_webhooks.cli.rewrite.tree import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cli.rewrite.tree import Entry
+    from dynamo_webhooks.cli.rewrite.tree import Entry
 
 
 class Twins:

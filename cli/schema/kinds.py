@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from api.kinds import GROUP, KINDS, Kind, api_version, pairs
-from api.schema import Node, load_schema
-from cli.schema.nodes import Translation, metadata
+from dynamo_webhooks.api.kinds import GROUP, KINDS, Kind, api_version, pairs
+from dynamo_webhooks.api.schema import Node, load_schema
+from dynamo_webhooks.cli.schema.nodes import Translation, metadata
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 MIXED: Final = "all"  # the name of the schema that chooses by apiVersion and kind

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.schema import Node, load_definitions, resolve
-from api.walk.object_meta import METADATA
+from dynamo_webhooks.api.schema import Node, load_definitions, resolve
+from dynamo_webhooks.api.walk.object_meta import METADATA
 
 if TYPE_CHECKING:
-    from api.walk.object_meta import Shape
+    from dynamo_webhooks.api.walk.object_meta import Shape
 
 # taken over as they are
 _SAME: Final = (

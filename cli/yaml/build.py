@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from cli.yaml.errors import InputError
-from cli.yaml.places import Mark, Place, Span
-from cli.yaml.scalars import Scalar, ScalarError, key_text
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.places import Mark, Place, Span
+from dynamo_webhooks.cli.yaml.scalars import Scalar, ScalarError, key_text
 
 # The deepest field of our kinds lies about 20 deep. Everything behind this reader may therefore recurse.
 DEPTH: Final = 200

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from api.kinds import GROUP
-from api.wording import printable
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.api.wording import printable
 
 
 class InputError(ValueError):

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from cli.yaml.build import Builder
-from cli.yaml.errors import InputError
-from cli.yaml.scalars import INT64, whole
+from dynamo_webhooks.cli.yaml.build import Builder
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.scalars import INT64, whole
 
 _TOKEN: Final = re.compile(
     r'(?P<punctuation>[{}\[\],:])|(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'

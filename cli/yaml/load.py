@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from cli.yaml.build import Builder
-from cli.yaml.errors import InputError
-from cli.yaml.places import Place, Position, key_position, value_position
+from dynamo_webhooks.cli.yaml.build import Builder
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.places import Place, Position, key_position, value_position
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 __all__ = ["Document", "InputError", "Position", "Source", "chunks", "load", "read"]
 
@@ -102,7 +102,7 @@ def read(source: Source) -> Iterator[Document | InputError]:
 
 def _feed(chunk: str, builder: Builder, offset: int) -> None:
     if chunk.lstrip()[:1] in ("{", "["):
-        from cli.yaml import json_text
+        from dynamo_webhooks.cli.yaml import json_text
 
         try:
             json_text.feed(chunk, builder, offset)
@@ -111,7 +111,7 @@ def _feed(chunk: str, builder: Builder, offset: int) -> None:
             builder.restart()
         else:
             return
-    from cli.yaml import yaml_text
+    from dynamo_webhooks.cli.yaml import yaml_text
 
     yaml_text.feed(chunk, builder, offset)
 

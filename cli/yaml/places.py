@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 class Mark(Protocol):

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from cli.yaml.build import MERGE, Builder
-from cli.yaml.errors import InputError, sentence
-from cli.yaml.scalars import ScalarError, plain, tagged
+from dynamo_webhooks.cli.yaml.build import MERGE, Builder
+from dynamo_webhooks.cli.yaml.errors import InputError, sentence
+from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain, tagged
 
 _CORE = "tag:yaml.org,2002:"
 
@@ -18,7 +18,7 @@ def _parser(text: str) -> Any:
         from yaml._yaml import CParser
 
         return CParser(text)
-    from cli.yaml.pure import PureParser
+    from dynamo_webhooks.cli.yaml.pure import PureParser
 
     return PureParser(text)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.proofs import Proofs
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.proofs import Proofs
 
 Fields: TypeAlias = dict[str, Any]
 

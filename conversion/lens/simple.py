@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from conversion.difference import identical
-from conversion.lens.protocol import Context, Fields, Row
-from conversion.reading import fields
+from dynamo_webhooks.conversion.difference import identical
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+from dynamo_webhooks.conversion.reading import fields
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.struct import Struct
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.struct import Struct
 
 
 def _anything(value: Any) -> bool:

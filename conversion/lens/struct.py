@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from conversion.lens.protocol import Context, Fields, Lens, Row
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Lens, Row
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 class DeclarationError(ImportError):

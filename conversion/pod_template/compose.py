@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.pod_template import resources
-from conversion.pod_template.content import MAIN, SIDECAR, content, named, pod_content
-from conversion.pod_template.mounts import flagged, native_mounts
-from conversion.pod_template.overlay import merged, merged_env, secret_source
-from conversion.reading import fields, items
+from dynamo_webhooks.conversion.pod_template import resources
+from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, named, pod_content
+from dynamo_webhooks.conversion.pod_template.mounts import flagged, native_mounts
+from dynamo_webhooks.conversion.pod_template.overlay import merged, merged_env, secret_source
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conversion.pod_template import resources
-from conversion.pod_template.compose import PROBES, compose_sidecar
-from conversion.pod_template.content import MAIN, SIDECAR, content, named, names, pod_content
-from conversion.pod_template.mounts import flat_list
-from conversion.pod_template.overlay import plain_secret
-from conversion.reading import fields, items
+from dynamo_webhooks.conversion.pod_template import resources
+from dynamo_webhooks.conversion.pod_template.compose import PROBES, compose_sidecar
+from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, named, names, pod_content
+from dynamo_webhooks.conversion.pod_template.mounts import flat_list
+from dynamo_webhooks.conversion.pod_template.overlay import plain_secret
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 class Pieces:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from conversion.lens.protocol import Context, Fields, Row
-from conversion.pod_template import origins, paths, vouched
-from conversion.pod_template.compose import composed, overlay
-from conversion.pod_template.content import MAIN, SIDECAR, named, names
-from conversion.pod_template.decompose import plain_container, put_together, take_apart, take_sidecar
-from conversion.pod_template.mounts import cache_of
-from conversion.pod_template.recall import recall
-from conversion.pod_template.residue import residue
-from conversion.reading import fields, items
+from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
+from dynamo_webhooks.conversion.pod_template import origins, paths, vouched
+from dynamo_webhooks.conversion.pod_template.compose import composed, overlay
+from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, named, names
+from dynamo_webhooks.conversion.pod_template.decompose import plain_container, put_together, take_apart, take_sidecar
+from dynamo_webhooks.conversion.pod_template.mounts import cache_of
+from dynamo_webhooks.conversion.pod_template.recall import recall
+from dynamo_webhooks.conversion.pod_template.residue import residue
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 class PodTemplate:

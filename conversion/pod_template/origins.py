@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from conversion.pod_template import mounts, places, resources
-from conversion.pod_template.compose import PROBES, effective_env, effective_resources
-from conversion.pod_template.content import MAIN, SIDECAR, content, names, pod_content
-from conversion.pod_template.decompose import plain_container, plain_sidecar
-from conversion.pod_template.overlay import merged, plain_secret
-from conversion.reading import fields, items
+from dynamo_webhooks.conversion.pod_template import mounts, places, resources
+from dynamo_webhooks.conversion.pod_template.compose import PROBES, effective_env, effective_resources
+from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, names, pod_content
+from dynamo_webhooks.conversion.pod_template.decompose import plain_container, plain_sidecar
+from dynamo_webhooks.conversion.pod_template.overlay import merged, plain_secret
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Context, Fields
-    from conversion.pod_template.decompose import Pieces
+    from dynamo_webhooks.conversion.lens.protocol import Context, Fields
+    from dynamo_webhooks.conversion.pod_template.decompose import Pieces
 
 _GROUPS: Final = (("envs", "env"), ("envFromSecret", "envFrom"), ("resources", "resources"), ("volumeMounts", "volumeMounts"))
 _SPLIT: Final = ("env", "resources", "volumeMounts", *PROBES)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conversion.pod_template.content import text
+from dynamo_webhooks.conversion.pod_template.content import text
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from api.paths import Key
-from conversion.pod_template.compose import PROBES
-from conversion.pod_template.content import MAIN, SIDECAR, names
-from conversion.pod_template.mounts import flagged, flat_list, flat_place, place
-from conversion.pod_template.resources import GPU
-from conversion.reading import fields, items
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.conversion.pod_template.compose import PROBES
+from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, names
+from dynamo_webhooks.conversion.pod_template.mounts import flagged, flat_list, flat_place, place
+from dynamo_webhooks.conversion.pod_template.resources import GPU
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _CONTAINERS: Final[Path] = ("podTemplate", "spec", "containers")
 _MAIN: Final[Path] = (*_CONTAINERS, Key(MAIN))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from conversion.pod_template import resources
-from conversion.pod_template.content import text
-from conversion.pod_template.overlay import merged_env
-from conversion.reading import fields
+from dynamo_webhooks.conversion.pod_template import resources
+from dynamo_webhooks.conversion.pod_template.content import text
+from dynamo_webhooks.conversion.pod_template.overlay import merged_env
+from dynamo_webhooks.conversion.reading import fields
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:

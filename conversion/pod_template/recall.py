@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conversion.pod_template import resources
-from conversion.pod_template.compose import compose
-from conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
-from conversion.pod_template.mounts import Counterparts, Place, cache_of, cache_place, flagged, flat_list, flat_place, native_mounts, place
-from conversion.pod_template.overlay import merged, plain_secret
-from conversion.reading import fields, items
+from dynamo_webhooks.conversion.pod_template import resources
+from dynamo_webhooks.conversion.pod_template.compose import compose
+from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
+from dynamo_webhooks.conversion.pod_template.mounts import (
+    Counterparts,
+    Place,
+    cache_of,
+    cache_place,
+    flagged,
+    flat_list,
+    flat_place,
+    native_mounts,
+    place,
+)
+from dynamo_webhooks.conversion.pod_template.overlay import merged, plain_secret
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:

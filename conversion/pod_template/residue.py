@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conversion.pod_template import resources
-from conversion.pod_template.compose import compose
-from conversion.pod_template.content import MAIN, content, metadata_content, named, names, pod_content
-from conversion.pod_template.mounts import Counterparts, place
-from conversion.reading import fields, items
+from dynamo_webhooks.conversion.pod_template import resources
+from dynamo_webhooks.conversion.pod_template.compose import compose
+from dynamo_webhooks.conversion.pod_template.content import MAIN, content, metadata_content, named, names, pod_content
+from dynamo_webhooks.conversion.pod_template.mounts import Counterparts, place
+from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from conversion.pod_template.decompose import Pieces
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.pod_template.decompose import Pieces
 
 
 def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> Fields | None:

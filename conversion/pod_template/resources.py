@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from api.quantity import canonical
-from conversion.reading import fields
+from dynamo_webhooks.api.quantity import canonical
+from dynamo_webhooks.conversion.reading import fields
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 GPU: Final = "nvidia.com/gpu"
 AMOUNTS: Final = ("limits", "requests")

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from conversion.difference import same_text
-from conversion.pod_template import resources
-from conversion.pod_template.compose import PROBES, effective_env
-from conversion.pod_template.content import pod_content
-from conversion.pod_template.mounts import flagged, native_mount
-from conversion.pod_template.overlay import merged, secret_source
-from conversion.reading import fields
+from dynamo_webhooks.conversion.difference import same_text
+from dynamo_webhooks.conversion.pod_template import resources
+from dynamo_webhooks.conversion.pod_template.compose import PROBES, effective_env
+from dynamo_webhooks.conversion.pod_template.content import pod_content
+from dynamo_webhooks.conversion.pod_template.mounts import flagged, native_mount
+from dynamo_webhooks.conversion.pod_template.overlay import merged, secret_source
+from dynamo_webhooks.conversion.reading import fields
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from conversion.pod_template.decompose import Pieces
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.pod_template.decompose import Pieces
 
 _PLAIN: Final = frozenset({"name", "mountPath"})
 _LABELLED: Final = frozenset({"annotations", "labels"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from policies.review import Fields
+    from dynamo_webhooks.policies.review import Fields
 
 CLAIM: Final = "intrapod-shared-gpu"
 VOLUME: Final = "gms-intrapod-control"

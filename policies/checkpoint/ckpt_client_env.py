@@ -1,10 +1,10 @@
 """DYN427: a container that isn't told where the sockets are."""
 
-from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR, SOCKET_ENV, SOCKETS, clients, knows_sockets
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import CHECKPOINT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.checkpoint._wiring import BY_AUTHOR, SOCKET_ENV, SOCKETS, clients, knows_sockets
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, Hits, rule
 
 
 @rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)

@@ -1,10 +1,10 @@
 """DYN426: a container that doesn't mount the socket volume."""
 
-from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR, SOCKETS, VOLUME, clients, mounts_sockets
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import CHECKPOINT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.checkpoint._wiring import BY_AUTHOR, SOCKETS, VOLUME, clients, mounts_sockets
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, Hits, rule
 
 
 @rule("DYN426", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)

@@ -1,10 +1,10 @@
 """DYN421: a checkpoint with a GPU memory service outside its pod."""
 
-from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR
-from policies.domain import INTER_POD, INTRA_POD, enabled
-from policies.order import Stage
-from policies.rule import CHECKPOINT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.checkpoint._wiring import BY_AUTHOR
+from dynamo_webhooks.policies.domain import INTER_POD, INTRA_POD, enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, Hits, rule
 
 
 @rule("DYN421", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)

@@ -1,10 +1,10 @@
 """DYN423: a checkpoint job whose pod doesn't claim the shared GPUs."""
 
-from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR, CLAIM, named, pod
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import CHECKPOINT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.checkpoint._wiring import BY_AUTHOR, CLAIM, named, pod
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, Hits, rule
 
 
 @rule("DYN423", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)

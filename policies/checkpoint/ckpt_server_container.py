@@ -1,11 +1,11 @@
 """DYN428: a checkpoint job without a running memory server."""
 
-from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR, SERVER, server
-from policies.domain import enabled
-from policies.finding import Finding
-from policies.order import Stage
-from policies.rule import CHECKPOINT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.checkpoint._wiring import BY_AUTHOR, SERVER, server
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, Hits, rule
 
 
 @rule("DYN428", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)

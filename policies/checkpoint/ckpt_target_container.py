@@ -1,10 +1,10 @@
 """DYN422: a checkpoint of a container that its job doesn't have."""
 
-from policies.at import At
-from policies.checkpoint._wiring import BY_AUTHOR, target, target_name
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import CHECKPOINT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.checkpoint._wiring import BY_AUTHOR, target, target_name
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, Hits, rule
 
 
 @rule("DYN422", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)

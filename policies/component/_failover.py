@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from policies.domain import INTER_POD, INTRA_POD, enabled, interpod_failover
-from policies.rule import DGD
+from dynamo_webhooks.policies.domain import INTER_POD, INTRA_POD, enabled, interpod_failover
+from dynamo_webhooks.policies.rule import DGD
 
 if TYPE_CHECKING:
-    from policies.at import At
-    from policies.review import Fields
+    from dynamo_webhooks.policies.at import At
+    from dynamo_webhooks.policies.review import Fields
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod failover, as the schema's default says"
 

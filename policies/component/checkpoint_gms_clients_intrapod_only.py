@@ -1,9 +1,9 @@
 """DYN405: clients in a job of a GPU memory service in other pods."""
 
-from policies.at import At
-from policies.domain import INTER_POD, INTRA_POD, interpod_gms
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import INTER_POD, INTRA_POD, interpod_gms
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN405", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)

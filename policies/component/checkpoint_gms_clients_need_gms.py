@@ -1,9 +1,9 @@
 """DYN404: clients of a GPU memory service that isn't there."""
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN404", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)

@@ -1,8 +1,8 @@
 """DYN402: a job where nobody makes a checkpoint."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN402", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)

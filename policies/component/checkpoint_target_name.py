@@ -1,9 +1,9 @@
 """DYN403: a checkpoint of a container that can't exist."""
 
-from policies.at import At
-from policies.domain import LABEL_WANTED, is_label
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import LABEL_WANTED, is_label
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN403", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)

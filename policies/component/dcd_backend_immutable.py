@@ -1,10 +1,10 @@
 """DYN710: a standalone component that changes its inference backend."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import DCD, Hits, rule
-from policies.unchanged import stays
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import DCD, Hits, rule
+from dynamo_webhooks.policies.unchanged import stays
 
 
 @rule("DYN710", where={DCD: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

@@ -1,9 +1,9 @@
 """DYN310: pods of several layouts in a component that has no graph."""
 
-from policies.at import At
-from policies.domain import INTER_POD, interpod_failover, interpod_gms
-from policies.order import Stage
-from policies.rule import DCD, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import INTER_POD, interpod_failover, interpod_gms
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import DCD, Difference, Hits, rule
 
 
 @rule(

@@ -1,10 +1,10 @@
 """DYN702: a component that changes between one node and several."""
 
-from policies.at import At
-from policies.domain import multinode
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import COMPONENT, SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import multinode
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import COMPONENT, SERVICES, Hits, rule
 
 
 @rule("DYN702", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

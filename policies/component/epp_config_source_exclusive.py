@@ -1,8 +1,8 @@
 """DYN226: an endpoint picker with two configurations."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN226", where=COMPONENT, when="componentType=epp", stage=Stage.EPP)

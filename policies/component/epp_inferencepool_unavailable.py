@@ -1,8 +1,8 @@
 """DYN221: an endpoint picker where there are no inference pools."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, SERVICES, Hits, rule
 
 
 @rule("DYN221", where=COMPONENT, when="componentType=epp", stage=Stage.EPP, needs=("inferencePool",))

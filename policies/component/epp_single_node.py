@@ -1,9 +1,9 @@
 """DYN222: an endpoint picker on several nodes."""
 
-from policies.at import At
-from policies.domain import multinode, node_count
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import multinode, node_count
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN222", where=COMPONENT, when="componentType=epp", stage=Stage.EPP)

@@ -1,8 +1,8 @@
 """DYN223: several endpoint pickers, or none, in one component."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN223", where=COMPONENT, when="componentType=epp", stage=Stage.EPP)

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.component._failover import interpod_without_gms
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import interpod_without_gms
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 _NO_ENGINES: Final = ("epp", "frontend", "planner")
 

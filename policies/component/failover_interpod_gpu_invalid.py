@@ -1,10 +1,10 @@
 """DYN347: inter-pod failover on a number of GPUs that is none."""
 
-from policies.at import At
-from policies.component._failover import interpod_without_gms
-from policies.gpu import Gpus, gpu_count, gpu_count_1_2
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import interpod_without_gms
+from dynamo_webhooks.policies.gpu import Gpus, gpu_count, gpu_count_1_2
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN347", where=COMPONENT, when="failover", stage=Stage.FAILOVER)

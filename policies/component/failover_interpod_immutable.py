@@ -1,10 +1,10 @@
 """DYN704: inter-pod failover that is switched on or off later."""
 
-from policies.at import At
-from policies.domain import interpod_failover
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import COMPONENT, SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import interpod_failover
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import COMPONENT, SERVICES, Hits, rule
 
 
 @rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

@@ -1,10 +1,10 @@
 """DYN345: inter-pod failover beside a GPU memory service of another layout."""
 
-from policies.at import At
-from policies.component._failover import one_mode
-from policies.domain import INTER_POD, enabled, interpod_failover
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import one_mode
+from dynamo_webhooks.policies.domain import INTER_POD, enabled, interpod_failover
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN345", where=COMPONENT, when="failover", stage=Stage.FAILOVER)

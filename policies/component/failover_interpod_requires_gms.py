@@ -1,9 +1,9 @@
 """DYN344: inter-pod failover without shared GPUs."""
 
-from policies.at import At
-from policies.domain import enabled, interpod_failover
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled, interpod_failover
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN344", where=COMPONENT, when="failover", stage=Stage.FAILOVER)

@@ -1,10 +1,10 @@
 """DYN341: intra-pod failover beside a GPU memory service of another layout."""
 
-from policies.at import At
-from policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2, one_mode
-from policies.domain import INTRA_POD, enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2, one_mode
+from dynamo_webhooks.policies.domain import INTRA_POD, enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN341", where=COMPONENT, when="failover", stage=Stage.FAILOVER)

@@ -1,10 +1,10 @@
 """DYN342: intra-pod failover without shared GPUs."""
 
-from policies.at import At
-from policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN342", where=COMPONENT, when="failover", stage=Stage.FAILOVER)

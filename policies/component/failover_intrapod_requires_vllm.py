@@ -1,10 +1,10 @@
 """DYN351: intra-pod failover of an engine that can't stand by."""
 
-from policies.at import At
-from policies.component._failover import intrapod
-from policies.domain import said
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import intrapod
+from dynamo_webhooks.policies.domain import said
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

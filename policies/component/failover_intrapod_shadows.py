@@ -1,9 +1,9 @@
 """DYN343: several standby engines in one pod."""
 
-from policies.at import At
-from policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN343", where=COMPONENT, when="failover", stage=Stage.FAILOVER)

@@ -1,9 +1,9 @@
 """DYN350: failover in a mode that doesn't exist."""
 
-from policies.at import At
-from policies.domain import INTER_POD, INTRA_POD, enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import INTER_POD, INTRA_POD, enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

@@ -1,10 +1,10 @@
 """DYN705: a number of standby engines that changes later."""
 
-from policies.at import At
-from policies.domain import interpod_failover
-from policies.order import Stage
-from policies.review import UPDATE, Fields
-from policies.rule import COMPONENT, SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import interpod_failover
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE, Fields
+from dynamo_webhooks.policies.rule import COMPONENT, SERVICES, Hits, rule
 
 
 @rule("DYN705", where=COMPONENT, when="failover", on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

@@ -1,8 +1,8 @@
 """DYN309: a client of the GPU memory service that is named twice."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

@@ -1,10 +1,10 @@
 """DYN308: a client of the GPU memory service that is not in the pod."""
 
-from policies.at import At
-from policies.domain import enabled, is_label
-from policies.order import Stage
-from policies.review import Fields
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled, is_label
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import Fields
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

@@ -1,10 +1,10 @@
 """DYN703: a GPU memory service that moves into pods of its own, or out of them."""
 
-from policies.at import At
-from policies.domain import interpod_gms
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import COMPONENT, SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import interpod_gms
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import COMPONENT, SERVICES, Hits, rule
 
 
 @rule("DYN703", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

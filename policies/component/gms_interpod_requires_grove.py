@@ -1,9 +1,9 @@
 """DYN301: an inter-pod GPU memory service where nothing can lay out its pods."""
 
-from policies.at import At
-from policies.domain import INTER_POD, interpod_gms, off_grove
-from policies.order import Stage
-from policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import INTER_POD, interpod_gms, off_grove
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
 
 @rule("DYN301", where=SERVICES, when="gpuMemoryService", stage=Stage.GMS, needs=("grove",))

@@ -1,9 +1,9 @@
 """DYN302: an inter-pod GPU memory service for an engine that can't use it."""
 
-from policies.at import At
-from policies.domain import INTER_POD, interpod_gms, said
-from policies.order import Stage
-from policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import INTER_POD, interpod_gms, said
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
 
 @rule("DYN302", where=SERVICES, when="gpuMemoryService", stage=Stage.GMS)

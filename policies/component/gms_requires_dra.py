@@ -1,9 +1,9 @@
 """DYN307: a GPU memory service where GPUs can't be claimed."""
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

@@ -1,10 +1,10 @@
 """DYN305: a GPU memory service without GPUs."""
 
-from policies.at import At
-from policies.domain import enabled
-from policies.gpu import Gpus, gpu_count, gpu_count_1_2
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.gpu import Gpus, gpu_count, gpu_count_1_2
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN305", where=COMPONENT, when="gpuMemoryService", stage=Stage.GMS)

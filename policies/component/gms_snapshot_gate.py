@@ -1,9 +1,9 @@
 """DYN306: checkpoints of a GPU memory service, which must be allowed expressly."""
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Hits, rule
 
 
 @rule("DYN306", where={**COMPONENT, **CHECKPOINT}, when="gpuMemoryService", stage=Stage.SNAPSHOT, needs=("allowGmsSnapshot",))

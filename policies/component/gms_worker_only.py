@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 _WORKERS: Final = ("worker", "prefill", "decode")
 

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 # a lone * is a wildcard too: the suffix follows it

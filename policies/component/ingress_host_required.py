@@ -1,9 +1,9 @@
 """DYN202: an ingress without a host."""
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN202", where=COMPONENT, when="ingress", stage=Stage.COMPONENT)

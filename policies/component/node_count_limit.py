@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.domain import interpod_gms, node_count, off_grove
-from policies.order import Stage
-from policies.rule import COMPONENT, SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import interpod_gms, node_count, off_grove
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, SERVICES, Hits, rule
 
 # Every node is a child object of its own, or several, and Kubernetes supports clusters of 5,000 nodes: a fifth of the largest cluster for
 # one replica is more than any engine has been spread over, and far below what exhausts anybody's memory.

@@ -1,8 +1,8 @@
 """DYN201: fewer replicas than none."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN201", where=COMPONENT, when="replicas", stage=Stage.COMPONENT)

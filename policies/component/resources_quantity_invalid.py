@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from api.paths import Key, Path
-from policies.at import At
-from policies.finding import Finding
-from policies.gpu import is_plain
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.api.paths import Key, Path
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.gpu import is_plain
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 _PARTS: Final = ("limits", "requests")
 _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amount

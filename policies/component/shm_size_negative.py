@@ -1,9 +1,9 @@
 """DYN208: shared memory of a negative size."""
 
-from api.quantity import parse
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.api.quantity import parse
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

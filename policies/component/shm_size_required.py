@@ -1,9 +1,9 @@
 """DYN204: shared memory of no size."""
 
-from api.quantity import is_zero
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.api.quantity import is_zero
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN204", where=COMPONENT, when="sharedMemory", stage=Stage.COMPONENT)

@@ -1,8 +1,8 @@
 """DYN203: a volume that is mounted nowhere."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN203", where=COMPONENT, when="volumeMounts", stage=Stage.COMPONENT)

@@ -1,9 +1,9 @@
 """DYN902: autoscaling settings that the operator doesn't read."""
 
-from policies.at import At
-from policies.finding import Level
-from policies.order import Stage
-from policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN902", where=COMPONENT, when="autoscaling", level=Level.WARNING, stage=Stage.ADVICE)

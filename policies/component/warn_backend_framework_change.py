@@ -1,11 +1,11 @@
 """DYN903: what a change of the backend would do."""
 
-from policies.at import At
-from policies.finding import Level
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import DCD, DGD, Hits, rule
-from policies.unchanged import now_and_before
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import DCD, DGD, Hits, rule
+from dynamo_webhooks.policies.unchanged import now_and_before
 
 
 @rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), level=Level.WARNING, stage=Stage.ADVICE, ratchets=False)

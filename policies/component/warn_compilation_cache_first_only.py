@@ -1,9 +1,9 @@
 """DYN909: several compilation caches in one component."""
 
-from policies.at import At
-from policies.finding import Level
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 
 @rule(

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.finding import Level
-from policies.order import Stage
-from policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
 # `default` has no rules of its own, but is a word of the operator (constants of the admission behaviour, section 0.2)
 _KNOWN: Final = frozenset(("", "frontend", "worker", "prefill", "decode", "planner", "epp", "default"))

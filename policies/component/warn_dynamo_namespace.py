@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.domain import owning_graph, said
-from policies.finding import Level
-from policies.order import Stage
-from policies.review import Review
-from policies.rule import COMPONENT, DCD, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import owning_graph, said
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import Review
+from dynamo_webhooks.policies.rule import COMPONENT, DCD, Hits, rule
 
 _SHARED: Final = "dynamo"  # the namespace of all components with globalDynamoNamespace
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from policies.at import At
-from policies.edit import Edit
-from policies.review import CREATE
-from policies.rule import DCD_V1BETA1, default
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import DCD_V1BETA1, default
 
 
 @default("DYND03", where={DCD_V1BETA1: ""}, on=(CREATE,))

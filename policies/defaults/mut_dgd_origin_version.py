@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import ORIGIN_VERSION
-from policies.edit import Edit
-from policies.review import CREATE, UPDATE
-from policies.rule import GRAPH_OBJECT, default
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import ORIGIN_VERSION
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.review import CREATE, UPDATE
+from dynamo_webhooks.policies.rule import GRAPH_OBJECT, default
 
 _PATH = ("metadata", "annotations", Key(ORIGIN_VERSION))
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from policies.at import At
-from policies.domain import enabled
-from policies.edit import Edit
-from policies.review import UPDATE
-from policies.rule import SERVICES, default
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import SERVICES, default
 
 
 @default("DYND01", where=SERVICES)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from policies.at import At
-from policies.edit import Edit
-from policies.review import CREATE
-from policies.rule import DGDR, default
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import DGDR, default
 
 _REPOSITORY = "nvcr.io/nvidia/ai-dynamo/dynamo-planner"
 

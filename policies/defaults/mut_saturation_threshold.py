@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from policies.at import At
-from policies.edit import Edit
-from policies.rule import DCD_V1BETA1, SERVICES, Difference, default
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.rule import DCD_V1BETA1, SERVICES, Difference, default
 
 _DETECTOR = "eppConfig.config.saturationDetector"
 

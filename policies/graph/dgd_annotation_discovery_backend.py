@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import DISCOVERY_BACKEND
-from policies.order import Stage
-from policies.rule import GRAPH_ANNOTATIONS, Difference, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import DISCOVERY_BACKEND
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH_ANNOTATIONS, Difference, Hits, rule
 
 _BACKENDS: Final = ("kubernetes", "etcd")
 

@@ -1,11 +1,11 @@
 """DYN103: the annotation of the operator version that made a graph."""
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import ORIGIN_VERSION
-from policies.order import Stage
-from policies.rule import GRAPH_ANNOTATIONS, Hits, rule
-from policies.semver import is_semver
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import ORIGIN_VERSION
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH_ANNOTATIONS, Hits, rule
+from dynamo_webhooks.policies.semver import is_semver
 
 
 @rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)

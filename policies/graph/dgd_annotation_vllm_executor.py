@@ -1,10 +1,10 @@
 """DYN104: the annotation that chooses how vLLM spreads over nodes."""
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import EXECUTORS, VLLM_EXECUTOR
-from policies.order import Stage
-from policies.rule import GRAPH_ANNOTATIONS, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import EXECUTORS, VLLM_EXECUTOR
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH_ANNOTATIONS, Hits, rule
 
 
 @rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)

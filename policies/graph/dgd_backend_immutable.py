@@ -1,10 +1,10 @@
 """DYN701: a graph that changes its inference backend."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import GRAPH_OBJECT, Hits, rule
-from policies.unchanged import stays
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.policies.unchanged import stays
 
 
 @rule("DYN701", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

@@ -1,10 +1,10 @@
 """DYN708: services that come or go in an existing graph."""
 
-from policies.at import At
-from policies.domain import quoted
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import quoted
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
 
 
 @rule("DYN708", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

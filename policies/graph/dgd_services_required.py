@@ -1,8 +1,8 @@
 """DYN101: a graph without services."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 
 @rule("DYN101", where=GRAPH, stage=Stage.SHAPE)

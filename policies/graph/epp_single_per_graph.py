@@ -1,9 +1,9 @@
 """DYN112: more than one endpoint picker in a graph."""
 
-from api.paths import Key
-from policies.at import At
-from policies.order import Stage
-from policies.rule import GRAPH, Difference, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
 
 
 @rule(

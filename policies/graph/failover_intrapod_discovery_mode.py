@@ -1,11 +1,11 @@
 """DYN108: intra-pod failover without discovery of containers."""
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import DISCOVERY_MODE, INTRA_POD, enabled
-from policies.order import Stage
-from policies.review import Fields
-from policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import DISCOVERY_MODE, INTRA_POD, enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import Fields
+from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
 
 
 @rule("DYN108", where=GRAPH_OBJECT, when="spec.services.*.failover", stage=Stage.FAILOVER)

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import off_grove, services
-from policies.grove_names import NAME_LIMIT, budget, byte_length, certainly_fit, set_length, set_name
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import off_grove, services
+from dynamo_webhooks.policies.grove_names import NAME_LIMIT, budget, byte_length, certainly_fit, set_length, set_name
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 _SHOWN: Final = 253  # characters of a graph's name in each message: no valid one has more
 

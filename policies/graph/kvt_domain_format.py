@@ -1,9 +1,9 @@
 """DYN164: a KV transfer policy with a malformed domain."""
 
-from policies.at import At
-from policies.domain import is_domain
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import is_domain
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)

@@ -1,8 +1,8 @@
 """DYN163: a KV transfer policy without a domain."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 
 @rule("DYN163", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)

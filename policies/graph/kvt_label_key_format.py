@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _PREFIX: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")

@@ -1,8 +1,8 @@
 """DYN161: a KV transfer policy without a node label."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 
 @rule("DYN161", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)

@@ -1,8 +1,8 @@
 """DYN168: a weight for a KV transfer policy that is no preference."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 
 @rule("DYN168", where=KV_TRANSFER, when="preferredWeight", stage=Stage.KV_TRANSFER)

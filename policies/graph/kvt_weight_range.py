@@ -2,9 +2,9 @@
 
 import struct
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 
 @rule("DYN167", where=KV_TRANSFER, when="preferredWeight", stage=Stage.KV_TRANSFER)

@@ -1,8 +1,8 @@
 """DYN166: a preferred KV transfer policy without a weight."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import KV_TRANSFER, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
 
 @rule("DYN166", where=KV_TRANSFER, when="enforcement=preferred", stage=Stage.KV_TRANSFER)

@@ -1,9 +1,9 @@
 """DYN111: several nodes where nothing can start them together."""
 
-from policies.at import At
-from policies.domain import multinode, node_count, off_grove, opted_out_of_grove
-from policies.order import Stage
-from policies.rule import SERVICES, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import multinode, node_count, off_grove, opted_out_of_grove
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import SERVICES, Difference, Hits, rule
 
 
 @rule(

@@ -1,9 +1,9 @@
 """DYN106: a priority class for a graph that Grove does not run."""
 
-from policies.at import At
-from policies.domain import GROVE_OPT_OUT, off_grove, opted_out_of_grove
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import GROVE_OPT_OUT, off_grove, opted_out_of_grove
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 
 @rule("DYN106", where=GRAPH, when="priorityClassName", stage=Stage.SCHEDULING, needs=("grove",))

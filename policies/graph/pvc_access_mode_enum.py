@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import CLAIMS, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CLAIMS, Difference, Hits, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 

@@ -1,8 +1,8 @@
 """DYN124: claims to be created without an access mode."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import CLAIMS, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CLAIMS, Hits, rule
 
 
 @rule("DYN124", where=CLAIMS, when="create=true", stage=Stage.STORAGE)

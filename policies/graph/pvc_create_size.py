@@ -1,9 +1,9 @@
 """DYN123: claims to be created without a size."""
 
-from api.quantity import is_zero
-from policies.at import At
-from policies.order import Stage
-from policies.rule import CLAIMS, Hits, rule
+from dynamo_webhooks.api.quantity import is_zero
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CLAIMS, Hits, rule
 
 
 @rule("DYN123", where=CLAIMS, when="create=true", stage=Stage.STORAGE)

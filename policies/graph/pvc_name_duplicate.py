@@ -1,8 +1,8 @@
 """DYN126: two claims of one name."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import GRAPH, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
 
 
 @rule(

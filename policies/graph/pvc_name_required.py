@@ -1,8 +1,8 @@
 """DYN121: claims without a name."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 
 @rule("DYN121", where=GRAPH, when="pvcs", stage=Stage.STORAGE)

@@ -1,9 +1,9 @@
 """DYN125: claims to be created with a negative size."""
 
-from api.quantity import parse
-from policies.at import At
-from policies.order import Stage
-from policies.rule import CLAIMS, Difference, Hits, rule
+from dynamo_webhooks.api.quantity import parse
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import CLAIMS, Difference, Hits, rule
 
 
 @rule(

@@ -1,8 +1,8 @@
 """DYN131: a restart without an id."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 
 
 @rule("DYN131", where=RESTART, stage=Stage.RESTART)

@@ -1,9 +1,9 @@
 """DYN709: a restart while a rolling update goes on."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
 
 _ROLLING = ("Pending", "InProgress")
 

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from policies.at import At
-from policies.domain import quoted
-from policies.order import Stage
-from policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import quoted
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 
 _NAMED: Final = 10  # missing services that the message names
 

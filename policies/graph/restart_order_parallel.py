@@ -1,8 +1,8 @@
 """DYN132: an order for a restart that has none."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 
 
 @rule("DYN132", where=RESTART, when="strategy", stage=Stage.RESTART)

@@ -1,8 +1,8 @@
 """DYN133: a service twice in the order of a restart."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 
 
 @rule("DYN133", where=RESTART, when="strategy", stage=Stage.RESTART)

@@ -1,10 +1,10 @@
 """DYN714: replicas of a service that belong to its scaling adapter."""
 
-from policies.at import At
-from policies.domain import enabled
-from policies.order import Stage
-from policies.review import UPDATE, Fields
-from policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE, Fields
+from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
 _ACCOUNT = "system:serviceaccount:"
 _PLANNER = "planner-serviceaccount"

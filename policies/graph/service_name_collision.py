@@ -1,10 +1,10 @@
 """DYN110: services whose names differ only in case."""
 
-from api.paths import Key
-from policies.at import At
-from policies.order import Stage
-from policies.review import CREATE
-from policies.rule import GRAPH, Difference, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from api.paths import Key
-from policies.at import At
-from policies.order import Stage
-from policies.review import CREATE
-from policies.rule import GRAPH, Difference, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
 
 _LONGEST: Final = 63
 _NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za-z0-9])?")

@@ -1,9 +1,9 @@
 """DYN102: a service that is null."""
 
-from api.paths import Key
-from policies.at import At
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 
 @rule("DYN102", where=GRAPH, when="services", stage=Stage.SHAPE)

@@ -1,12 +1,12 @@
 """DYN147: a ClusterTopology that doesn't exist."""
 
-from policies.at import At
-from policies.domain import off_grove, quoted
-from policies.facts import Unknown
-from policies.order import Stage
-from policies.review import CREATE, UPDATE
-from policies.rule import TOPOLOGY, Hits, rule
-from policies.topology import TOLD_BY_OPERATION, first_generation
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import off_grove, quoted
+from dynamo_webhooks.policies.facts import Unknown
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE, UPDATE
+from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
+from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation
 
 
 @rule("DYN147", where=TOPOLOGY, when="topologyProfile", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))

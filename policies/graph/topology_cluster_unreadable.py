@@ -1,11 +1,11 @@
 """DYN148: a cluster that has no ClusterTopologies to look up."""
 
-from policies.at import At
-from policies.domain import off_grove
-from policies.order import Stage
-from policies.review import CREATE, UPDATE
-from policies.rule import TOPOLOGY, Hits, rule
-from policies.topology import TOLD_BY_OPERATION, first_generation
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import off_grove
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE, UPDATE
+from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
+from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation
 
 
 @rule("DYN148", where=TOPOLOGY, when="topologyProfile", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))

@@ -1,11 +1,11 @@
 """DYN150: a service packed less tightly than its graph."""
 
-from policies.at import At
-from policies.domain import off_grove
-from policies.order import Stage
-from policies.review import CREATE, UPDATE
-from policies.rule import SERVICES, Hits, rule
-from policies.topology import TOLD_BY_OPERATION, first_generation, levels
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import off_grove
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE, UPDATE
+from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation, levels
 
 
 @rule("DYN150", where=SERVICES, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))

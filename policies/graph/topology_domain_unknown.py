@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from api.paths import Key, Path
-from policies.at import At
-from policies.domain import is_domain, off_grove, quoted, services
-from policies.order import Stage
-from policies.review import CREATE, UPDATE
-from policies.rule import GRAPH, Hits, rule
-from policies.topology import TOLD_BY_OPERATION, first_generation, levels
+from dynamo_webhooks.api.paths import Key, Path
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import is_domain, off_grove, quoted, services
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE, UPDATE
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation, levels
 
 
 @rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))

@@ -1,8 +1,8 @@
 """DYN145: a topology constraint without a topology."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import TOPOLOGY, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
 
 
 @rule("DYN145", where=TOPOLOGY, stage=Stage.TOPOLOGY)

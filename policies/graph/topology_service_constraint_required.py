@@ -1,10 +1,10 @@
 """DYN146: a graph's topology constraint that constrains nothing."""
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import services
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import services
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 
 @rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)

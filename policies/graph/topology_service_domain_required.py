@@ -1,8 +1,8 @@
 """DYN142: a service's topology constraint without a domain."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
 
 @rule("DYN142", where=SERVICES, when="topologyConstraint", stage=Stage.TOPOLOGY)

@@ -1,9 +1,9 @@
 """DYN707: a service that changes where its pods are packed."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
 
 @rule("DYN707", where=SERVICES, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

@@ -1,9 +1,9 @@
 """DYN141: a graph's topology domain that can't be one."""
 
-from policies.at import At
-from policies.domain import is_domain
-from policies.order import Stage
-from policies.rule import TOPOLOGY, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import is_domain
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
 
 
 @rule("DYN141", where=TOPOLOGY, when="packDomain", stage=Stage.TOPOLOGY)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import UPDATE, Fields
-from policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE, Fields
+from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
 
 _FIELDS = ("topologyProfile", "packDomain")
 

@@ -1,8 +1,8 @@
 """DYN144: services with topology constraints in a graph without one."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
 
 @rule("DYN144", where=GRAPH, when="services.*.topologyConstraint", stage=Stage.TOPOLOGY)

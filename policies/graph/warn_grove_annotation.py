@@ -1,11 +1,11 @@
 """DYN908: a Grove annotation that says neither yes nor no."""
 
-from api.paths import Key
-from policies.at import At
-from policies.domain import GROVE_OPT_OUT
-from policies.finding import Level
-from policies.order import Stage
-from policies.rule import GRAPH_ANNOTATIONS, Difference, Hits, rule
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import GROVE_OPT_OUT
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import GRAPH_ANNOTATIONS, Difference, Hits, rule
 
 
 @rule(

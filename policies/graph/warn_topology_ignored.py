@@ -1,10 +1,10 @@
 """DYN906: topology constraints of a graph that Grove does not run."""
 
-from policies.at import At
-from policies.domain import off_grove, opted_out_of_grove
-from policies.finding import Level
-from policies.order import Stage
-from policies.rule import TOPOLOGY, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.domain import off_grove, opted_out_of_grove
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import TOPOLOGY, Difference, Hits, rule
 
 
 @rule(

@@ -1,10 +1,10 @@
 """DYN713: a model that changes its base model."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import UPDATE
-from policies.rule import MODEL_KIND, Hits, rule
-from policies.unchanged import stays
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import MODEL_KIND, Hits, rule
+from dynamo_webhooks.policies.unchanged import stays
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)

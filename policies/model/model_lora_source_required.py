@@ -1,8 +1,8 @@
 """DYN553: a LoRA model without a source."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import MODEL, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import MODEL, Hits, rule
 
 
 @rule("DYN553", where=MODEL, when="modelType=lora", stage=Stage.MODEL)

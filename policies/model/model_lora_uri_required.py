@@ -1,8 +1,8 @@
 """DYN554: a LoRA model with an empty source."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import MODEL, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import MODEL, Hits, rule
 
 
 @rule("DYN554", where=MODEL, when="modelType=lora", stage=Stage.MODEL)

@@ -1,9 +1,9 @@
 """DYN555: a LoRA model at an address that workers can't load from."""
 
-from policies.at import At
-from policies.finding import Finding
-from policies.order import Stage
-from policies.rule import MODEL, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import MODEL, Hits, rule
 
 _SCHEMES = ("s3://", "hf://")
 _LONGEST = 32  # characters of a scheme; what is longer is none

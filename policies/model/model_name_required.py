@@ -1,8 +1,8 @@
 """DYN551: a model without a name."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import MODEL_KIND, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import MODEL_KIND, Hits, rule
 
 
 @rule("DYN551", where={MODEL_KIND: ""}, stage=Stage.MODEL)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from api.quantity import canonical, is_quantity
-from api.scalars import scalar_form
-from api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.quantity import canonical, is_quantity
+from dynamo_webhooks.api.scalars import scalar_form
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 if TYPE_CHECKING:
-    from policies.review import Fields
+    from dynamo_webhooks.policies.review import Fields
 
 _JOB: Final = ("overrides", "profilingJob")
 

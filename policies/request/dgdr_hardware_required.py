@@ -1,9 +1,9 @@
 """DYN503: a request that doesn't describe GPUs which nobody can discover."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import CREATE
-from policies.rule import DGDR, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import DGDR, Hits, rule
 
 _FIELDS = ("gpuSku", "vramMb", "numGpusPerNode")
 _WHY = "it is off, and an operator restricted to a namespace can't see nodes"

@@ -1,8 +1,8 @@
 """DYN505: an override that is no graph."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.rule import REQUEST, Difference, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.rule import REQUEST, Difference, Hits, rule
 
 _KIND = "DynamoGraphDeployment"
 _GROUP = "nvidia.com"

@@ -1,11 +1,11 @@
 """DYN711: a request that changes while it is worked on."""
 
-from policies.at import At
-from policies.finding import Finding
-from policies.order import Stage
-from policies.request._sameness import same_meaning, same_text
-from policies.review import UPDATE
-from policies.rule import DGDR, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.request._sameness import same_meaning, same_text
+from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.rule import DGDR, Hits, rule
 
 _LOCKED = ("Profiling", "Deploying", "Deployed")
 

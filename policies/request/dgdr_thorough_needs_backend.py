@@ -1,9 +1,9 @@
 """DYN501: a thorough search over no particular backend."""
 
-from policies.at import At
-from policies.order import Stage
-from policies.review import CREATE
-from policies.rule import REQUEST, Hits, rule
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE
+from dynamo_webhooks.policies.rule import REQUEST, Hits, rule
 
 _BACKENDS = ("sglang", "trtllm", "vllm")
 

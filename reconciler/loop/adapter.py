@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kube.errors import ApiError, InvalidError
-from kube.times import seconds
-from reconciler.loop.keys import Key, key_of
-from reconciler.loop.kinds import GRAPH, GRAPHS
-from reconciler.loop.problems import Problem, of_error
-from reconciler.loop.work import SLOWLY, Outcome
-from reconciler.render.names import COMPONENT, GRAPH_NAME
+from dynamo_webhooks.kube.errors import ApiError, InvalidError
+from dynamo_webhooks.kube.times import seconds
+from dynamo_webhooks.reconciler.loop.keys import Key, key_of
+from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
+from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, Outcome
+from dynamo_webhooks.reconciler.render.names import COMPONENT, GRAPH_NAME
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from reconciler.loop.cache import Cache
-    from reconciler.loop.work import Work
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.cache import Cache
+    from dynamo_webhooks.reconciler.loop.work import Work
 
 
 async def reconcile_adapter(work: Work, obj: Node) -> Outcome:

@@ -7,18 +7,18 @@ import random
 import time
 from typing import TYPE_CHECKING, Final
 
-from kube.reflector import Reflector, State
-from kube.resources import SERVICE_ACCOUNTS
-from kube.several import Several
-from reconciler.loop.keys import Key, controller, key_of
-from reconciler.loop.kinds import COMPONENT, GRAPH, MAIN, WATCHED
-from reconciler.loop.marks import POD_ACCOUNT, RECONCILED
+from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
+from dynamo_webhooks.kube.several import Several
+from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENT, GRAPH, MAIN, WATCHED
+from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from kube.protocol import Cluster, Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.resources import Resource
 
     Changed = Callable[[Node | None, Node | None, bool], None]
 

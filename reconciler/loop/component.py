@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kube.errors import ApiError
-from reconciler.loop.component_status import failed, status_of
-from reconciler.loop.keys import controller
-from reconciler.loop.kinds import GRAPH
-from reconciler.loop.observe import observed_component
-from reconciler.loop.problems import Problem, joined, of_error, of_render
-from reconciler.loop.status import found
-from reconciler.loop.surroundings import facts_of, render_settings
-from reconciler.loop.work import SLOWLY, Outcome
-from reconciler.render.children import direct_children
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
+from dynamo_webhooks.reconciler.loop.keys import controller
+from dynamo_webhooks.reconciler.loop.kinds import GRAPH
+from dynamo_webhooks.reconciler.loop.observe import observed_component
+from dynamo_webhooks.reconciler.loop.problems import Problem, joined, of_error, of_render
+from dynamo_webhooks.reconciler.loop.status import found
+from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, Outcome
+from dynamo_webhooks.reconciler.render.children import direct_children
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from reconciler.loop.work import Work
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.work import Work
 
 _WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")
 

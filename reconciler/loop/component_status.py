@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.loop.problems import joined
-from reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.loop.problems import joined
+from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from kube.protocol import Node
-    from reconciler.loop.problems import Problem
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.problems import Problem
 
 RECONCILING: Final = "Reconciling"
 

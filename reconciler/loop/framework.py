@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from reconciler.loop.series import Declared, filled, spread
+from dynamo_webhooks.reconciler.loop.series import Declared, filled, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from prometheus_client.core import Metric
 
-    from reconciler.loop.meters import Meters
-    from reconciler.loop.turns import Turns
+    from dynamo_webhooks.reconciler.loop.meters import Meters
+    from dynamo_webhooks.reconciler.loop.turns import Turns
 
 _RUNTIME: Final = "controller_runtime_"
 _CONTROLLER: Final = ("controller",)

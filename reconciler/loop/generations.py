@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from reconciler.loop.marks import WORKER_DIGEST
-from reconciler.render.generation import Sizes, next_sizes
-from reconciler.render.graph import template_annotations
-from reconciler.render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH
+from dynamo_webhooks.reconciler.loop.marks import WORKER_DIGEST
+from dynamo_webhooks.reconciler.render.generation import Sizes, next_sizes
+from dynamo_webhooks.reconciler.render.graph import template_annotations
+from dynamo_webhooks.reconciler.render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
 Resize = tuple[Any, int]  # a component's object, and the replicas that it is to have
 READY: Final = "Available"

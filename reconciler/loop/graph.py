@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kube.errors import ApiError
-from kube.resources import CLAIMS
-from reconciler.loop.adapter import adapter_to_apply
-from reconciler.loop.generations import Roll, plan
-from reconciler.loop.graph_status import READY, Seen, refused, status_of
-from reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
-from reconciler.loop.marks import MANAGER, WORKER_DIGEST
-from reconciler.loop.observe import cliques_wait, observed_cliques, observed_graph
-from reconciler.loop.problems import Problem, of_error, of_render
-from reconciler.loop.ssh_keys import give_keys
-from reconciler.loop.status import found
-from reconciler.loop.surroundings import facts_of, render_settings
-from reconciler.loop.work import SLOWLY, Outcome
-from reconciler.render.children import direct_children, on_grove, worker_hash
-from reconciler.render.errors import RenderError
-from reconciler.render.graph import read_graph
-from reconciler.render.observed import Observed
-from reconciler.render.planner import ACCOUNT
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.resources import CLAIMS
+from dynamo_webhooks.reconciler.loop.adapter import adapter_to_apply
+from dynamo_webhooks.reconciler.loop.generations import Roll, plan
+from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
+from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
+from dynamo_webhooks.reconciler.loop.observe import cliques_wait, observed_cliques, observed_graph
+from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
+from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
+from dynamo_webhooks.reconciler.loop.status import found
+from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, Outcome
+from dynamo_webhooks.reconciler.render.children import direct_children, on_grove, worker_hash
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.planner import ACCOUNT
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from reconciler.loop.work import Work
-    from reconciler.render.graph import Graph
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 
 async def reconcile_graph(work: Work, obj: Node) -> Outcome:

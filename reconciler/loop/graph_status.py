@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kube.times import seconds
-from reconciler.loop.generations import generation_of, is_ready, member_of
-from reconciler.loop.problems import LONGEST, joined
-from reconciler.loop.status import Condition, conditions, found
-from reconciler.render.restart import order
+from dynamo_webhooks.kube.times import seconds
+from dynamo_webhooks.reconciler.loop.generations import generation_of, is_ready, member_of
+from dynamo_webhooks.reconciler.loop.problems import LONGEST, joined
+from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.render.restart import order
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kube.protocol import Node
-    from reconciler.loop.generations import Roll
-    from reconciler.loop.problems import Problem
-    from reconciler.render.graph import Graph
-    from reconciler.render.observed import Observed
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.generations import Roll
+    from dynamo_webhooks.reconciler.loop.problems import Problem
+    from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.observed import Observed
 
 READY: Final = "Ready"
 REFUSED: Final = "refused_by_validation"

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from api.decode import decoder
-from api.kinds import ALPHA, BETA
-from api.paths import render
-from conversion.lens.protocol import ConversionError
-from policies.catalogue import rules
-from policies.evaluate import evaluate
-from policies.finding import Level
-from policies.review import CREATE, CURRENT, Review
-from reconciler.loop.keys import uid_of
-from reconciler.loop.likeness import fingerprint
-from reconciler.render.errors import RenderError
-from reconciler.render.graph import OLD, converted
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.review import CREATE, CURRENT, Review
+from dynamo_webhooks.reconciler.loop.keys import uid_of
+from dynamo_webhooks.reconciler.loop.likeness import fingerprint
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import OLD, converted
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from policies.facts import Facts
-    from policies.finding import Finding
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.policies.facts import Facts
+    from dynamo_webhooks.policies.finding import Finding
 
 REMEMBERED: Final = 5000  # objects; judging one again costs a millisecond or so
 LISTED: Final = 5  # findings that the message names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 
 class Key(NamedTuple):

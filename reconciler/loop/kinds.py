@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from api.kinds import BY_NAME, GROUP
-from kube import resources
-from kube.resources import Resource, of_kind
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.kube import resources
+from dynamo_webhooks.kube.resources import Resource, of_kind
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 
 def digest(obj: Node) -> str:

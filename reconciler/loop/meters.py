@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from reconciler.loop import framework
-from reconciler.loop.series import Declared, filled, observe, spread
+from dynamo_webhooks.reconciler.loop import framework
+from dynamo_webhooks.reconciler.loop.series import Declared, filled, observe, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from reconciler.loop.series import Series
-    from reconciler.loop.turns import Turns
+    from dynamo_webhooks.reconciler.loop.series import Series
+    from dynamo_webhooks.reconciler.loop.turns import Turns
 
 _REFERENCE: Final = "dynamo_operator_"
 _OURS: Final = "dynamo_webhooks_reconciler_"

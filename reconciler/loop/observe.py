@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.loop.generations import generation_of, is_ready, member_of
-from reconciler.render.names import COMPONENT, COMPONENT_TYPE, RESTART_AT, SUB_TYPE, WORKER
-from reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.loop.generations import generation_of, is_ready, member_of
+from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, RESTART_AT, SUB_TYPE, WORKER
+from dynamo_webhooks.reconciler.render.observed import Observed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kube.protocol import Node
-    from reconciler.loop.generations import Roll
-    from reconciler.render.graph import Graph
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.generations import Roll
+    from dynamo_webhooks.reconciler.render.graph import Graph
 
 
 def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:

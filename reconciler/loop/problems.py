@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
+from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
 
 if TYPE_CHECKING:
-    from reconciler.render.errors import RenderError
+    from dynamo_webhooks.reconciler.render.errors import RenderError
 
 LONGEST: Final = 2000  # characters of a condition's message; Events cut theirs at a thousand
 

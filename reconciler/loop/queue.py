@@ -9,13 +9,13 @@ import time
 from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from kube.backoff import Backoff
-from reconciler.loop.turns import Turns
+from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.reconciler.loop.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from reconciler.loop.keys import Key
+    from dynamo_webhooks.reconciler.loop.keys import Key
 
 FIRST: Final = 0.5  # seconds before the second attempt
 MOST: Final = 120.0  # seconds between two attempts at most

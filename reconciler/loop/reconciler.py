@@ -9,35 +9,35 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kube.capability import Detector, Presence
-from kube.errors import ApiError
-from kube.events import Recorder
-from kube.lease import Election
-from kube.times import now as local_now
-from reconciler.loop.adapter import reconcile_adapter
-from reconciler.loop.cache import Cache
-from reconciler.loop.component import reconcile_component
-from reconciler.loop.graph import reconcile_graph
-from reconciler.loop.judge import Judge
-from reconciler.loop.keys import Key, key_of
-from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
-from reconciler.loop.marks import MANAGER
-from reconciler.loop.meters import Meters, Standing
-from reconciler.loop.problems import StandDownError, joined, of_error
-from reconciler.loop.queue import Queue
-from reconciler.loop.route import routed
-from reconciler.loop.tally import objects_by_state
-from reconciler.loop.territory import Territory
-from reconciler.loop.work import Outcome, Work
-from reconciler.loop.write import Writer
+from dynamo_webhooks.kube.capability import Detector, Presence
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.events import Recorder
+from dynamo_webhooks.kube.lease import Election
+from dynamo_webhooks.kube.times import now as local_now
+from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
+from dynamo_webhooks.reconciler.loop.cache import Cache
+from dynamo_webhooks.reconciler.loop.component import reconcile_component
+from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
+from dynamo_webhooks.reconciler.loop.judge import Judge
+from dynamo_webhooks.reconciler.loop.keys import Key, key_of
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
+from dynamo_webhooks.reconciler.loop.marks import MANAGER
+from dynamo_webhooks.reconciler.loop.meters import Meters, Standing
+from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
+from dynamo_webhooks.reconciler.loop.queue import Queue
+from dynamo_webhooks.reconciler.loop.route import routed
+from dynamo_webhooks.reconciler.loop.tally import objects_by_state
+from dynamo_webhooks.reconciler.loop.territory import Territory
+from dynamo_webhooks.reconciler.loop.work import Outcome, Work
+from dynamo_webhooks.reconciler.loop.write import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from datetime import datetime
 
-    from api.operator.settings import ReconcilerSettings
-    from kube.lease import Timings
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.lease import Timings
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("reconciler")
 WORKERS: Final = 4  # passes at a time: they wait for the API server most of their time

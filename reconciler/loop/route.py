@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.loop.keys import Key, controller, key_of
-from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
-from reconciler.render.names import GRAPH_NAME
+from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from reconciler.loop.cache import Cache
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.cache import Cache
 
 _OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER})
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from kube.errors import AlreadyExistsError, ApiError
-from kube.resources import SECRETS
-from reconciler.loop.problems import Problem, of_error
-from reconciler.render.framework import TRTLLM
-from reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError
+from dynamo_webhooks.kube.resources import SECRETS
+from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
+from dynamo_webhooks.reconciler.render.framework import TRTLLM
+from dynamo_webhooks.reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kube.protocol import Cluster, Node
-    from reconciler.loop.work import Work
-    from reconciler.render.graph import Graph
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.graph import Graph
 
 _BITS: Final = 2048
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kube.times import seconds
+from dynamo_webhooks.kube.times import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 
 class Condition(NamedTuple):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS
-from policies.facts import UNKNOWN, Facts, Unknown
-from reconciler.loop.cache import ACCOUNTS
-from reconciler.render.configured import Abilities, settings_from
+from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts, Unknown
+from dynamo_webhooks.reconciler.loop.cache import ACCOUNTS
+from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from api.operator.settings import ReconcilerSettings
-    from kube.capability import Presence
-    from reconciler.loop.cache import Cache
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.capability import Presence
+    from dynamo_webhooks.reconciler.loop.cache import Cache
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 
 def render_settings(found: ReconcilerSettings, known: Mapping[str, Presence], cache: Cache, namespace: str) -> Settings:

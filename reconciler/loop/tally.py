@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from reconciler.loop.cache import Cache
-    from reconciler.loop.meters import Label, Meters
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.cache import Cache
+    from dynamo_webhooks.reconciler.loop.meters import Label, Meters
 
 
 def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:

@@ -8,18 +8,18 @@ import random
 import time
 from typing import TYPE_CHECKING, Final
 
-from kube.claims import LEASE_NAME, Claims
-from kube.reflector import Reflector, State
-from kube.resources import LEASES
-from kube.several import Several
-from kube.times import now as local_now
+from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
+from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.resources import LEASES
+from dynamo_webhooks.kube.several import Several
+from dynamo_webhooks.kube.times import now as local_now
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
-    from api.operator.settings import ScopeSettings
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.api.operator.settings import ScopeSettings
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("reconciler.territory")
 TICK: Final = 1.0  # seconds between two looks at what changes without an event: a claim that runs out

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from reconciler.loop.series import observe
+from dynamo_webhooks.reconciler.loop.series import observe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reconciler.loop.keys import Key
+    from dynamo_webhooks.reconciler.loop.keys import Key
 
 
 class Turns:

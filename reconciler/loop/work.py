@@ -6,23 +6,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kube.errors import ApiError
-from reconciler.loop.keys import key_of
-from reconciler.loop.kinds import resource_of
-from reconciler.loop.marks import FINALIZER
-from reconciler.loop.problems import ContestedError, Problem, StandDownError, TakenError, of_error
-from reconciler.loop.status import difference
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.reconciler.loop.keys import key_of
+from dynamo_webhooks.reconciler.loop.kinds import resource_of
+from dynamo_webhooks.reconciler.loop.marks import FINALIZER
+from dynamo_webhooks.reconciler.loop.problems import ContestedError, Problem, StandDownError, TakenError, of_error
+from dynamo_webhooks.reconciler.loop.status import difference
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from api.operator.settings import ReconcilerSettings
-    from kube.capability import Presence
-    from kube.events import Recorder
-    from kube.protocol import Cluster, Node
-    from reconciler.loop.cache import Cache
-    from reconciler.loop.judge import Judge
-    from reconciler.loop.write import Writer
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.capability import Presence
+    from dynamo_webhooks.kube.events import Recorder
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.reconciler.loop.cache import Cache
+    from dynamo_webhooks.reconciler.loop.judge import Judge
+    from dynamo_webhooks.reconciler.loop.write import Writer
 
 SLOWLY: float = 60.0  # seconds until what only a person can mend is tried again
 

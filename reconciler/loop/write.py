@@ -7,19 +7,19 @@ import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Final
 
-from api.kinds import GROUP
-from kube.errors import ConflictError, InvalidError
-from reconciler.loop.keys import Key, controller, is_controlled, key_of, uid_of
-from reconciler.loop.kinds import ADAPTER, ONCE, REMADE, resource_of
-from reconciler.loop.likeness import digest, fingerprint, says
-from reconciler.loop.marks import APPLIED_HASH, MANAGER, RECONCILED
-from reconciler.loop.problems import ContestedError, StandDownError, TakenError
+from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.kube.errors import ConflictError, InvalidError
+from dynamo_webhooks.reconciler.loop.keys import Key, controller, is_controlled, key_of, uid_of
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, ONCE, REMADE, resource_of
+from dynamo_webhooks.reconciler.loop.likeness import digest, fingerprint, says
+from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, MANAGER, RECONCILED
+from dynamo_webhooks.reconciler.loop.problems import ContestedError, StandDownError, TakenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kube.protocol import Cluster, Node
-    from reconciler.loop.cache import Cache
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.reconciler.loop.cache import Cache
 
 REPAIRS: Final = 3  # times that others' changes to one child are undone within the window; then it is said, and left
 WINDOW: Final = 600.0  # seconds of the same

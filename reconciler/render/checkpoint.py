@@ -6,11 +6,11 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import framework_of
-from reconciler.render.graph import experimental
-from reconciler.render.merge import filled, items, texts
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import framework_of
+from dynamo_webhooks.reconciler.render.graph import experimental
+from dynamo_webhooks.reconciler.render.merge import filled, items, texts
+from dynamo_webhooks.reconciler.render.names import (
     APP,
     ARTIFACT_VERSION,
     CHECKPOINT_ID,
@@ -29,17 +29,17 @@ from reconciler.render.names import (
     WORKER_HASH,
     digest,
 )
-from reconciler.render.objects import child
-from reconciler.render.overlay import overlaid_pod, overlay_of
-from reconciler.render.pod.assemble import plain_pod_spec
-from reconciler.render.pod.plan import PodPlan
-from reconciler.render.pod.volumes import add_shared_memory
-from reconciler.render.split import component_object
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.overlay import overlaid_pod, overlay_of
+from dynamo_webhooks.reconciler.render.pod.assemble import plain_pod_spec
+from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+from dynamo_webhooks.reconciler.render.pod.volumes import add_shared_memory
+from dynamo_webhooks.reconciler.render.split import component_object
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.settings import Checkpoints, Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 
 FIRST_VERSION: Final = "1"
 CONTROL: Final = "snapshot-control"

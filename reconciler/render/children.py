@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
-from reconciler.render.component import component_children, no_orchestrator
-from reconciler.render.errors import RenderError
-from reconciler.render.graph import read_graph
-from reconciler.render.grove.clique_set import clique_set
-from reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
-from reconciler.render.multinode import leader_wait, ssh
-from reconciler.render.names import ENABLE_GROVE
-from reconciler.render.objects import canonical
-from reconciler.render.observed import NOTHING
-from reconciler.render.split import component_object
+from dynamo_webhooks.reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
+from dynamo_webhooks.reconciler.render.component import component_children, no_orchestrator
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.grove.clique_set import clique_set
+from dynamo_webhooks.reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
+from dynamo_webhooks.reconciler.render.multinode import leader_wait, ssh
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
+from dynamo_webhooks.reconciler.render.objects import canonical
+from dynamo_webhooks.reconciler.render.observed import NOTHING
+from dynamo_webhooks.reconciler.render.split import component_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.observed import Observed
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.observed import Observed
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"

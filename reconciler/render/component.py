@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.deployment import deployment
-from reconciler.render.errors import RenderError
-from reconciler.render.ingress import ways_in
-from reconciler.render.lws import leader_worker_set
-from reconciler.render.service import model_services, services
-from reconciler.render.workload import read_workload, uses_old_selectors
+from dynamo_webhooks.reconciler.render.deployment import deployment
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.ingress import ways_in
+from dynamo_webhooks.reconciler.render.lws import leader_worker_set
+from dynamo_webhooks.reconciler.render.service import model_services, services
+from dynamo_webhooks.reconciler.render.workload import read_workload, uses_old_selectors
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.settings import Settings
-    from reconciler.render.workload import Workload
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Settings
+    from dynamo_webhooks.reconciler.render.workload import Workload
 
 
 def no_orchestrator(settings: Settings, grove_will_not: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.render.settings import Checkpoints, Infrastructure, Ingresses, Mesh, Settings
+from dynamo_webhooks.reconciler.render.settings import Checkpoints, Infrastructure, Ingresses, Mesh, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from api.operator.settings import CheckpointSettings, ReconcilerSettings
+    from dynamo_webhooks.api.operator.settings import CheckpointSettings, ReconcilerSettings
 
 
 class Abilities(NamedTuple):

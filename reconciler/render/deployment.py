@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render import discovery
-from reconciler.render.generation import share
-from reconciler.render.merge import texts
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render import discovery
+from dynamo_webhooks.reconciler.render.generation import share
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.names import (
     COMPONENT_TYPE,
     ENABLE_METRICS,
     MAX_SURGE,
@@ -18,14 +18,14 @@ from reconciler.render.names import (
     SNAPSHOT,
     STRATEGY,
 )
-from reconciler.render.objects import child
-from reconciler.render.pod.assemble import pod_spec
-from reconciler.render.pod.plan import plan_of
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
+from dynamo_webhooks.reconciler.render.pod.plan import plan_of
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.settings import Settings
-    from reconciler.render.workload import Workload
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Settings
+    from dynamo_webhooks.reconciler.render.workload import Workload
 
 
 def deployment(workload: Workload, settings: Settings) -> Fields:

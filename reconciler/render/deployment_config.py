@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from api.quantity import is_quantity
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import main_of, path_of_main
-from reconciler.render.merge import items
-from reconciler.render.names import FRONTEND, HTTP_PORT
+from dynamo_webhooks.api.quantity import is_quantity
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.names import FRONTEND, HTTP_PORT
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Member
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Member
 
 VARIABLE: Final = "DYN_DEPLOYMENT_CONFIG"
 _AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render.names import (
     APP,
     DISCOVERY_BACKEND,
     DISCOVERY_ENABLED,
@@ -15,13 +15,13 @@ from reconciler.render.names import (
     as_label,
     discovery_account,
 )
-from reconciler.render.objects import child
-from reconciler.render.settings import KUBERNETES, Settings
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.settings import KUBERNETES, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 CONTAINER_MODE: Final = "container"
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.graph import object_name
-from reconciler.render.merge import items
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import object_name
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.names import (
     COMPONENT,
     COMPONENT_CLASS,
     COMPONENT_TYPE,
@@ -22,14 +22,14 @@ from reconciler.render.names import (
     WORKER,
     dns,
 )
-from reconciler.render.objects import child
-from reconciler.render.planner import shared_account
-from reconciler.render.yaml_text import yaml_text
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.planner import shared_account
+from dynamo_webhooks.reconciler.render.yaml_text import yaml_text
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.settings import Mesh, Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.settings import Mesh, Settings
 
 _CONFIG: Final = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "EndpointPickerConfig"}
 _ISTIO: Final = "istio"

@@ -6,17 +6,17 @@ import copy
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import VLLM
-from reconciler.render.gms import CONTROL_PATH
-from reconciler.render.merge import items
-from reconciler.render.names import FORWARD_PASS_PORT, MAIN, SYSTEM_PORT
-from reconciler.render.pod.container import port
-from reconciler.render.pod.probes import KINDS
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import VLLM
+from dynamo_webhooks.reconciler.render.gms import CONTROL_PATH
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.names import FORWARD_PASS_PORT, MAIN, SYSTEM_PORT
+from dynamo_webhooks.reconciler.render.pod.container import port
+from dynamo_webhooks.reconciler.render.pod.probes import KINDS
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
 
 ENGINES: Final = 2
 LOCK: Final = "failover.lock"

@@ -6,12 +6,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.render.framework import SEPARATORS
+from dynamo_webhooks.reconciler.render.framework import SEPARATORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 # the second line is ours: words that the Go operator leaves bare, and a shell then ends the command at

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.names import MAIN, WORKERS
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.names import MAIN, WORKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 VLLM: Final = "vllm"
 SGLANG: Final = "sglang"

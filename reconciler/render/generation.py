@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reconciler.render.names import digest
-from reconciler.render.workload import shared_metadata
+from dynamo_webhooks.reconciler.render.names import digest
+from dynamo_webhooks.reconciler.render.workload import shared_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 PLACEHOLDER: Final = "worker-hash"  # stands for the generation while it is being computed
 _SCALED: Final = ("replicas", "scalingAdapter")  # how many pods, not what they are

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from api.quantity import is_quantity, whole
-from policies.gpu import is_gpu
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import main_of, path_of_main
-from reconciler.render.graph import experimental, object_name
-from reconciler.render.merge import items
-from reconciler.render.names import MAIN, claim_template
-from reconciler.render.objects import child
+from dynamo_webhooks.api.quantity import is_quantity, whole
+from dynamo_webhooks.policies.gpu import is_gpu
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
+from dynamo_webhooks.reconciler.render.graph import experimental, object_name
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.names import MAIN, claim_template
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
 
 CONTROL: Final = "gms-intrapod-control"
 CONTROL_PATH: Final = "/gms-intrapod-control"

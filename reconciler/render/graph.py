@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.decode import decoder
-from api.kinds import BY_NAME, api_version
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
-from conversion.objects import Target, convert_object, target
-from conversion.pod_template.mounts import flagged, native_mounts
-from conversion.remainder import read
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import framework_of_graph
-from reconciler.render.merge import items, texts
-from reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, low
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import BY_NAME, api_version
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import Target, convert_object, target
+from dynamo_webhooks.conversion.pod_template.mounts import flagged, native_mounts
+from dynamo_webhooks.conversion.remainder import read
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import framework_of_graph
+from dynamo_webhooks.reconciler.render.merge import items, texts
+from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, low
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 NEW: Final[Target] = target(api_version("v1beta1"))
 OLD: Final[Target] = target(api_version("v1alpha1"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.render.names import FRONTEND, HTTP_PORT, dns
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.names import FRONTEND, HTTP_PORT, dns
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _LOCAL = "local"  # the suffix of a host for which nobody said one
 

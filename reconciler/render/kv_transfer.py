@@ -6,12 +6,12 @@ import struct
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.merge import items
-from reconciler.render.template import main_in
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.template import main_in
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
 MOUNT: Final = "/etc/dynamo/topology"
 VOLUME: Final = "topology-labels"

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from api.quantity import is_quantity, parse
-from reconciler.render.deployment import pod_metadata
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import main_of, path_of_main
-from reconciler.render.multinode.gpus import USUAL
-from reconciler.render.multinode.role import check_nodes, lws_roles
-from reconciler.render.names import MAIN, SELECTOR
-from reconciler.render.objects import child
-from reconciler.render.pod.assemble import pod_spec
-from reconciler.render.pod.plan import plan_of
+from dynamo_webhooks.api.quantity import is_quantity, parse
+from dynamo_webhooks.reconciler.render.deployment import pod_metadata
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
+from dynamo_webhooks.reconciler.render.multinode.gpus import USUAL
+from dynamo_webhooks.reconciler.render.multinode.role import check_nodes, lws_roles
+from dynamo_webhooks.reconciler.render.names import MAIN, SELECTOR
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
+from dynamo_webhooks.reconciler.render.pod.plan import plan_of
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.multinode.role import Role
-    from reconciler.render.settings import Settings
-    from reconciler.render.workload import Workload
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from dynamo_webhooks.reconciler.render.settings import Settings
+    from dynamo_webhooks.reconciler.render.workload import Workload
 
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
 

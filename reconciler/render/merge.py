@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from conversion.lens.protocol import Fields
+from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _ZEROS: Final = (None, "", 0, False)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from api.decode import decoder
-from api.kinds import api_version
-from reconciler.render.errors import RenderError
-from reconciler.render.merge import items, merged
-from reconciler.render.pod.container import overlaid
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.merge import items, merged
+from dynamo_webhooks.reconciler.render.pod.container import overlaid
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _TYPED: Final = ("spec", "job", "podTemplateSpec")  # where a checkpoint holds a template that has types
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.discovery import RBAC_GROUP, account_labels, binding
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.discovery import RBAC_GROUP, account_labels, binding
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 ACCOUNT: Final = "planner-serviceaccount"
 

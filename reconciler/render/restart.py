@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from reconciler.render.graph import Graph
-    from reconciler.render.observed import Observed
+    from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.observed import Observed
 
 _DONE: Final = "Completed"
 _SUPERSEDED: Final = "Superseded"

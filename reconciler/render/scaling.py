@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.graph import object_name
-from reconciler.render.names import API_VERSION, COMPONENT, GRAPH_NAME
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.graph import object_name
+from dynamo_webhooks.reconciler.render.names import API_VERSION, COMPONENT, GRAPH_NAME
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
 
 def adapters(graph: Graph) -> list[Fields]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render import discovery
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render import discovery
+from dynamo_webhooks.reconciler.render.names import (
     BASE_MODEL,
     BASE_MODEL_HASH,
     COMPONENT,
@@ -21,14 +21,14 @@ from reconciler.render.names import (
     digest,
     dns,
 )
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conversion.lens.protocol import Fields
-    from reconciler.render.settings import Settings
-    from reconciler.render.workload import Workload
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Settings
+    from dynamo_webhooks.reconciler.render.workload import Workload
 
 
 def is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.errors import RenderError
-from reconciler.render.merge import items, merged_env
-from reconciler.render.names import FRONTEND
-from reconciler.render.pod.container import default_container, overlaid
-from reconciler.render.pod.env import infrastructure_env
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.merge import items, merged_env
+from dynamo_webhooks.reconciler.render.names import FRONTEND
+from dynamo_webhooks.reconciler.render.pod.container import default_container, overlaid
+from dynamo_webhooks.reconciler.render.pod.env import infrastructure_env
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.pod.plan import PodPlan
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 
 def complete(spec: Fields, plan: PodPlan, inherited: list[Fields], settings: Settings) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.deployment_config import apply_deployment_config
-from reconciler.render.graph import NEW, OLD, converted
-from reconciler.render.kv_transfer import apply_kv_transfer
-from reconciler.render.merge import filled, items, merged_env, texts
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render.deployment_config import apply_deployment_config
+from dynamo_webhooks.reconciler.render.graph import NEW, OLD, converted
+from dynamo_webhooks.reconciler.render.kv_transfer import apply_kv_transfer
+from dynamo_webhooks.reconciler.render.merge import filled, items, merged_env, texts
+from dynamo_webhooks.reconciler.render.names import (
     API_VERSION,
     COMPONENT,
     COMPONENT_CLASS,
@@ -32,13 +32,13 @@ from reconciler.render.names import (
     WORKER_HASH,
     component_name,
 )
-from reconciler.render.objects import child
-from reconciler.render.planner import ACCOUNT
-from reconciler.render.template import main_in
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.planner import ACCOUNT
+from dynamo_webhooks.reconciler.render.template import main_in
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
 # annotations of a graph that its pods need; a component's own win
 PROPAGATED: Final = (ENABLE_METRICS, DISCOVERY_BACKEND, DISCOVERY_MODE, ORIGIN_VERSION, VLLM_EXECUTOR)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.names import MAIN
+from dynamo_webhooks.reconciler.render.names import MAIN
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def main_in(template: Fields) -> Fields:

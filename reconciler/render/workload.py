@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import framework_of
-from reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes, with_alpha, written_as_alpha
-from reconciler.render.merge import texts
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import framework_of
+from dynamo_webhooks.reconciler.render.graph import both_versions, dynamo_namespace_of, experimental, nodes, with_alpha, written_as_alpha
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.names import (
     BASE_MODEL,
     BASE_MODEL_HASH,
     COMPONENT,
@@ -26,7 +26,7 @@ from reconciler.render.names import (
 )
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _OWN: Final = (COMPONENT, NAMESPACE, GRAPH_NAME, WORKER_HASH, COMPONENT_CLASS)
 

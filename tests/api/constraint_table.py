@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from api.models import constraints
-from api.models.constraints import Constraint, validations
-from api.models.facets import COMPONENT_PATTERN, DOMAIN_PATTERN, LABEL_KEY_PATTERN, LABEL_PATTERN
+from dynamo_webhooks.api.models import constraints
+from dynamo_webhooks.api.models.constraints import Constraint, validations
+from dynamo_webhooks.api.models.facets import COMPONENT_PATTERN, DOMAIN_PATTERN, LABEL_KEY_PATTERN, LABEL_PATTERN
 
 Node: TypeAlias = dict[str, Any]
 Row: TypeAlias = tuple[str, Node]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from api.bounds import bounds
-from api.kinds import pairs
-from api.schema import Node, load_schema, resolve
-from api.walk.errors import Reason
-from api.walk.structure import structure_errors
+from dynamo_webhooks.api.bounds import bounds
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.walk.errors import Reason
+from dynamo_webhooks.api.walk.structure import structure_errors
 
 SIZES = ("maxItems", "maxProperties", "maxLength")
 SIZED = {Reason.TOO_LONG, Reason.TOO_MANY}

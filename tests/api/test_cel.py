@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from api.cel import EvaluationError, UnportedRuleError, twin_of
-from api.cel.rules import TWINS
-from api.kinds import pairs
-from api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint
-from api.schema import load_schema, resolve
+from dynamo_webhooks.api.cel import EvaluationError, UnportedRuleError, twin_of
+from dynamo_webhooks.api.cel.rules import TWINS
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint
+from dynamo_webhooks.api.schema import load_schema, resolve
 from tests.api.nodes import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}

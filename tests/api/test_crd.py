@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import orjson
 import pytest
 
-from api.crd import build, inline
-from api.crd_manifest import ALLOW_DATA_LOSS, GENERATED_BY, by_service, by_url, manifest
-from api.kinds import ALPHA, BETA, KINDS, pairs
-from api.schema import load_schema
+from dynamo_webhooks.api.crd import build, inline
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS, GENERATED_BY, by_service, by_url, manifest
+from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, pairs
+from dynamo_webhooks.api.schema import load_schema
 from tests.api.nodes import nodes
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from api.decode import MOST_ERRORS, compile_decoder, decoder
-from api.kinds import pairs
-from api.walk.errors import Reason
+from dynamo_webhooks.api.decode import MOST_ERRORS, compile_decoder, decoder
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.walk.errors import Reason
 
 GRAPH = decoder("DynamoGraphDeployment", "v1alpha1")
 

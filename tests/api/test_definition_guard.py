@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from api.crd import build
-from api.definition_guard import LEVELS, NAME, PROVISIONER, binding, policy
-from api.kinds import KINDS
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.definition_guard import LEVELS, NAME, PROVISIONER, binding, policy
+from dynamo_webhooks.api.kinds import KINDS
 
 
 def _depth(schema: dict[str, Any]) -> int:

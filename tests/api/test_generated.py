@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from api import generate
-from api.kinds import BY_ALIAS, pairs
-from api.schema import load_schema, resolve
+from dynamo_webhooks.api import generate
+from dynamo_webhooks.api.kinds import BY_ALIAS, pairs
+from dynamo_webhooks.api.schema import load_schema, resolve
 from tests.api.constraint_table import TABLE
 from tests.api.nodes import nodes
 
@@ -41,7 +41,7 @@ def loaded(label: str) -> Node:
 
 @pytest.mark.parametrize(("kind", "version"), pairs())
 def test_generated_files_are_up_to_date(kind: str, version: str) -> None:
-    """The file on disc is what the models say; `python -m api.generate` writes it."""
+    """The file on disc is what the models say; `python -m dynamo_webhooks.api.generate` writes it."""
     assert (generate.GENERATED / f"{kind}.{version}.json").read_bytes() == generate.rendered(kind, version)
 
 
@@ -93,7 +93,8 @@ def test_roots_require_nothing(kind: str, version: str) -> None:
 
 def test_loading_needs_no_pydantic() -> None:
     """The command and the server read schemas without the models."""
-    code = "import sys, api.schema, api.crd, api.kinds, api.models.constraints; api.schema.load_schema('DynamoModel', 'v1alpha1')"
+    code = "import sys; from dynamo_webhooks.api import crd, kinds, schema; from dynamo_webhooks.api.models import constraints"
+    code += "; schema.load_schema('DynamoModel', 'v1alpha1')"
     code += "; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from api.operator import projection
-from api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
-from api.operator.judge import Problem, judge, prepared
-from api.paths import MISSING, lookup, render
+from dynamo_webhooks.api.operator import projection
+from dynamo_webhooks.api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
+from dynamo_webhooks.api.operator.judge import Problem, judge, prepared
+from dynamo_webhooks.api.paths import MISSING, lookup, render
 
 SMALLEST: Final[dict[str, Any]] = {
     "apiVersion": API_VERSION,

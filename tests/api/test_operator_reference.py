@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from api.operator.configuration import OWN, leaves
-from api.operator.judge import judge, prepared
-from api.paths import MISSING, lookup
+from dynamo_webhooks.api.operator.configuration import OWN, leaves
+from dynamo_webhooks.api.operator.judge import judge, prepared
+from dynamo_webhooks.api.paths import MISSING, lookup
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - the reference's default, listened on by nobody here
 # "" where the reference's default is empty

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.quantity import LARGEST, canonical, is_quantity, is_zero, parse, whole
+from dynamo_webhooks.api.quantity import LARGEST, canonical, is_quantity, is_zero, parse, whole
 
 NANO = Fraction(1, 10**9)
 

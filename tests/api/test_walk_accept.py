@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from api.kinds import pairs
-from api.schema import Node, load_schema, resolve
-from api.walk import structure
-from api.walk.accept import Acceptance
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.walk import structure
+from dynamo_webhooks.api.walk.accept import Acceptance
 
 VALUES: list[Any] = [
     None,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from api.paths import render
-from api.schema import load_schema
-from api.walk import admit, default, drop_nulls, prune
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk import admit, default, drop_nulls, prune
 
 NODE: dict[str, Any] = {
     "type": "object",

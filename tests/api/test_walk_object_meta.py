@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from api.walk import Reason, admit
+from dynamo_webhooks.api.walk import Reason, admit
 
 REQUEST: Final = ("DynamoGraphDeploymentRequest", "v1beta1")
 # Metadata, and the place in it that is wrong.

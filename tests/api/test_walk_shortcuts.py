@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.walk import admit
+from dynamo_webhooks.api.walk import admit
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, make_object, wild
 
@@ -27,9 +27,9 @@ def _objects(kind: str, version: str) -> list[dict[str, Any]]:
 def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part is entered, whether it has something to do or not."""
     for name in ("default", "lists", "object_meta"):
-        monkeypatch.setattr(importlib.import_module(f"api.walk.{name}"), "bears", lambda *_: True)
-    monkeypatch.setattr(importlib.import_module("api.walk.default"), "_holds_null", lambda _: True)
-    monkeypatch.setattr(importlib.import_module("api.walk.structure"), "_accepts", lambda *_: False)
+        monkeypatch.setattr(importlib.import_module(f"dynamo_webhooks.api.walk.{name}"), "bears", lambda *_: True)
+    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.default"), "_holds_null", lambda _: True)
+    monkeypatch.setattr(importlib.import_module("dynamo_webhooks.api.walk.structure"), "_accepts", lambda *_: False)
 
 
 @pytest.mark.parametrize(("kind", "version"), PAIRS)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from api.kinds import pairs
-from api.schema import load_definitions, load_schema, resolve
-from api.walk import FieldError, admit, validate
-from api.walk.facets import KNOWN_FORMATS
-from api.walk.validate import HINT
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.schema import load_definitions, load_schema, resolve
+from dynamo_webhooks.api.walk import FieldError, admit, validate
+from dynamo_webhooks.api.walk.facets import KNOWN_FORMATS
+from dynamo_webhooks.api.walk.validate import HINT
 from tests.api.nodes import nodes
 
 GRAPH = ("DynamoGraphDeployment", "v1alpha1")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from certs.files import store_self_signed
+from dynamo_webhooks.certs.files import store_self_signed
 from tests.bench.beside import HOSTILE, beside
 from tests.bench.checking import checks
 from tests.bench.growth import SECTION, growth

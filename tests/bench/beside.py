@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import uvloop
 
+from dynamo_webhooks.webhooks.routes import Purpose, path_of
 from tests.bench.asker import Asker
 from tests.bench.requests import graph, review
 from tests.bench.waiting import at
-from webhooks.routes import Purpose, path_of
 
 if TYPE_CHECKING:
     from tests.bench.load import Measured

@@ -45,7 +45,7 @@ def manifests(folder: Path, count: int) -> Path:
 
 def command(*words: str | Path) -> tuple[str, ...]:
     """The command, run by this interpreter."""
-    return (sys.executable, "-m", "cli.main", "check", "-q", *FACTS, *map(str, words))
+    return (sys.executable, "-m", "dynamo_webhooks.cli.main", "check", "-q", *FACTS, *map(str, words))
 
 
 def cost(words: tuple[str, ...], *, one: bool = False) -> Cost:

@@ -12,22 +12,22 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from conversion import weight
-from policies.facts import facts_from
+from dynamo_webhooks.conversion import weight
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.webhooks import heavy
+from dynamo_webhooks.webhooks.admission import Settings as Serving
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.process import GC_THRESHOLD
 from tests.hostile.shapes import Shape, body, everything, label
 from tests.policies.examples import base
-from webhooks import heavy
-from webhooks.admission import Settings as Serving
-from webhooks.admission import answer
-from webhooks.process import GC_THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dynamo_webhooks.webhooks.routes import Route
     from tests.bench.settings import Settings
     from tests.bench.table import Table
     from tests.hostile.reviews import Asked
-    from webhooks.routes import Route
 
 SECTION: Final = "Growth by shape"
 MOST: Final = 2.2  # for twice the size

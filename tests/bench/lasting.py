@@ -6,9 +6,9 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.webhooks.routes import Purpose, path_of
 from tests.bench.load import Measured, ours
 from tests.bench.requests import conversion, graph, review
-from webhooks.routes import Purpose, path_of
 
 if TYPE_CHECKING:
     from pathlib import Path

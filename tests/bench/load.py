@@ -133,7 +133,18 @@ class Measured:
 def ours(folder: Path, facts: Path, workers: int = 1) -> list[str]:
     """The command of our server on free ports; a single worker is the process itself."""
     free = "127.0.0.1:0"
-    command = [sys.executable, "-m", "cli.main", "serve", "--cert-dir", str(folder), "--self-signed", "--no-cluster", "--facts", str(facts)]
+    command = [
+        sys.executable,
+        "-m",
+        "dynamo_webhooks.cli.main",
+        "serve",
+        "--cert-dir",
+        str(folder),
+        "--self-signed",
+        "--no-cluster",
+        "--facts",
+        str(facts),
+    ]
     return [*command, "--workers", str(workers), "--listen", free, "--probe-listen", free, "--metrics-listen", free]
 
 

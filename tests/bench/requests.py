@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import orjson
 
-from api.kinds import BY_NAME
-from conversion.engine import convert
-from conversion.kinds import KINDS
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
 from tests.policies.examples import base
 
 UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"

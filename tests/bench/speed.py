@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
 from tests.bench.footprint import Watch
 from tests.bench.requests import conversion, graph, objects, review, wide
 from tests.bench.table import microseconds
-from webhooks.routes import ROUTES, Purpose
 
 if TYPE_CHECKING:
     from tests.bench.load import Measured

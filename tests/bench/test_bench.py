@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import pytest
 
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
 from tests.bench import growth, speed
 from tests.bench import table as tables
 from tests.bench.plot import draw
@@ -17,8 +19,6 @@ from tests.bench.table import Table
 from tests.bench.waiting import at
 from tests.hostile.shapes import everything
 from tests.webhooks.test_admission import SETTINGS
-from webhooks.admission import answer
-from webhooks.routes import ROUTES, Purpose
 
 if TYPE_CHECKING:
     from pathlib import Path

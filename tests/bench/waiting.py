@@ -6,10 +6,10 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.webhooks.routes import Purpose, path_of
 from tests.bench.asker import Asker
 from tests.bench.requests import conversion, graph, review
 from tests.bench.speed import SPECIAL
-from webhooks.routes import Purpose, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

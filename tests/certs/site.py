@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from api.crd import build as crd
-from api.kinds import KINDS
-from certs import names
-from certs.certificate import Certificate, read_certificate
-from certs.installation import Installation
-from certs.names import Names
-from certs.provision import Provisioner
-from certs.reading import read_authority, read_serving
-from certs.state import Mode, Phase, Profile, TargetKind
-from certs.timings import Timings
-from kube.lease import Timings as LeaseTimings
-from kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate
+from dynamo_webhooks.certs.installation import Installation
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.provision import Provisioner
+from dynamo_webhooks.certs.reading import read_authority, read_serving
+from dynamo_webhooks.certs.state import Mode, Phase, Profile, TargetKind
+from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.kube.lease import Timings as LeaseTimings
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
@@ -28,8 +28,8 @@ from tests.kube.timing import Timing, settle
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kube.protocol import Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
 
 NAMESPACE = "dynamo-system"
 SERVICE = "dynamo-webhooks"

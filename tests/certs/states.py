@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.bundle import compose
-from certs.certificate import Certificate, Key, read_certificate, read_certificates, read_key
-from certs.state import AuthoritySecret, Endpoint, Hint, Mode, Phase, Profile, Serving, State, Target, TargetKind, Trust
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.bundle import compose
+from dynamo_webhooks.certs.certificate import Certificate, Key, read_certificate, read_certificates, read_key
+from dynamo_webhooks.certs.state import AuthoritySecret, Endpoint, Hint, Mode, Phase, Profile, Serving, State, Target, TargetKind, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from certs.authority import AUTHORITY_LIFE, BACKDATE, LEAF_LIFE, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import AUTHORITY_LIFE, BACKDATE, LEAF_LIFE, issue_leaf, make_authority
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 LONG = "a" * 63 + "." + "b" * 63 + ".svc"

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certs.authority import issue_leaf, make_authority
-from certs.bundle import LARGEST, compose, holds
-from certs.certificate import read_certificates
+from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.certs.bundle import LARGEST, compose, holds
+from dynamo_webhooks.certs.certificate import read_certificates
 from tests.certs.world import certificate
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import kind_of, read_certificate, read_certificates, read_key
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import kind_of, read_certificate, read_certificates, read_key
 from tests.certs.world import certificate, verifies
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)

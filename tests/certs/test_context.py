@@ -10,9 +10,9 @@ import pytest
 import trustme
 from cryptography import x509
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.context import Change, ReloadingContext
-from certs.files import CERTIFICATE, KEY, store
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.context import Change, ReloadingContext
+from dynamo_webhooks.certs.files import CERTIFICATE, KEY, store
 
 if TYPE_CHECKING:
     from pathlib import Path

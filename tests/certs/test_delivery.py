@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 import trustme
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import read_certificate
-from certs.delivery import PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
-from certs.files import PairError
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import read_certificate
+from dynamo_webhooks.certs.delivery import PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
+from dynamo_webhooks.certs.files import PairError
 
 NOW: Final = datetime(2026, 5, 17, 12, tzinfo=UTC)
 NAME: Final = "dynamo-webhooks.dynamo-system.svc"

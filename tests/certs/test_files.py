@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from certs.authority import LEAF_LIFE, issue_leaf, make_authority
-from certs.files import AUTHORITY, CERTIFICATE, KEY, PairError, judge, load_pair, local_names, store, store_self_signed
+from dynamo_webhooks.certs.authority import LEAF_LIFE, issue_leaf, make_authority
+from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, PairError, judge, load_pair, local_names, store, store_self_signed
 
 if TYPE_CHECKING:
     from pathlib import Path

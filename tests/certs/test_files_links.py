@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.context import Change, ReloadingContext
-from certs.files import AUTHORITY, CERTIFICATE, KEY, LARGEST_FILE, PairError, load_pair, read_file
-from certs.gather import _content
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.context import Change, ReloadingContext
+from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, LARGEST_FILE, PairError, load_pair, read_file
+from dynamo_webhooks.certs.gather import _content
 
 if TYPE_CHECKING:
     from collections.abc import Callable

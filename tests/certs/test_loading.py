@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from certs import loading
-from certs.authority import issue_leaf, make_authority
-from certs.files import PairError
+from dynamo_webhooks.certs import loading
+from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.certs.files import PairError
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 

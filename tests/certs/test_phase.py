@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from certs.phase import clean, derive, strayed, unprobed
-from certs.state import Endpoint, Phase, State
+from dynamo_webhooks.certs.phase import clean, derive, strayed, unprobed
+from dynamo_webhooks.certs.state import Endpoint, Phase, State
 from tests.certs.states import NOW, leaf, leaf_pair, serving_of, state
 
 LONG, SHORT = timedelta(days=2), timedelta(seconds=119)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from certs.authority import issue_leaf, make_authority
-from certs.plan import next_step
-from certs.state import AuthoritySecret, Endpoint, Hint, Phase, Stance, State, Trust
-from certs.step import (
+from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.state import AuthoritySecret, Endpoint, Hint, Phase, Stance, State, Trust
+from dynamo_webhooks.certs.step import (
     CreateAuthority,
     DropPrevious,
     MarkPhase,

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from certs.authority import issue_leaf, make_authority
-from certs.policy import (
+from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.certs.policy import (
     LEAF_REASONS,
     ROTATION_REASONS,
     leaf_reason,
@@ -24,8 +24,8 @@ from certs.policy import (
     rotation_time,
     unusable_reason,
 )
-from certs.state import AuthoritySecret, Endpoint, Hint, Phase, Profile, Serving, State
-from certs.timings import BOUNDS, Timings, violations
+from dynamo_webhooks.certs.state import AuthoritySecret, Endpoint, Hint, Phase, Profile, Serving, State
+from dynamo_webhooks.certs.timings import BOUNDS, Timings, violations
 from tests.certs.states import BORN, NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
 
 DAY = timedelta(days=1)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 import trustme
 
-from certs.certificate import Certificate, read_certificate
-from certs.probe import Prober, present
-from kube.resources import ENDPOINT_SLICES
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate
+from dynamo_webhooks.certs.probe import Prober, present
+from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from tests.certs.site import NAMESPACE, SERVICE, piece
 from tests.certs.states import leaf
 from tests.kube.memory import MemoryCluster
@@ -22,7 +22,7 @@ from tests.kube.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from certs.state import Endpoint
+    from dynamo_webhooks.certs.state import Endpoint
 
 NAME = f"{SERVICE}.{NAMESPACE}.svc"
 

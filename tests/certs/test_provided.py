@@ -12,14 +12,14 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from certs.authority import Pair, encode_key, make_authority
-from certs.certificate import read_certificates
-from certs.plan import next_step
-from certs.provided import bundle_of, phase
-from certs.reading import read_trust
-from certs.report import unready
-from certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
+from dynamo_webhooks.certs.authority import Pair, encode_key, make_authority
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.provided import bundle_of, phase
+from dynamo_webhooks.certs.reading import read_trust
+from dynamo_webhooks.certs.report import unready
+from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
+from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
 from tests.certs.states import BORN, NOW, authority, bundle, leaf_pair, pair, serving_of, state
 from tests.certs.world import CALLED, START, TARGETS, World, certificate, leaf_of, secret_of
 

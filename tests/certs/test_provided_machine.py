@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from certs.authority import make_authority
-from certs.certificate import read_certificates
-from certs.reading import read_serving, read_trust
-from certs.state import Mode
-from certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
+from dynamo_webhooks.certs.authority import make_authority
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.reading import read_serving, read_trust
+from dynamo_webhooks.certs.state import Mode
+from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
 from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, leaf_of, secret_of
 
 AUTHORITIES = [make_authority(START, generation=number, organisation="somebody else") for number in range(3)]

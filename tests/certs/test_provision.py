@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from certs import names
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import read_certificates
-from certs.conditions import read_conditions
-from certs.state import Mode, Phase
-from certs.timings import Timings
-from kube.errors import UnavailableError
-from kube.lease import Timings as LeaseTimings
-from kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.conditions import read_conditions
+from dynamo_webhooks.certs.state import Mode, Phase
+from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.lease import Timings as LeaseTimings
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, ENDPOINT_SLICES, MUTATING, SECRETS, VALIDATING
 from tests.certs.site import CALLED, NAMESPACE, OTHERS, Site, configuration, current, encoded, entry, piece
 from tests.kube.memory import MemoryCluster
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.resources import Resource
 
 VALIDATING_NAME = "dynamo-webhooks-validating"
 GRAPHS = "dynamographdeployments.nvidia.com"

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certs import names
-from certs.content import as_object, content
-from certs.names import Names
-from certs.reading import read_authority, read_serving, read_target, read_trust
-from certs.state import Hint, Phase, Stance, TargetKind
-from certs.step import (
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.content import as_object, content
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
+from dynamo_webhooks.certs.state import Hint, Phase, Stance, TargetKind
+from dynamo_webhooks.certs.step import (
     AdoptAuthority,
     CreateAuthority,
     DropPrevious,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from certs.report import READY_REASONS, Gauge, gauges, reports, unready
-from certs.state import Endpoint, Phase, Stance, Target, TargetKind
+from dynamo_webhooks.certs.report import READY_REASONS, Gauge, gauges, reports, unready
+from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
 from tests.certs.states import NOW, authority, bundle, leaf, leaf_pair, serving_of, state, targets
 
 GOOD = targets(bundle("a"))

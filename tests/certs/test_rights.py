@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from certs import names
-from certs.state import Phase
-from kube.lease import Timings as LeaseTimings
-from kube.resources import CORE_EVENTS, CRDS, SECRETS
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.kube.lease import Timings as LeaseTimings
+from dynamo_webhooks.kube.resources import CORE_EVENTS, CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, definition
 from tests.cluster.grants import GRANTS, SERVING
 from tests.kube.memory import MemoryCluster
@@ -18,8 +18,8 @@ from tests.kube.memory import MemoryCluster
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from kube.protocol import Event, Listing
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Event, Listing
+    from dynamo_webhooks.kube.resources import Resource
 
 VERBS: Final = {
     "get": ("get",),

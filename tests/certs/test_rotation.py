@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from certs import names
-from certs.authority import Pair, make_authority
-from certs.certificate import read_certificates
-from certs.phase import derive
-from certs.plan import next_step
-from certs.reading import read_authority, read_serving, read_trust
-from certs.report import reports, unready
-from certs.state import Phase
-from certs.step import (
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.authority import Pair, make_authority
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.phase import derive
+from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.reading import read_authority, read_serving, read_trust
+from dynamo_webhooks.certs.report import reports, unready
+from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.certs.step import (
     AdoptAuthority,
     DropPrevious,
     MarkPhase,
@@ -36,7 +36,7 @@ from certs.step import (
 from tests.certs.world import CALLED, START, STRANGER, TARGETS, Node, World, leaf_of, secret_of
 
 if TYPE_CHECKING:
-    from certs.step import Step
+    from dynamo_webhooks.certs.step import Step
 
 HOUR = dt.timedelta(hours=1)
 

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from certs import names
-from certs.state import Phase
-from certs.step import Nothing, Wait
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.certs.step import Nothing, Wait
 from tests.certs.world import CALLED, START, STRANGER, TARGETS, World, leaf_of, secret_of
 
 TARGET = st.sampled_from([name for _, name in TARGETS])

@@ -6,11 +6,11 @@ import base64
 
 import pytest
 
-from certs.content import Write
-from certs.names import Names
-from certs.store import Store
-from kube.errors import AlreadyExistsError, ConflictError
-from kube.resources import SECRETS
+from dynamo_webhooks.certs.content import Write
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.store import Store
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ConflictError
+from dynamo_webhooks.kube.resources import SECRETS
 from tests.kube.memory import MemoryCluster
 
 CALLED = Names("n", "s")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from certs.certificate import read_certificates
-from certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from certs.trust import everywhere, survivors, unsynced, wanted
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
+from dynamo_webhooks.certs.trust import everywhere, survivors, unsynced, wanted
 from tests.certs.states import NOW, authority, bundle, leaf_pair, serving_of, state
 
 VALIDATING = TargetKind.VALIDATING

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from certs import names
-from certs.reading import read_authority
-from certs.state import Mode, Phase
-from cli.certs import inspect
-from cli.certs.work import Hands, RefusedError, hands
-from kube.resources import CRDS, SECRETS
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.reading import read_authority
+from dynamo_webhooks.certs.state import Mode, Phase
+from dynamo_webhooks.cli.certs import inspect
+from dynamo_webhooks.cli.certs.work import Hands, RefusedError, hands
+from dynamo_webhooks.kube.resources import CRDS, SECRETS
 from tests.certs.site import CALLED, NAMESPACE, Site, current
 
 if TYPE_CHECKING:

@@ -12,18 +12,18 @@ from typing import Any
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from certs import names
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import Certificate, read_certificate, read_certificates
-from certs.content import as_object, content
-from certs.phase import derive
-from certs.plan import next_step
-from certs.policy import outage
-from certs.reading import read_authority, read_serving, read_target, read_trust
-from certs.state import Endpoint, Mode, Phase, Profile, State, TargetKind
-from certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
-from certs.timings import ROUND_APART, Timings
-from certs.trust import issuers, seen
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.content import as_object, content
+from dynamo_webhooks.certs.phase import derive
+from dynamo_webhooks.certs.plan import next_step
+from dynamo_webhooks.certs.policy import outage
+from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
+from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Profile, State, TargetKind
+from dynamo_webhooks.certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
+from dynamo_webhooks.certs.timings import ROUND_APART, Timings
+from dynamo_webhooks.certs.trust import issuers, seen
 
 START = datetime(2026, 5, 17, 12, tzinfo=UTC)
 PROFILE = Profile("dynamo-webhooks", "dynamo-system")

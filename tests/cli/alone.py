@@ -33,7 +33,7 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 """
-COMMAND: Final = f"{FORBIDDING}from cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
+COMMAND: Final = f"{FORBIDDING}from dynamo_webhooks.cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
 # such as a shell's `<&-` and `>&-`
 NUMBERS: Final = {"stdin": 0, "stdout": 1, "stderr": 2}
 

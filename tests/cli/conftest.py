@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cli.main import main
+from dynamo_webhooks.cli.main import main
 
 
 class Ran(NamedTuple):

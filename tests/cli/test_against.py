@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import git, revision
+from dynamo_webhooks.cli import git, revision
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.objects import BAD, BAD_RULE, GOOD
 from tests.cli.repository import Repository

@@ -50,12 +50,12 @@ def test_what_is_forbidden_there_is_noticed(folder: Path, attempt: str) -> None:
 def test_a_check_of_one_file_imports_little(folder: Path, file: str) -> None:
     # what the interpreter's own start loads differs between installations
     script = (
-        "import sys\nbefore = set(sys.modules)\nfrom cli.main import main\nmain(['check', sys.argv[1]])\n"
+        "import sys\nbefore = set(sys.modules)\nfrom dynamo_webhooks.cli.main import main\nmain(['check', sys.argv[1]])\n"
         "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
     )
     done = run(folder, script, file)
     loaded = set(done.stderr.decode().split())
-    assert "cli.check.pipeline" in loaded
+    assert "dynamo_webhooks.cli.check.pipeline" in loaded
     assert loaded.isdisjoint(HEAVY), loaded.intersection(HEAVY)
-    rules = [name for name in loaded if name.startswith("policies.") and name.count(".") == 2]
+    rules = [name for name in loaded if name.startswith("dynamo_webhooks.policies.") and name.count(".") == 3]
     assert len(rules) < 40, rules

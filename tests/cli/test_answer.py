@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import yaml
 
-from api.crd import build
-from cli.check import record
-from cli.check.answer import Answer, answered, webhook
-from cli.check.objects import objects
-from cli.check.pipeline import Settings, check_object
-from cli.yaml.load import load
-from policies.facts import Facts, facts_from
-from policies.review import CREATE, DELETE, UPDATE
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.answer import Answer, answered, webhook
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, MODEL, NEEDS_GROVE, WARNED
 from tests.golden.corpus import cases
-from webhooks.routes import ROUTES, Purpose
 
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "base"
 NONE: dict[str, Any] = {"clusterTopologies": None, "operatorVersion": "1.2.0", "operatorPrincipal": "", "excludedNamespaces": []}
@@ -173,12 +173,12 @@ def test_what_can_t_be_stored_is_the_conversion_s_refusal(monkeypatch: pytest.Mo
         "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeploymentScalingAdapter\nmetadata: {name: a}\n"
         "spec: {replicas: 1, dgdRef: {name: g, serviceName: w}}\n"
     )
-    from conversion.lens.protocol import ConversionError
+    from dynamo_webhooks.conversion.lens.protocol import ConversionError
 
     def refuse(*_: object) -> None:
         raise ConversionError(("spec", "replicas"), "must be otherwise")
 
-    monkeypatch.setattr("webhooks.convert.convert_object", refuse)
+    monkeypatch.setattr("dynamo_webhooks.webhooks.convert.convert_object", refuse)
     answer = _answer(text, schema=False)
     assert _stage(answer) == (record.CONVERSION, 500, "")
     assert answer.message.startswith("conversion webhook for nvidia.com/v1beta1, Kind=DynamoGraphDeploymentScalingAdapter failed: ")

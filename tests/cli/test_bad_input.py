@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cli import files as reading
+from dynamo_webhooks.cli import files as reading
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cli.check.fingerprint import fingerprint, fingerprints
-from cli.check.objects import Identity
-from cli.check.record import FAULT, Reported
-from cli.yaml.load import Position, Source
+from dynamo_webhooks.cli.check.fingerprint import fingerprint, fingerprints
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import FAULT, Reported
+from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE, WARNED
 

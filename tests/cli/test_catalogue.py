@@ -6,9 +6,9 @@ import io
 
 import pytest
 
-from api.kinds import KINDS
-from cli.check.record import OWN_RULES
-from policies.catalogue import declared, rules
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.check.record import OWN_RULES
+from dynamo_webhooks.policies.catalogue import declared, rules
 from tests.cli.conftest import Command
 from tests.cli.objects import BAD_CODE, BAD_RULE
 

@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from certs.certificate import read_certificate
-from cli.main import main
+from dynamo_webhooks.certs.certificate import read_certificate
+from dynamo_webhooks.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path

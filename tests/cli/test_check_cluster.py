@@ -10,13 +10,13 @@ from typing import Any, Final
 import pytest
 import yaml
 
-import kube.client
-from api.kinds import KINDS
-from cli.check.cluster import Sight, see
-from cli.yaml.load import InputError, Source, load
-from kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
-from kube.resources import of_kind
-from policies.facts import UNKNOWN, Facts
+import dynamo_webhooks.kube.client
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.check.cluster import Sight, see
+from dynamo_webhooks.cli.yaml.load import InputError, Source, load
+from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.resources import of_kind
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, MODEL, NEEDS_GROVE
 from tests.kube.memory import MemoryCluster
@@ -130,7 +130,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, 
             asked.append(words)
             return made
 
-        monkeypatch.setattr(kube.client, "connect", connect)
+        monkeypatch.setattr(dynamo_webhooks.kube.client, "connect", connect)
         return asked
 
     return use

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from api.kinds import ALPHA, BETA, api_version
-from api.paths import render
-from cli.check.moved import stays
+from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.cli.check.moved import stays
 from tests.laws.managers.law import sorted_lists
 from tests.laws.managers.subjects import COMPONENT, GRAPH, NAME, Subject
 from tests.laws.managers.test_managers import modelled

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from cli.manual.commands import parser_of
-from cli.manual.terminal import Terminal, terminal
+from dynamo_webhooks.cli.manual.commands import parser_of
+from dynamo_webhooks.cli.manual.terminal import Terminal, terminal
 from tests.cli.objects import BAD, GOOD
 
 ROOT: Final = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.check.comments import Comment, comments
-from cli.yaml.load import Source
+from dynamo_webhooks.cli.check.comments import Comment, comments
+from dynamo_webhooks.cli.yaml.load import Source
 
 WORD = "dynamo-webhooks:"
 ONE = f"# {WORD} 1"

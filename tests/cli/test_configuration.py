@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from cli.apart import load_settings
-from cli.configuration import VARIABLES, Variable, load_configuration
-from cli.exits import UsageError
-from kube import identity
+from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli.configuration import VARIABLES, Variable, load_configuration
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.kube import identity
 from tests.cli.conftest import Command, Files
 
 FILE: Final = """\

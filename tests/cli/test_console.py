@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.manual.console import PageError, refreshed
-from cli.manual.terminal import TerminalError, terminal
+from dynamo_webhooks.cli.manual.console import PageError, refreshed
+from dynamo_webhooks.cli.manual.terminal import TerminalError, terminal
 from tests.cli.objects import BAD, BAD_RULE
 
 PARTS: dict[str, Callable[[], str]] = {"table": lambda: "| made |\n"}

@@ -14,13 +14,13 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cli.convert.fields import fields_of, fields_page
-from cli.convert.run import convert_text
-from cli.convert.texts import pieces, yaml_text
-from cli.exits import UsageError
-from cli.replace import replace
-from cli.yaml.load import Source, load, read
-from conversion.kinds import KINDS
+from dynamo_webhooks.cli.convert.fields import fields_of, fields_page
+from dynamo_webhooks.cli.convert.run import convert_text
+from dynamo_webhooks.cli.convert.texts import pieces, yaml_text
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.replace import replace
+from dynamo_webhooks.cli.yaml.load import Source, load, read
+from dynamo_webhooks.conversion.kinds import KINDS
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import GOOD, MODEL, OTHER_KIND
 
@@ -139,7 +139,7 @@ def test_check_and_write(command: Command, files: Files) -> None:
 def test_verify_refuses_what_does_not_come_home(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = files(a=GOOD)
     assert command("convert", "a.yaml", "--to", "v1beta1", "--verify").code == 0
-    monkeypatch.setattr("cli.convert.run._same", lambda home, data: False)
+    monkeypatch.setattr("dynamo_webhooks.cli.convert.run._same", lambda home, data: False)
     ran = command("convert", "a.yaml", "--to", "v1beta1", "--verify", "--write")
     assert ran.code == 1
     assert "does not come back from v1beta1" in ran.err
@@ -327,7 +327,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, 
             raise UsageError("a.yaml can't be written: permission denied")
         replace(file, content)
 
-    monkeypatch.setattr("cli.replace.replace", refused)
+    monkeypatch.setattr("dynamo_webhooks.cli.replace.replace", refused)
     ran = command("convert", ".", "--to", "v1beta1", "--write")
     assert (ran.code, ran.err) == (1, "a.yaml can't be written: permission denied\n")
     assert (folder / "a.yaml").read_text() == GOOD
@@ -459,7 +459,7 @@ def test_the_map_of_fields(command: Command, kind: str) -> None:
 
 
 def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cli.convert import run
+    from dynamo_webhooks.cli.convert import run
 
     folder, real = files(a=GOOD, b=GOOD), run.convert_text
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from api.schema import load_schema
-from api.walk.default import default
-from cli.convert.served import as_served, defaulted
-from conversion.kind import LEFT, RIGHT
-from conversion.objects import convert_object, target
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.cli.convert.served import as_served, defaulted
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.conversion.objects import GRAPH, made
 from tests.laws.managers.subjects import REQUEST
 

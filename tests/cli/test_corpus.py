@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from cli.check.objects import objects
-from cli.check.pipeline import Settings, check_object
-from cli.check.record import CEL, ERROR, SCHEMA
-from cli.yaml.load import load
-from policies.review import CREATE
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.check.record import CEL, ERROR, SCHEMA
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.policies.review import CREATE
 from tests.golden.corpus import cases
 
 pytestmark = pytest.mark.golden

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from api.kinds import KINDS
-from certs.authority import make_authority
-from cli import crd_files
-from cli.yaml.load import load
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.authority import make_authority
+from dynamo_webhooks.cli import crd_files
+from dynamo_webhooks.cli.yaml.load import load
 
 if TYPE_CHECKING:
     from pathlib import Path

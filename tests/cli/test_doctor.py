@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from api.kinds import KINDS
-from certs.names import Names
-from certs.state import Endpoint, Mode, Stance, State
-from cli.commands.doctor import examine, judge
-from cli.doctor import about, certificates, objects, running
-from cli.doctor.finding import Finding, Level, as_data, as_text, error, info, ordered, warning
-from cli.doctor.removal import removal
-from cli.doctor.sight import Sight
-from cli.doctor.trial import CAUSES, requests
-from kube.errors import ForbiddenError, UnavailableError
-from kube.resources import CONFIG_MAPS, CRDS
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.names import Names
+from dynamo_webhooks.certs.state import Endpoint, Mode, Stance, State
+from dynamo_webhooks.cli.commands.doctor import examine, judge
+from dynamo_webhooks.cli.doctor import about, certificates, objects, running
+from dynamo_webhooks.cli.doctor.finding import Finding, Level, as_data, as_text, error, info, ordered, warning
+from dynamo_webhooks.cli.doctor.removal import removal
+from dynamo_webhooks.cli.doctor.sight import Sight
+from dynamo_webhooks.cli.doctor.trial import CAUSES, requests
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS
 from tests.certs.states import NOW, leaf, state
 from tests.kube.memory import MemoryCluster
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from api.crd_manifest import ALLOW_DATA_LOSS
-from api.definition_guard import NAME
-from api.kinds import KINDS
-from certs.state import TargetKind
-from cli.doctor.emptied import emptied
-from cli.doctor.finding import Finding, Level
-from cli.doctor.guard import guard
-from cli.doctor.sight import Sight, guard_name
-from kube.resources import DEPLOYMENTS, of_kind
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.definition_guard import NAME
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.certs.state import TargetKind
+from dynamo_webhooks.cli.doctor.emptied import emptied
+from dynamo_webhooks.cli.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.doctor.guard import guard
+from dynamo_webhooks.cli.doctor.sight import Sight, guard_name
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, of_kind
 from tests.cli.test_doctor import sight
 from tests.kube.memory import MemoryCluster
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from api.kinds import BY_NAME
-from cli.commands.doctor import examine
-from cli.doctor.finding import Finding, Level
-from cli.doctor.sizes import sizes
-from kube.resources import of_kind
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.cli.commands.doctor import examine
+from dynamo_webhooks.cli.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.doctor.sizes import sizes
+from dynamo_webhooks.kube.resources import of_kind
 from tests.cli.test_doctor import sight
 from tests.conversion.test_bounds import noise
 from tests.kube.memory import MemoryCluster

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import pytest
 
-from cli import exits
-from cli.check import pipeline, result
-from cli.check.outputs import FORMATS
-from cli.check.record import ERROR, FAULT, NotEvaluated
-from cli.check.result import Checked, assemble, exit_code
-from cli.yaml.errors import InputError
-from policies.at import fault
-from policies.catalogue import by_word
-from policies.evaluate import evaluate
+from dynamo_webhooks.cli import exits
+from dynamo_webhooks.cli.check import pipeline, result
+from dynamo_webhooks.cli.check.outputs import FORMATS
+from dynamo_webhooks.cli.check.record import ERROR, FAULT, NotEvaluated
+from dynamo_webhooks.cli.check.result import Checked, assemble, exit_code
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.policies.at import fault
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.evaluate import evaluate
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND
 from tests.cli.reports.results import reported

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cli.facts import consequences
-from policies.facts import Facts
-from policies.review import CURRENT, V1_2
+from dynamo_webhooks.cli.facts import consequences
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CURRENT, V1_2
 from tests.webhooks.test_admission import FACTS
 
 

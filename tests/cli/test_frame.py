@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cli.check.frame import frame
-from cli.yaml.load import Position, load
+from dynamo_webhooks.cli.check.frame import frame
+from dynamo_webhooks.cli.yaml.load import Position, load
 
 
 @pytest.mark.parametrize(

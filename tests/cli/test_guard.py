@@ -13,22 +13,22 @@ import pytest
 from cryptography import x509
 from prometheus_client.parser import text_string_to_metric_families
 
-from certs.context import Change, ReloadingContext
-from certs.files import judge
-from cli.guard import AGAIN, LIFE, Guard, OwnPair
-from cli.vitals import VITALS, vitals
-from kube.lease import Election
-from kube.resources import TOKEN_REVIEWS
-from kube.traffic import NO_ANSWER, Sent
+from dynamo_webhooks.certs.context import Change, ReloadingContext
+from dynamo_webhooks.certs.files import judge
+from dynamo_webhooks.cli.guard import AGAIN, LIFE, Guard, OwnPair
+from dynamo_webhooks.cli.vitals import VITALS, vitals
+from dynamo_webhooks.kube.lease import Election
+from dynamo_webhooks.kube.resources import TOKEN_REVIEWS
+from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
+from dynamo_webhooks.webhooks.probes import METRICS, Probes
+from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
-from webhooks.probes import METRICS, Probes
-from webhooks.sockets import Address, bind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kube.protocol import Cluster
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Cluster
+    from dynamo_webhooks.kube.resources import Resource
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD: Final = "of-prometheus"

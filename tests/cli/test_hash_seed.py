@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import yaml
 
-from cli.check.outputs import FORMATS
-from policies.catalogue import declared
+from dynamo_webhooks.cli.check.outputs import FORMATS
+from dynamo_webhooks.policies.catalogue import declared
 from tests.cli.alone import FORBIDDING, run
 from tests.policies.examples import parse
 
@@ -21,7 +21,7 @@ SEEDS: Final = ("0", "1", "random")
 EACH: Final = 9  # of the rules' examples
 ALL: Final = """
 import json
-from cli.main import main
+from dynamo_webhooks.cli.main import main
 
 for words in json.loads(sys.argv[1]):
     print("=", *words, flush=True)

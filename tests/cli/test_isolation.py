@@ -77,7 +77,8 @@ def test_a_closed_stream_changes_no_verdict(places: dict[str, str], words: tuple
 
 
 def test_a_full_disk_is_one_sentence() -> None:
-    full = "import os, sys\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nfrom cli.main import main\nsys.exit(main(['crds']))\n"
+    full = "import os, sys\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n"
+    full += "from dynamo_webhooks.cli.main import main\nsys.exit(main(['crds']))\n"
     done = run(UNWRITABLE, full)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"dynamo-webhooks crds: standard output can't be written: No space left on device\n"

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from api.kinds import ALPHA
-from cli.check import journey, record
-from cli.check.journey import Loss, losses
-from cli.yaml.load import load
-from conversion.engine import Converted, convert
-from conversion.kind import Kind
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.cli.check import journey, record
+from dynamo_webhooks.cli.check.journey import Loss, losses
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.conversion.engine import Converted, convert
+from dynamo_webhooks.conversion.kind import Kind
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import GOOD
 
@@ -35,8 +35,8 @@ def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
 
 
 def _keys() -> tuple[str, str]:
-    from conversion.kinds import KINDS
-    from conversion.remainder import keys
+    from dynamo_webhooks.conversion.kinds import KINDS
+    from dynamo_webhooks.conversion.remainder import keys
 
     return keys(KINDS[GRAPH])
 
@@ -47,7 +47,7 @@ def test_what_comes_home_is_no_finding(text: str) -> None:
 
 
 def test_an_object_that_was_converted_comes_home() -> None:
-    from conversion.kinds import KINDS
+    from dynamo_webhooks.conversion.kinds import KINDS
 
     there = convert(KINDS[GRAPH], load(BOTH)[0].data, "v1beta1").object
     assert any(key in there["metadata"]["annotations"] for key in _keys())
@@ -115,7 +115,7 @@ def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
 
 
 def test_the_proof_holds_only_where_nothing_is_kept() -> None:
-    from conversion.kinds import KINDS
+    from dynamo_webhooks.conversion.kinds import KINDS
 
     kind, obj = KINDS[GRAPH], load(BOTH)[0].data
     there = convert(kind, obj, "v1beta1").object

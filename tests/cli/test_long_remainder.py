@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from cli.check.record import LONG_REMAINDER
-from conversion.bounds import TOO_LONG
-from conversion.weight import CODE, NAME
+from dynamo_webhooks.cli.check.record import LONG_REMAINDER
+from dynamo_webhooks.conversion.bounds import TOO_LONG
+from dynamo_webhooks.conversion.weight import CODE, NAME
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import GOOD
 from tests.conversion.test_bounds import noise

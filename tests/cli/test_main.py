@@ -12,9 +12,9 @@ from types import ModuleType
 
 import pytest
 
-from cli import exits, flags
-from cli.main import COMMANDS
-from cli.release import installed
+from dynamo_webhooks.cli import exits, flags
+from dynamo_webhooks.cli.main import COMMANDS
+from dynamo_webhooks.cli.release import installed
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD
 
@@ -25,7 +25,7 @@ def test_the_table_of_commands_is_true() -> None:
     folder = Path(__file__).parents[2] / "cli" / "commands"
     assert {file.stem for file in folder.glob("[a-z]*.py")} == set(COMMANDS)
     for name, text in COMMANDS.items():
-        module = importlib.import_module(f"cli.commands.{name}")
+        module = importlib.import_module(f"dynamo_webhooks.cli.commands.{name}")
         assert text == module.HELP
         parser = argparse.ArgumentParser()
         module.configure(parser)
@@ -97,9 +97,9 @@ def _broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         flags.verbose(parser)
         parser.add_argument("paths", nargs="*")
 
-    module = ModuleType("cli.commands.version")
+    module = ModuleType("dynamo_webhooks.cli.commands.version")
     module.__dict__.update(HELP="", configure=configure, run=run)
-    monkeypatch.setitem(sys.modules, "cli.commands.version", module)
+    monkeypatch.setitem(sys.modules, "dynamo_webhooks.cli.commands.version", module)
 
 
 def test_a_bug_of_ours_is_a_sentence_with_a_replay_command(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_a_bug_of_ours_is_a_sentence_with_a_replay_command(command: Command, mon
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_takes_the_flag_that_the_sentence_about_a_bug_advises(name: str) -> None:
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"cli.commands.{name}").configure(parser)
+    importlib.import_module(f"dynamo_webhooks.cli.commands.{name}").configure(parser)
     assert "show tracebacks of bugs" in parser.format_help()
     assert {"-v", "--verbose"} <= {flag for action in parser._actions for flag in action.option_strings}
 
@@ -136,13 +136,13 @@ def test_help_is_no_wider_than_the_terminal(command: Command, monkeypatch: pytes
     shown = command(*words).out
     if words[0] in ("explain", "test"):  # what stands below their flags is printed as it is written
         parser = argparse.ArgumentParser()
-        importlib.import_module(f"cli.commands.{words[0]}").configure(parser)
+        importlib.import_module(f"dynamo_webhooks.cli.commands.{words[0]}").configure(parser)
         shown = shown.partition((parser.epilog or "").lstrip().partition("\n")[0])[0]
     assert max(map(len, shown.splitlines())) <= int(columns)
 
 
 def test_a_bug_of_ours_has_a_traceback_for_those_who_ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from cli.main import main
+    from dynamo_webhooks.cli.main import main
 
     _broken(monkeypatch, KeyError("x"))
     assert main(["version", "-v"]) == 70
@@ -235,17 +235,17 @@ BANNED = (
 @pytest.mark.parametrize("words", [["--help"], ["check", "good.yaml"], ["check", "good.yaml", "-o", "json"], ["rules"]])
 def test_light_commands_import_nothing_heavy(files: Files, words: list[str]) -> None:
     folder = files(good=GOOD)
-    script = (
-        "import sys; from cli.main import main; code = main(sys.argv[1:]); print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
-    )
+    script = "import sys; from dynamo_webhooks.cli.main import main; code = main(sys.argv[1:]); "
+    script += "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
     ran = subprocess.run([sys.executable, "-c", script, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    loaded = {name.partition(".")[0] for name in ran.stderr.split()}
+    loaded = {name.removeprefix("dynamo_webhooks.").partition(".")[0] for name in ran.stderr.split()}
     assert "cli" in loaded
     assert loaded.isdisjoint(BANNED), loaded.intersection(BANNED)
 
 
 def test_the_overview_imports_no_command(files: Files) -> None:
-    script = "import sys; from cli.main import main; main(['--help']); print([n for n in sys.modules if n.startswith('cli.commands')])"
+    script = "import sys; from dynamo_webhooks.cli.main import main; main(['--help']); "
+    script += "print([n for n in sys.modules if n.startswith('dynamo_webhooks.cli.commands')])"
     ran = subprocess.run([sys.executable, "-c", script], cwd=files(), capture_output=True, text=True, check=True)
     assert ran.stdout.endswith("\n[]\n")

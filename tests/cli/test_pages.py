@@ -10,16 +10,16 @@ from typing import Final
 
 import pytest
 
-from cli import pages
-from cli.check.record import OWN_RULES
-from cli.main import COMMANDS, PROGRAM, main
-from cli.manual.commands import command_pages, parser_of
-from cli.manual.console import PageError
-from cli.manual.examples import MEANINGS, TOLD, Example, Told
-from cli.manual.own import FILES, shown
-from cli.manual.rules import rule_pages
-from cli.manual.terminal import TerminalError
-from policies.catalogue import declared
+from dynamo_webhooks.cli import pages
+from dynamo_webhooks.cli.check.record import OWN_RULES
+from dynamo_webhooks.cli.main import COMMANDS, PROGRAM, main
+from dynamo_webhooks.cli.manual.commands import command_pages, parser_of
+from dynamo_webhooks.cli.manual.console import PageError
+from dynamo_webhooks.cli.manual.examples import MEANINGS, TOLD, Example, Told
+from dynamo_webhooks.cli.manual.own import FILES, shown
+from dynamo_webhooks.cli.manual.rules import rule_pages
+from dynamo_webhooks.cli.manual.terminal import TerminalError
+from dynamo_webhooks.policies.catalogue import declared
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"

@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from cli.check import parallel
-from cli.yaml.load import InputError, Source
+from dynamo_webhooks.cli.check import parallel
+from dynamo_webhooks.cli.yaml.load import InputError, Source
 from tests.cli.conftest import Files
 from tests.cli.objects import BAD, GOOD
 
 PATIENCE = 60  # seconds, for what takes one
-_FORKS = "from cli.check import parallel\nparallel._usable = lambda: 3\nparallel.WORTH = 1\n"
-_CHECK = f"import sys\n{_FORKS}from cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
+_FORKS = "from dynamo_webhooks.cli.check import parallel\nparallel._usable = lambda: 3\nparallel.WORTH = 1\n"
+_CHECK = f"import sys\n{_FORKS}from dynamo_webhooks.cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
 _SERIAL = _CHECK.replace("lambda: 3", "lambda: 1")
 
 # two slices of two files each; what is found is the names
 _THROUGH = """
 import os, signal, sys
-from cli.check import parallel
-from cli.check.run import Gathered
-from cli.exits import UsageError
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.check import parallel
+from dynamo_webhooks.cli.check.run import Gathered
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 parent, found, own = os.getpid(), Gathered(), Gathered()
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cli.check import pipeline
-from cli.check.objects import objects
-from cli.check.pipeline import Outcome, Settings, check_object
-from cli.explain.field import find
-from cli.yaml.load import load
-from policies.at import fault
-from policies.catalogue import by_word
-from policies.facts import facts_from
-from policies.finding import Finding
-from policies.review import CREATE, Review
+from dynamo_webhooks.cli.check import pipeline
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.pipeline import Outcome, Settings, check_object
+from dynamo_webhooks.cli.explain.field import find
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.policies.at import fault
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.review import CREATE, Review
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD_RULE, GOOD
 

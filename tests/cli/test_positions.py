@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.yaml.load import load
+from dynamo_webhooks.cli.yaml.load import load
 
 TEXT = """\
 # a comment

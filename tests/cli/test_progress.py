@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 
-from cli.check.progress import PATIENCE, over
+from dynamo_webhooks.cli.check.progress import PATIENCE, over
 
 
 class Terminal(StringIO):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.exits import UsageError
-from cli.replace import replace
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.replace import replace
 
 
 @pytest.fixture(autouse=True)

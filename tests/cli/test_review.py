@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.facts import facts_from
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, NEEDS_GROVE
-from webhooks.admission import Settings, answer
-from webhooks.routes import ROUTES
 
 VALIDATE = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
 MUTATE = "/mutate-nvidia-com-v1alpha1-dynamographdeployment"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cli.check.sources import documents, find, listed
-from cli.exits import UsageError
-from cli.yaml.load import Document, InputError
+from dynamo_webhooks.cli.check.sources import documents, find, listed
+from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.yaml.load import Document, InputError
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.check.objects import Identity, objects
-from cli.check.pipeline import Settings, check_object
-from cli.check.record import WRONG_TYPE, NotEvaluated, Reported, own
-from cli.check.result import COMMENT
-from cli.check.suppress import Heard, _Ignore, suppress
-from cli.yaml.load import Position, Source, load
-from policies.review import CREATE, DELETE, UPDATE
+from dynamo_webhooks.cli.check.objects import Identity, objects
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.check.record import WRONG_TYPE, NotEvaluated, Reported, own
+from dynamo_webhooks.cli.check.result import COMMENT
+from dynamo_webhooks.cli.check.suppress import Heard, _Ignore, suppress
+from dynamo_webhooks.cli.yaml.load import Position, Source, load
+from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, WARNED
 

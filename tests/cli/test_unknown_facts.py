@@ -9,19 +9,19 @@ import orjson
 import pytest
 import yaml
 
-from cli.facts import consequences
-from policies.catalogue import declared
-from policies.evaluate import evaluate
-from policies.facts import UNKNOWN
-from policies.finding import Level
-from policies.review import CREATE, CURRENT
+from dynamo_webhooks.cli.facts import consequences
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import UNKNOWN
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.review import CREATE, CURRENT
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.policies.examples import Example, parse
-from webhooks.admission import Settings, answer
-from webhooks.routes import ROUTES
 
 if TYPE_CHECKING:
-    from policies.rule import Rule
+    from dynamo_webhooks.policies.rule import Rule
 
 RULES: Final = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default and rule.needs]
 BAD: Final = [pytest.param(rule, block, id=f"{rule.name}-{i}") for rule in RULES for i, block in enumerate(rule.bad)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.usage import reworded
+from dynamo_webhooks.cli.usage import reworded
 from tests.cli.conftest import Command
 
 

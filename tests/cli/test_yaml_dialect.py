@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cli.yaml import yaml_text
-from cli.yaml.build import ALIASED_VALUES, DEPTH
-from cli.yaml.load import InputError, Source, load, read
-from cli.yaml.pure import PureParser
+from dynamo_webhooks.cli.yaml import yaml_text
+from dynamo_webhooks.cli.yaml.build import ALIASED_VALUES, DEPTH
+from dynamo_webhooks.cli.yaml.load import InputError, Source, load, read
+from dynamo_webhooks.cli.yaml.pure import PureParser
 
 VALUES = [
     # booleans are those of YAML 1.1, single letters too

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
-from api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
 from tests.cluster.objects import ORIGIN, graph, make, path_of
 from tests.cluster.processes import Process, running, wait_until
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
-from api.crd import build as crd
-from api.kinds import BY_NAME, KINDS
-from api.models.constraints import ALL
-from cli.check import record
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.kinds import BY_NAME, KINDS
+from dynamo_webhooks.api.models.constraints import ALL
+from dynamo_webhooks.cli.check import record
 from tests.cluster.admission import Admission, wait_until_all_are_asked
 from tests.cluster.conversion import KINDS as CONVERTED
 from tests.cluster.conversion import Converter

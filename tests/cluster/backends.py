@@ -15,7 +15,7 @@ from tests.kube.storage import Storage
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.protocol import Cluster, Node
     from tests.cluster.harness import ControlPlane
 
 PATIENCE: Final = 60.0  # seconds for something that happens at once unless the machine is very busy
@@ -62,7 +62,7 @@ async def backend(request: pytest.FixtureRequest) -> AsyncIterator[Backend]:
     if request.param == "memory":
         yield _memory()
         return
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     plane: ControlPlane = request.getfixturevalue("alpha")
     admin, author = await connect("admin", str(plane.kubeconfig)), await connect("author", str(plane.kubeconfig), USER)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from api.kinds import ALPHA, BETA
-from api.models import constraints as cel
-from api.paths import Key
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.models import constraints as cel
+from dynamo_webhooks.api.paths import Key
 
 if TYPE_CHECKING:
-    from api.models.constraints import Constraint
-    from api.paths import Path
+    from dynamo_webhooks.api.models.constraints import Constraint
+    from dynamo_webhooks.api.paths import Path
 
 Node: TypeAlias = dict[str, Any]
 

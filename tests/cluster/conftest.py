@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from api.crd import build as crd
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import build, find
 from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixture: the modules of this folder find it here

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import yaml
 
-from api.crd import build as crd
+from dynamo_webhooks.api.crd import build as crd
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane
 from tests.cluster.processes import Process, free_ports, wait_until

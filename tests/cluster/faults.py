@@ -75,7 +75,7 @@ class Replica:
         """Its processes, and whether each is a worker: the other one watches the cluster."""
         pid = self.process.pid
         found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        return {child: b"webhooks.cluster" not in Path(f"/proc/{child}/cmdline").read_bytes() for child in found}
+        return {child: b"dynamo_webhooks.webhooks.cluster" not in Path(f"/proc/{child}/cmdline").read_bytes() for child in found}
 
     def workers(self) -> list[int]:
         """Its serving processes."""

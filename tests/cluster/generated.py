@@ -6,15 +6,15 @@ import copy
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.kinds import api_version
-from api.models.facets import (
+from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.api.models.facets import (
     COMPONENT_PATTERN,
     DOMAIN_PATTERN,
     LABEL_KEY_PATTERN,
     LABEL_PATTERN,
     QUANTITY_PATTERN,
 )
-from api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

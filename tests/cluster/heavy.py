@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import aiohttp
 import orjson
 
+from dynamo_webhooks.webhooks.routes import CONVERT
 from tests.cluster.provisioning import NAMESPACE, SERVICE
 from tests.webhooks.requests import GRAPHS, graph, review
-from webhooks.routes import CONVERT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ import sys
 from dataclasses import replace
 from datetime import timedelta
 
-from certs.installation import installation
-from certs.timings import Timings
-from cli.certs.process import Pace
-from cli.commands import provision
-from kube.lease import Timings as LeaseTimings
+from dynamo_webhooks.certs.installation import installation
+from dynamo_webhooks.certs.timings import Timings
+from dynamo_webhooks.cli.certs.process import Pace
+from dynamo_webhooks.cli.commands import provision
+from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 
 
 def main() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, GROUP
 
 Node: TypeAlias = dict[str, Any]
 POD: Final[Node] = {"spec": {"containers": [{"name": "main", "image": "example"}]}}

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import yaml
 
-from certs.certificate import Certificate, read_certificate, read_certificates
-from certs.reading import read_authority, read_serving
-from certs.state import AuthoritySecret, Phase, Serving
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.reading import read_authority, read_serving
+from dynamo_webhooks.certs.state import AuthoritySecret, Phase, Serving
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, wait_until

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.crd import build as crd
+from dynamo_webhooks.api.crd import build as crd
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import ControlPlane, control_plane

@@ -10,7 +10,7 @@ import importlib.util
 import sys
 from typing import Any, Final
 
-from api.kinds import BY_NAME
+from dynamo_webhooks.api.kinds import BY_NAME
 from tests.golden.corpus import FOLDER, compare, corpus_file, without_conversion
 
 SCRIPT: Final = "compare_schema.py"

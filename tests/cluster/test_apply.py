@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.applying import Held
 from tests.cluster.conversion import converting_plane
 from tests.laws.conftest import SEED

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA, GROUP
-from cli.convert.served import as_served
-from conversion.objects import target
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.conversion.objects import target
 from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import path_of
 from tests.laws.managers.law import sorted_lists

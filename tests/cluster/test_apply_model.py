@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.applying import Held
 from tests.cluster.conversion import converting_plane, without_server_fields
 from tests.laws.conftest import SEED

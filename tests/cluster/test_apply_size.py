@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA, api_version
-from conversion.bounds import TOO_LONG
+from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
+from dynamo_webhooks.conversion.bounds import TOO_LONG
 from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import make, path_of
 from tests.cluster.provisioning import MERGE_PATCH

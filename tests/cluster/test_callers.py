@@ -12,8 +12,8 @@ import pytest
 import trustme
 import yaml
 
-from api.crd import build as crd
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import COMMAND
 from tests.cluster.conversion import restart
 from tests.cluster.harness import ControlPlane, control_plane

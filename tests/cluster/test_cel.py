@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from api.cel import EvaluationError, twin_of
-from api.kinds import BETA, BY_NAME, GROUP
-from api.models import constraints
-from api.paths import lookup, render
-from api.schema import load_schema
-from api.walk import admit, default
+from dynamo_webhooks.api.cel import EvaluationError, twin_of
+from dynamo_webhooks.api.kinds import BETA, BY_NAME, GROUP
+from dynamo_webhooks.api.models import constraints
+from dynamo_webhooks.api.paths import lookup, render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk import admit, default
 from tests.cluster.cel_sites import BASES, POD, SITES, Site
 
 if TYPE_CHECKING:
-    from api.models.constraints import Constraint
-    from api.paths import Path
+    from dynamo_webhooks.api.models.constraints import Constraint
+    from dynamo_webhooks.api.paths import Path
     from tests.cluster.harness import ControlPlane, Reply
 
 Node: TypeAlias = dict[str, Any]

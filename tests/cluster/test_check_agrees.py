@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from cli.check import record
-from cli.main import main
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.main import main
 from tests.cluster.admission import FACTS, serving
 from tests.cluster.agreeing import Judges, Said, Write, dotted, judging_plane
 from tests.cluster.writes import examples, generated, placed, recorded, schema_cases

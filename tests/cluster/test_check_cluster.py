@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.main import main
+from dynamo_webhooks.cli.main import main
 from tests.cluster.harness import ADMIN, USER, ControlPlane
 from tests.cluster.objects import graph, make
 

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from api.cel import twin_of
-from api.kinds import BY_NAME, pairs
-from api.models.constraints import ALL
-from api.paths import render
-from api.schema import load_schema
-from api.walk import admit
-from api.walk.errors import NOWHERE
-from api.walk.object_meta import metadata_type_errors
-from api.walk.validate import HINT
-from cli.check.objects import objects
-from cli.check.pipeline import Settings, check_object
-from cli.check.record import CEL, ERROR, SCHEMA, UNKNOWN_FIELD
-from cli.main import main
-from cli.yaml.load import load
-from policies.review import CREATE
+from dynamo_webhooks.api.cel import twin_of
+from dynamo_webhooks.api.kinds import BY_NAME, pairs
+from dynamo_webhooks.api.models.constraints import ALL
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk import admit
+from dynamo_webhooks.api.walk.errors import NOWHERE
+from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.validate import HINT
+from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.pipeline import Settings, check_object
+from dynamo_webhooks.cli.check.record import CEL, ERROR, SCHEMA, UNKNOWN_FIELD
+from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.policies.review import CREATE
 from tests.cluster.agreeing import dotted
 from tests.cluster.generated import Dice
 from tests.cluster.harness import ADMIN, TOKENS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.conversion import Converter, converting_plane, create_many, events, listed, restart, without_server_fields
 from tests.cluster.objects import make, path_of
 from tests.cluster.processes import wait_until

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
-from api.crd import build
-from api.kinds import ALPHA, KINDS
-from certs.authority import make_authority
-from cli.crd_files import FOLDER
-from cli.yaml.load import load
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import ALPHA, KINDS
+from dynamo_webhooks.certs.authority import make_authority
+from dynamo_webhooks.cli.crd_files import FOLDER
+from dynamo_webhooks.cli.yaml.load import load
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import control_plane
 from tests.cluster.objects import make, path_of

@@ -10,8 +10,8 @@ from typing import Final
 
 import pytest
 
-from cli.crd_files import FOLDER
-from cli.yaml.load import load
+from dynamo_webhooks.cli.crd_files import FOLDER
+from dynamo_webhooks.cli.yaml.load import load
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ADMIN, TOKENS
 from tests.golden.corpus import corpus_file

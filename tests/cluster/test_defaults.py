@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.objects import ORIGIN, graph, make, path_of, request
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.crd import build
-from api.crd_manifest import ALLOW_DATA_LOSS
-from api.definition_guard import NAME
-from api.kinds import ALPHA, BETA, BY_PLURAL, GROUP, KINDS
-from cli.main import main
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.definition_guard import NAME
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_PLURAL, GROUP, KINDS
+from dynamo_webhooks.cli.main import main
 from tests.cluster.harness import ADMIN
 from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import wait_until

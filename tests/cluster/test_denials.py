@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
-from api.models import constraints
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.models import constraints
 from tests.cluster.objects import DISCOVERY, checkpoint, graph, make, path_of, request
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
-from certs.authority import issue_leaf, make_authority
-from cli.main import main
+from dynamo_webhooks.certs.authority import issue_leaf, make_authority
+from dynamo_webhooks.cli.main import main
 from tests.cluster.harness import ADMIN, TOKENS, USER
 from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import wait_until

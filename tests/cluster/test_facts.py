@@ -257,7 +257,7 @@ def test_the_watching_process_is_replaced_without_a_word_to_clients(alpha: Contr
     assert answered > 0
     pid = wide.admission.process.pid
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    [watcher] = [int(child) for child in children if b"webhooks.cluster" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    [watcher] = [int(child) for child in children if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{child}/cmdline").read_bytes()]
     assert (wide.sample("scope_watch_stale_seconds") or 0) < PATIENCE
     os.kill(watcher, signal.SIGKILL)
     wait_until(

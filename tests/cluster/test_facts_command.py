@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from cli.main import main
+from dynamo_webhooks.cli.main import main
 from tests.cli.facts.installed import OURS, configuration
 from tests.cluster.harness import ADMIN, USER
 

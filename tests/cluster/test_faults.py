@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from dynamo_webhooks.webhooks.memory import MIB
 from tests.bench.footprint import Watch
 from tests.cluster import heavy
 from tests.cluster.conversion import restart
@@ -25,7 +26,6 @@ from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, graph, make, path_of, request
 from tests.cluster.processes import wait_until
 from tests.cluster.test_facts import LEASE, TOPOLOGIES, refused
-from webhooks.memory import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

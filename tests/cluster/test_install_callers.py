@@ -8,7 +8,7 @@ import pytest
 import trustme
 import yaml
 
-from cli.configuration import load_configuration
+from dynamo_webhooks.cli.configuration import load_configuration
 from tests.cluster.assets.build import VERSION
 from tests.cluster.rendering import CHART, RELEASE, Node, charted, composed, helm, of_kind, refused
 

@@ -11,7 +11,7 @@ import pytest
 import trustme
 import yaml
 
-from cli.configuration import load_configuration
+from dynamo_webhooks.cli.configuration import load_configuration
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import CHART, MANIFESTS, RELEASE, Node, charted, helm, key, kustomized, of_kind, refused, settings

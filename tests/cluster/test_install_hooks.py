@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
-from api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.admission import COMMAND, Admission, serving, wait_until_asked
 from tests.cluster.harness import ControlPlane, Reply, control_plane
 from tests.cluster.rendering import MANIFESTS, Node, kustomized, of_kind

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.conversion import KINDS as CONVERTING
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import wait_until

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.kubelet import Kubelet
 from tests.cluster.provisioning import own_address

@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from api.kinds import ALPHA
-from kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, GoneError, InvalidError, NotFoundError, UnavailableError
-from kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, of_kind
+from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.kube.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    NotFoundError,
+    UnavailableError,
+)
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, of_kind
 from tests.cluster import objects
 from tests.cluster.backends import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kube.protocol import Event, Node
+    from dynamo_webhooks.kube.protocol import Event, Node
     from tests.cluster.backends import Backend
     from tests.cluster.harness import ControlPlane
 
@@ -322,7 +330,7 @@ async def test_the_server_tells_its_groups_and_its_time(backend: Backend) -> Non
 
 
 async def test_a_refusal_of_a_secret_never_quotes_it(alpha: ControlPlane) -> None:
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     where, client = alpha.namespace(), await connect("admin", str(alpha.kubeconfig))
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": where}}

@@ -7,14 +7,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kube.capability import DRA, GROVE, Detector, Presence
-from kube.config import load
-from kube.events import Recorder
-from kube.identity import principal
-from kube.lease import Election
-from kube.reflector import Reflector, State
-from kube.resources import CONFIG_MAPS, CORE_EVENTS, LEASES, SECRETS
-from kube.scope import NAME, NamespaceLease
+from dynamo_webhooks.kube.capability import DRA, GROVE, Detector, Presence
+from dynamo_webhooks.kube.config import load
+from dynamo_webhooks.kube.events import Recorder
+from dynamo_webhooks.kube.identity import principal
+from dynamo_webhooks.kube.lease import Election
+from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, LEASES, SECRETS
+from dynamo_webhooks.kube.scope import NAME, NamespaceLease
 from tests.cluster.backends import PATIENCE
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ async def test_optional_apis_are_detected(backend: Backend) -> None:
 
 
 async def test_a_pod_reaches_the_server_with_its_own_files_and_is_who_it_thinks_it_is(alpha: ControlPlane, tmp_path: Path) -> None:
-    from kube.client import Client
-    from kube.connection import Connection
+    from dynamo_webhooks.kube.client import Client
+    from dynamo_webhooks.kube.connection import Connection
 
     where = alpha.namespace()
     account = f"/api/v1/namespaces/{where}/serviceaccounts"

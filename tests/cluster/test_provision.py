@@ -20,11 +20,11 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import read_certificates
-from certs.reading import read_authority
-from certs.state import Phase
-from kube.times import now
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import read_certificates
+from dynamo_webhooks.certs.reading import read_authority
+from dynamo_webhooks.certs.state import Phase
+from dynamo_webhooks.kube.times import now
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import ADMIN
 from tests.cluster.load import Load
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from certs.certificate import Certificate
+    from dynamo_webhooks.certs.certificate import Certificate
 
 OUTAGE = 2.0  # seconds in which a bundle that somebody spoiled is whole again, on a quiet machine
 SLOW = 25.0  # seconds more for a machine on which everything else takes its time, too

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import BETA
+from dynamo_webhooks.api.kinds import BETA
 from tests.cluster.objects import POD, make, path_of
 from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, GRAPHS, NAMESPACE, Reconciled, reconciled
 from tests.cluster.rendering import charted, of_kind

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, wait_until_asked
 from tests.cluster.objects import DISCOVERY, IDENTITY, checkpoint, graph, make, path_of, request
 from tests.conversion.test_bounds import noise

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pytest
 
-from api.crd import build as crd
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import FACTS, SELECTED, Admission, register, serving, wait_until_all_are_asked, wait_until_asked
 from tests.cluster.conversion import Converter, converting_plane
 from tests.cluster.objects import DISCOVERY, ORIGIN, graph, make, path_of, request

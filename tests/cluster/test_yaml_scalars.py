@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
-from cli.yaml.load import InputError, load
+from dynamo_webhooks.cli.yaml.load import InputError, load
 from tests.cluster.scalars import DIFFERENT, DIFFERENT_DOCUMENTS, DOCUMENTS, HEAD, ODD, WORDS
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from api.kinds import ALPHA, BETA, BY_NAME, GROUP, pairs
-from conversion.lens.protocol import ConversionError
-from policies.catalogue import declared
-from policies.review import CREATE, DELETE, UPDATE
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, pairs
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
 from tests.cluster.agreeing import Write
 from tests.cluster.generated import Dice
 from tests.golden.corpus import cases

@@ -8,7 +8,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
-from api.quantity import parse
+from dynamo_webhooks.api.quantity import parse
 
 # Zero values that mean something where they stand, so they are compared.
 MEANT: Final = {"scalingAdapter", "autoApply", "enableGpuDiscovery", "enabled", "replicas", "runAsNonRoot", "emptyDir", "experimental"}

@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from api.quantity import is_quantity
-from api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.quantity import is_quantity
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 Fields = dict[str, Any]
 RECORD: Final = {"path": "serviceName", "nil": True}

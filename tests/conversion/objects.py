@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from conversion.engine import convert
-from conversion.kind import LEFT, RIGHT
-from conversion.kinds import KINDS
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kinds import KINDS
 
 Object = dict[str, Any]
 GRAPH = "DynamoGraphDeployment"

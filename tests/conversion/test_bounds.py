@@ -9,9 +9,9 @@ import zlib
 
 import pytest
 
-from conversion.bounds import MOST, TOO_LONG, packed, size, unpacked
-from conversion.kind import LEFT, RIGHT
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, packed, size, unpacked
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.conversion.objects import GRAPH, Object, away, made
 
 SPEC = "nvidia.com/dgd-spec"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from conversion.coverage import members
-from conversion.graph import SERVICE
-from conversion.kind import LEFT, RIGHT
-from conversion.lens.struct import DeclarationError, Struct
+from dynamo_webhooks.conversion.coverage import members
+from dynamo_webhooks.conversion.graph import SERVICE
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.lens.struct import DeclarationError, Struct
 from tests.conversion.objects import GRAPH, away, edited_left, edited_right, left_of, made, right_of
 
 Fields = dict[str, Any]

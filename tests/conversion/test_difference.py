@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from conversion.difference import DEPTH, applied, differences, identical, well_formed
+from dynamo_webhooks.conversion.difference import DEPTH, applied, differences, identical, well_formed
 
 KEYS = st.sampled_from(["a", "b", "0", ""])
 SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, "", "1", 9007199254740993])

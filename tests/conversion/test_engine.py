@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from conversion.engine import TRIALS, convert
-from conversion.kind import LEFT, RIGHT, Kind, remainders
-from conversion.lens.protocol import Fields
-from conversion.lens.simple import LeftOnly, Rename, RightOnly, View, same
-from conversion.lens.struct import Struct
-from conversion.remainder import aside_key
+from dynamo_webhooks.conversion.engine import TRIALS, convert
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainders
+from dynamo_webhooks.conversion.lens.protocol import Fields
+from dynamo_webhooks.conversion.lens.simple import LeftOnly, Rename, RightOnly, View, same
+from dynamo_webhooks.conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.remainder import aside_key
 from tests.conversion.worked_examples import edited as edit
 from tests.laws.laws import different, said
 

@@ -9,8 +9,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from conversion.kinds import KINDS
-from conversion.remainder import read
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import read
 from tests.conversion.comparison import holds, plain, unlike
 from tests.conversion.go_reader import UnusableError, read_spec, read_status
 from tests.conversion.worked_examples import load_examples

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from api.paths import Key, Path, render
-from conversion.graph import GRAPH as GRAPH_KIND
-from conversion.kind import LEFT, RIGHT
-from conversion.kinds import KINDS, kind_of
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.api.paths import Key, Path, render
+from dynamo_webhooks.conversion.graph import GRAPH as GRAPH_KIND
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kinds import KINDS, kind_of
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.conversion.objects import COMPONENT, GRAPH, away, made, saved, template
 
 Fields = dict[str, Any]

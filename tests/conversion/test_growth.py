@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.conversion.objects import GRAPH, Object, away, made
 
 LENGTH: Final = 60

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.conversion.objects import GRAPH, Object, away, left_of, made, right_of, template
 
 SPEC = "nvidia.com/dgd-spec"

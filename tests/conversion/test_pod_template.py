@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.conversion.objects import GRAPH, away, edited_left, edited_right, left_of, made, right_of, saved, template
 
 Fields = dict[str, Any]

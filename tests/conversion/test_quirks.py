@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conversion.quirks import HEALED, KEPT, NUMBERS, SPELLED
+from dynamo_webhooks.conversion.quirks import HEALED, KEPT, NUMBERS, SPELLED
 from tests.golden.test_conversion import _listed
 
 

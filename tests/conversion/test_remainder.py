@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from conversion.difference import same_text
-from conversion.kind import Kind, remainders
-from conversion.lens.struct import Struct
-from conversion.remainder import Remainder, aside_key, read, text_of, write
+from dynamo_webhooks.conversion.difference import same_text
+from dynamo_webhooks.conversion.kind import Kind, remainders
+from dynamo_webhooks.conversion.lens.struct import Struct
+from dynamo_webhooks.conversion.remainder import Remainder, aside_key, read, text_of, write
 
 NOTHING = Struct()
 KIND = Kind("DynamoComponentDeployment", *remainders("dcd"), NOTHING, NOTHING)
@@ -146,8 +146,8 @@ _VALUES: list[Any] = [
 ]
 _WITHOUT = """
 import sys
-from conversion.difference import same_text
-from conversion.remainder import text_of
+from dynamo_webhooks.conversion.difference import same_text
+from dynamo_webhooks.conversion.remainder import text_of
 
 values = eval(sys.argv[1])
 found = [text_of(value) for value in values], [same_text(one, other) for one in values for other in values]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from api.paths import lookup
-from conversion.engine import convert
-from conversion.request import REQUEST
+from dynamo_webhooks.api.paths import lookup
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.request import REQUEST
 from tests.conversion.objects import away, made
 
 LEFT, RIGHT = "v1alpha1", "v1beta1"

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from conversion.request_legacy import KEYS
+from dynamo_webhooks.conversion.request_legacy import KEYS
 from tests.conversion.test_request import LEFT, RIGHT, request, to
 
 PREFIX = "nvidia.com/dgdr-"

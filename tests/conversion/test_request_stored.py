@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from api.schema import load_schema
-from api.walk.default import default
-from conversion.request_stored import ALONE, SECTIONS
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.conversion.request_stored import ALONE, SECTIONS
 from tests.conversion.test_request import LEFT, RIGHT, request, stored, to
 
 KIND = "DynamoGraphDeploymentRequest"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from api.paths import MISSING, lookup, render
-from conversion.bounds import MOST, TOO_LONG, size
-from conversion.kind import LEFT, RIGHT
-from conversion.kinds import KINDS
-from conversion.weight import WARNED, Weight, weighed
+from dynamo_webhooks.api.paths import MISSING, lookup, render
+from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, size
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.weight import WARNED, Weight, weighed
 from tests.conversion.objects import GRAPH, Object, away, made
 from tests.conversion.test_bounds import noise
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.conversion.comparison import holds, payload, plain, unlike
 from tests.laws.laws import RESERVED, away, different, live, said
 

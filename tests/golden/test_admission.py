@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.answer import refuses
-from policies.edit import apply
-from policies.evaluate import deleting, edits, evaluate
-from policies.facts import Facts, facts_from
-from policies.finding import Finding, Level
-from policies.review import CURRENT, V1_2, Review
+from dynamo_webhooks.policies.answer import refuses
+from dynamo_webhooks.policies.edit import apply
+from dynamo_webhooks.policies.evaluate import deleting, edits, evaluate
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.finding import Finding, Level
+from dynamo_webhooks.policies.review import CURRENT, V1_2, Review
 from tests.golden.corpus import cases, compare, corpus_file
 
 pytestmark = pytest.mark.golden
@@ -131,6 +131,6 @@ def test_profile_current_differs_only_where_a_difference_is_named(context: str) 
 
 def _changed_in_1_2(finding: Finding) -> bool:
     """Whether the rule has another behaviour under 1.2, declared with its reason."""
-    from policies.catalogue import declared
+    from dynamo_webhooks.policies.catalogue import declared
 
     return any(rule.name == finding.rule.name and rule.difference is not None for rule in declared())

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.golden.corpus import cases, compare
 from tests.laws.laws import away, different, home, live, reserved, violations
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from api.decode import decoder
-from api.kinds import KINDS
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import KINDS
 from tests.golden.corpus import cases
 
 pytestmark = pytest.mark.golden

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.children import Rendered, render
-from reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.render.children import Rendered, render
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.golden.corpus import compare, corpus_file
 from tests.reconciler.rendering import stored
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.main import main
+from dynamo_webhooks.cli.main import main
 from tests.golden.corpus import cases, corpus_file
 from tests.webhooks.processes import Command
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import product
 from typing import Any, Final, NamedTuple
 
-from api.kinds import ALPHA, BETA, GROUP
-from api.schema import load_schema
-from api.walk.default import default
-from api.walk.prune import prune
-from api.walk.validate import validate
-from cli.convert.served import as_served
-from conversion.objects import target
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.validate import validate
+from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.conversion.objects import target
 from tests.golden.corpus import cases
 from tests.laws.dice import Dice
 from tests.laws.managers.apply import Object

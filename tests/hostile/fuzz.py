@@ -17,7 +17,7 @@ NAMES = ("decode", "envelope", "remainder", "yaml")
 def main(name: str, words: list[str]) -> None:
     """Runs one target until it fails or libFuzzer has had enough; ends the process with libFuzzer's exit code."""
     atheris = importlib.import_module("atheris")
-    with atheris.instrument_imports(include=["api", "cli.yaml", "conversion", "webhooks.envelope"]):
+    with atheris.instrument_imports(include=[f"dynamo_webhooks.{room}" for room in ("api", "cli.yaml", "conversion", "webhooks.envelope")]):
         target = importlib.import_module("tests.hostile.targets").TARGETS[name]
     with tempfile.TemporaryDirectory() as folder:
         for index, body in enumerate(target.seeds()):

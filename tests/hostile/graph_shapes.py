@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.hostile.shapes import COMPONENT, GRAPH, Fields, Made, Shape, kept, named, names, nested, new, obj
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # ours, and what answers are made with; caches of test code may grow
-_OURS: Final = ("api.", "policies.", "conversion.", "webhooks.", "kube.", "cli.")
+_OURS: Final = "dynamo_webhooks."
 
 
 def resident(pid: int | str = "self") -> float:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonpatch
 import orjson
 
-from conversion.bounds import TOO_LONG
+from dynamo_webhooks.conversion.bounds import TOO_LONG
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.routes import Purpose
 from tests.hostile.reviews import UID
-from webhooks.admission import answer
-from webhooks.routes import Purpose
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.webhooks.routes import Route
     from tests.hostile.mutants import Mutant
-    from webhooks.admission import Settings
-    from webhooks.routes import Route
 
 SHOWN: Final = 2_000  # bytes of a body that a complaint shows; its seed makes the whole of it again
 # a client's own error, each with a reason that the server means: not JSON or no review, too long

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from dynamo_webhooks.webhooks.routes import Purpose
 from tests.hostile import damage
 from tests.hostile.values import DEPTHS, KEYS, OPERATIONS, RAW, VALUES
 from tests.laws.hostile import DAMAGED, SHORT, annotations_for
-from webhooks.routes import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.hostile.shapes import COMPONENT, GRAPH, Fields, Made, Shape, kept, named, names, nested, new, obj
 
 REQUEST: Final = "DynamoGraphDeploymentRequest"

@@ -6,10 +6,10 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Purpose, Route
 from tests.golden.corpus import FOLDER
 from tests.laws.strategies import make_object
-from webhooks.routes import CONVERT, ROUTES, Purpose, Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

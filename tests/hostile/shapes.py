@@ -10,12 +10,12 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from api.kinds import ALPHA, BETA, BY_NAME, GROUP
-from conversion.engine import convert
-from conversion.kinds import KINDS
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
 from tests.hostile.reviews import Asked, admission, conversion
-from webhooks.routes import ROUTES, Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,28 +9,28 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-import api.decode
-import api.scalars
-import api.schema
-import cli.yaml.build
-import cli.yaml.json_text
-import cli.yaml.load
-import cli.yaml.places
-import cli.yaml.scalars
-import cli.yaml.yaml_text
-import conversion.difference
-import conversion.legacy
-import conversion.remainder
-import conversion.request_legacy
-import webhooks.envelope
-from api.decode import METADATA, MOST_ERRORS, Shape, decoder
-from cli.yaml.load import Document, InputError, Source, read
-from conversion.kinds import KINDS
-from conversion.remainder import Remainder
+import dynamo_webhooks.api.decode
+import dynamo_webhooks.api.scalars
+import dynamo_webhooks.api.schema
+import dynamo_webhooks.cli.yaml.build
+import dynamo_webhooks.cli.yaml.json_text
+import dynamo_webhooks.cli.yaml.load
+import dynamo_webhooks.cli.yaml.places
+import dynamo_webhooks.cli.yaml.scalars
+import dynamo_webhooks.cli.yaml.yaml_text
+import dynamo_webhooks.conversion.difference
+import dynamo_webhooks.conversion.legacy
+import dynamo_webhooks.conversion.remainder
+import dynamo_webhooks.conversion.request_legacy
+import dynamo_webhooks.webhooks.envelope
+from dynamo_webhooks.api.decode import METADATA, MOST_ERRORS, Shape, decoder
+from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import Remainder
+from dynamo_webhooks.webhooks.envelope import RejectedError
 from tests.laws.dice import Dice
 from tests.laws.hostile import DAMAGED, LEFTISH, LEGACY, RIGHTISH, STATUS
 from tests.laws.strategies import PAIRS, make_object
-from webhooks.envelope import RejectedError
 
 
 class Target(NamedTuple):
@@ -48,7 +48,7 @@ def _files(*modules: Any) -> frozenset[str]:
 def envelope(body: bytes) -> None:
     """A review is read, or rejected by a sentence with an HTTP status."""
     try:
-        call = webhooks.envelope.read(body)
+        call = dynamo_webhooks.webhooks.envelope.read(body)
     except RejectedError as error:
         rejected = error
     else:
@@ -75,12 +75,12 @@ def _well_typed(kind: str, version: str, value: Any) -> bool:
     """The same question asked of the part that describes errors, which is written apart from the part that is quick."""
     if type(value) is not dict or any(value.get(name) not in (None, "", want) for name, want in _type(kind, version)):
         return False
-    return not any(api.decode._describe((), _shape(kind, version), value, lambda _shape: lambda _value: False))
+    return not any(dynamo_webhooks.api.decode._describe((), _shape(kind, version), value, lambda _shape: lambda _value: False))
 
 
 @cache
 def _shape(kind: str, version: str) -> Shape:
-    shape = api.decode.shape_of(api.schema.load_schema(kind, version), {})
+    shape = dynamo_webhooks.api.decode.shape_of(dynamo_webhooks.api.schema.load_schema(kind, version), {})
     fields = {name: field for name, field in shape.fields.items() if name not in {"apiVersion", "kind"}}
     return Shape("object", {**fields, "metadata": METADATA})
 
@@ -99,11 +99,11 @@ def remainder(body: bytes) -> None:
     kind, rightward = KINDS[names[first % len(names)]], bool(first & 64)
     keys = (kind.spec_key, kind.status_key, *(sorted(kind.legacy.keys) if kind.legacy else ()))
     annotations = dict(zip(keys, body[1:].decode(errors="replace").split("\x00"), strict=False))
-    found, damaged = conversion.remainder.read(kind, annotations, rightward)
+    found, damaged = dynamo_webhooks.conversion.remainder.read(kind, annotations, rightward)
     assert set(damaged) <= set(annotations)
     assert all(damaged[key] == annotations[key] for key in damaged)
-    written = conversion.remainder.write(kind, found)
-    again, worse = conversion.remainder.read(kind, written, rightward)
+    written = dynamo_webhooks.conversion.remainder.write(kind, found)
+    again, worse = dynamo_webhooks.conversion.remainder.read(kind, written, rightward)
     assert not worse
     assert _same(again, found), f"{found} became {again}"
 
@@ -192,21 +192,33 @@ TARGETS: Final[dict[str, Target]] = {
     "envelope": Target(
         envelope,
         lambda: [b'{"kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","userInfo":{"username":"j"},"object":{}}}', b"[]"],
-        _files(webhooks.envelope),
+        _files(dynamo_webhooks.webhooks.envelope),
     ),
     "decode": Target(
         decode,
         lambda: [bytes([index // 6]) + orjson.dumps(obj) for index, obj in enumerate(_objects())],
-        _files(api.decode, api.scalars),
+        _files(dynamo_webhooks.api.decode, dynamo_webhooks.api.scalars),
     ),
     "remainder": Target(
         remainder,
         lambda: [*_remainders(), *(b"\x01" + text.encode() for text in DAMAGED if len(text) < 1_000)],
-        _files(conversion.remainder, conversion.legacy, conversion.difference, conversion.request_legacy),
+        _files(
+            dynamo_webhooks.conversion.remainder,
+            dynamo_webhooks.conversion.legacy,
+            dynamo_webhooks.conversion.difference,
+            dynamo_webhooks.conversion.request_legacy,
+        ),
     ),
     "yaml": Target(
         yaml,
         lambda: [*_texts(), *(orjson.dumps(obj) for obj in _objects()[:8])],
-        _files(cli.yaml.load, cli.yaml.build, cli.yaml.json_text, cli.yaml.yaml_text, cli.yaml.scalars, cli.yaml.places),
+        _files(
+            dynamo_webhooks.cli.yaml.load,
+            dynamo_webhooks.cli.yaml.build,
+            dynamo_webhooks.cli.yaml.json_text,
+            dynamo_webhooks.cli.yaml.yaml_text,
+            dynamo_webhooks.cli.yaml.scalars,
+            dynamo_webhooks.cli.yaml.places,
+        ),
     ),
 }

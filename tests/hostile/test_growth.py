@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from conversion import weight
+from dynamo_webhooks.conversion import weight
+from dynamo_webhooks.webhooks import heavy
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.routes import Purpose
 from tests.hostile.judging import complaint
 from tests.hostile.mutants import Mutant
 from tests.hostile.shapes import Shape, body, everything, label
 from tests.webhooks.test_admission import SETTINGS
-from webhooks import heavy
-from webhooks.admission import answer
-from webhooks.routes import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from webhooks.envelope import Answer
-    from webhooks.routes import Route
+    from dynamo_webhooks.webhooks.envelope import Answer
+    from dynamo_webhooks.webhooks.routes import Route
 
 MOST: Final = 2.2  # calls for twice the size
 ANSWERED: Final = 400_000  # bytes of an answer to an admission review: a hundred causes, each with its sentence and its field

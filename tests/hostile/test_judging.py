@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.facts import Facts
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.webhooks import admission as admitting
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route
 from tests.hostile.judging import complaint, judged
 from tests.hostile.mutants import Mutant
 from tests.hostile.reviews import UID, admission, conversion
-from webhooks import admission as admitting
-from webhooks.admission import Settings, answer
-from webhooks.routes import CONVERT, ROUTES, Route
 
 PATH = "/mutate-nvidia-com-v1alpha1-dynamographdeployment"
 OBJECT = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "a"}}

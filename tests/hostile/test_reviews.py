@@ -8,8 +8,9 @@ import tracemalloc
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from policies.facts import Facts
-from policies.review import V1_2
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import V1_2
+from dynamo_webhooks.webhooks.admission import Settings, answer
 from tests.hostile.growth import resident, unbounded
 from tests.hostile.judging import SHOWN, judged
 from tests.hostile.mutants import Mutant, Surgeon
@@ -17,7 +18,6 @@ from tests.hostile.reviews import Asked, generated, recorded
 from tests.hostile.settings import REVIEWS, SEED
 from tests.laws.dice import Dice
 from tests.webhooks.test_admission import SETTINGS
-from webhooks.admission import Settings, answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.slack import QUIET_SECONDS
 from tests.bench.beside import VALIDATE, shapes
 from tests.hostile.growth import resident
 from tests.hostile.judging import SHOWN, complaint
@@ -17,8 +19,6 @@ from tests.hostile.settings import SEED, SERVED
 from tests.hostile.test_reviews import mutants
 from tests.policies.examples import base
 from tests.webhooks.processes import Command
-from webhooks.limits import Limits
-from webhooks.slack import QUIET_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path

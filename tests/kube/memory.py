@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import jsonpatch
 
-from kube.errors import AlreadyExistsError, ConflictError, ForbiddenError, GoneError, InvalidError, NotFoundError, UnavailableError
-from kube.protocol import Event, Listing
+from dynamo_webhooks.kube.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    NotFoundError,
+    UnavailableError,
+)
+from dynamo_webhooks.kube.protocol import Event, Listing
 from tests.kube import ownership
 from tests.kube.selectors import fields_match, labels_match
 from tests.kube.storage import Change, Record, Storage, check, key_of, merged, stamp, updated
@@ -23,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
 
-    from kube.protocol import Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
     from tests.kube.storage import Key, Kind
 
 Fault: TypeAlias = "Callable[[str, Resource | None, str, str], Exception | None]"

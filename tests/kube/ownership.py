@@ -9,10 +9,10 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kube.errors import ConflictError
+from dynamo_webhooks.kube.errors import ConflictError
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 Path: TypeAlias = tuple[str, ...]
 Owner: TypeAlias = tuple[str, str]  # manager, and Apply or Update

@@ -11,12 +11,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from uuid import UUID
 
-from kube.errors import ConflictError, InvalidError
+from dynamo_webhooks.kube.errors import ConflictError, InvalidError
 from tests.kube import ownership
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
 
 START: Final = datetime(2030, 1, 1, tzinfo=UTC)
 Key: TypeAlias = tuple[str, str, str, str]  # group, plural, namespace, name

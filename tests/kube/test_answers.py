@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kube import answers
-from kube.errors import (
+from dynamo_webhooks.kube import answers
+from dynamo_webhooks.kube.errors import (
     AlreadyExistsError,
     ApiError,
     ConflictError,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kube.capability import ALL, DRA, GROVE, LWS, Detector, Presence
-from kube.errors import UnavailableError
+from dynamo_webhooks.kube.capability import ALL, DRA, GROVE, LWS, Detector, Presence
+from dynamo_webhooks.kube.errors import UnavailableError
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from api.operator.settings import ScopeSettings
-from kube.claims import LEASE_NAME, Claims
+from dynamo_webhooks.api.operator.settings import ScopeSettings
+from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 
 WALL: Final = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from kube.config import ConfigError, load
-from kube.identity import instance, namespace, principal
+from dynamo_webhooks.kube.config import ConfigError, load
+from dynamo_webhooks.kube.identity import instance, namespace, principal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,17 +14,17 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from kubernetes.aio.client import Configuration
 
-from kube.client import Client
-from kube.connection import Connection
-from kube.errors import ConflictError, GoneError, UnavailableError
-from kube.resources import CONFIG_MAPS, SECRETS
-from kube.traffic import NO_ANSWER, Sent, host_of
+from dynamo_webhooks.kube.client import Client
+from dynamo_webhooks.kube.connection import Connection
+from dynamo_webhooks.kube.errors import ConflictError, GoneError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
+from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from kube.protocol import Node
-    from kube.traffic import Traffic
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.traffic import Traffic
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
 

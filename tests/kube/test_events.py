@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kube.errors import UnavailableError
-from kube.events import Recorder
-from kube.resources import CONFIG_MAPS, CORE_EVENTS
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.events import Recorder
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
 

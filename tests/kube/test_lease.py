@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kube.errors import UnavailableError
-from kube.lease import Election, Timings
-from kube.resources import LEASES
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.lease import Election, Timings
+from dynamo_webhooks.kube.resources import LEASES
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
 
 
 def election(cluster: MemoryCluster, name: str, timing: Timing) -> Election:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from api.kinds import ALPHA, BETA
-from kube.errors import ConflictError, ForbiddenError, GoneError, UnavailableError
-from kube.resources import CONFIG_MAPS, SECRETS, of_kind
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, GoneError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, of_kind
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import START, Storage
 from tests.kube.timing import settle
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
 
 
 def config(name: str = "a") -> Node:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
-from kube.reflector import Reflector, State
-from kube.resources import CONFIG_MAPS
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.resources import CONFIG_MAPS
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 REFUSALS = [
     (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), State.FORBIDDEN, 15.0),

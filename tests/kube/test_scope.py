@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kube.errors import ForbiddenError, UnavailableError
-from kube.resources import LEASES
-from kube.scope import IDENTITY, NAME, LeaseTakenError, NamespaceLease
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.resources import LEASES
+from dynamo_webhooks.kube.scope import IDENTITY, NAME, LeaseTakenError, NamespaceLease
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 
 def claim(cluster: MemoryCluster, timing: Timing, identity: str = IDENTITY) -> NamespaceLease:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kube.reflector import Reflector, State
-from kube.resources import SERVICES
-from kube.several import Several
+from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.resources import SERVICES
+from dynamo_webhooks.kube.several import Several
 from tests.kube.memory import MemoryCluster
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 
 def _service(namespace: str, name: str = "s") -> Node:

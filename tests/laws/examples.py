@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
-from conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.laws.laws import away
 
 Object = dict[str, Any]

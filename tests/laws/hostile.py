@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Protocol
 
-from conversion.kind import LEFT
+from dynamo_webhooks.conversion.kind import LEFT
 
 SHORT: Final = {
     "DynamoGraphDeployment": "dgd",

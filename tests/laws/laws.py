@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from conversion.difference import differences, identical
-from conversion.engine import ANNOTATIONS, convert
-from conversion.kind import LEFT, RIGHT
-from conversion.kinds import KINDS
-from conversion.remainder import KEPT
+from dynamo_webhooks.conversion.difference import differences, identical
+from dynamo_webhooks.conversion.engine import ANNOTATIONS, convert
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import KEPT
 
 Object = dict[str, Any]
 GROUP: Final = "nvidia.com/"

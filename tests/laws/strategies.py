@@ -9,8 +9,8 @@ import copy
 from functools import cache
 from typing import Any, Final
 
-from api.schema import Node, load_schema, resolve
-from conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.laws import words
 from tests.laws.dice import Draw
 from tests.laws.hostile import annotations_for

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import Phase
 from hypothesis import strategies as st
 
-import conversion.component
-import conversion.engine
-import conversion.remainder
-import conversion.services
-from conversion.component import Roles
-from conversion.difference import applied
-from conversion.pod_template import compose
+import dynamo_webhooks.conversion.component
+import dynamo_webhooks.conversion.engine
+import dynamo_webhooks.conversion.remainder
+import dynamo_webhooks.conversion.services
+from dynamo_webhooks.conversion.component import Roles
+from dynamo_webhooks.conversion.difference import applied
+from dynamo_webhooks.conversion.pod_template import compose
 from tests.conversion.worked_examples import load_examples, walk
 from tests.laws.dice import drawn
 from tests.laws.examples import COUNTEREXAMPLES
@@ -62,16 +62,18 @@ def _noticed() -> str:
 
 
 def _never_restore(patch: pytest.MonkeyPatch) -> None:
-    honest = conversion.remainder.read
-    patch.setattr(conversion.engine, "read", lambda *args: (conversion.remainder.Remainder(), honest(*args)[1]))
+    honest = dynamo_webhooks.conversion.remainder.read
+    patch.setattr(
+        dynamo_webhooks.conversion.engine, "read", lambda *args: (dynamo_webhooks.conversion.remainder.Remainder(), honest(*args)[1])
+    )
 
 
 def _restore_without_the_guard(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(conversion.engine, "_restored", lambda kind, parts, kept, saved, rightward, name: applied(parts, kept))
+    patch.setattr(dynamo_webhooks.conversion.engine, "_restored", lambda kind, parts, kept, saved, rightward, name: applied(parts, kept))
 
 
 def _lose_the_order_of_lists(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(conversion.services, "_order", lambda services, remembered: sorted(services))
+    patch.setattr(dynamo_webhooks.conversion.services, "_order", lambda services, remembered: sorted(services))
 
 
 def _change_the_source(patch: pytest.MonkeyPatch) -> None:
@@ -85,20 +87,20 @@ def _change_the_source(patch: pytest.MonkeyPatch) -> None:
 
 
 def _drop_kept_entries(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(conversion.engine, "differences", lambda have, want: [])
+    patch.setattr(dynamo_webhooks.conversion.engine, "differences", lambda have, want: [])
 
 
 def _leave_the_annotation(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(conversion.engine, "keys", lambda kind: ())
+    patch.setattr(dynamo_webhooks.conversion.engine, "keys", lambda kind: ())
 
 
 def _forget_a_role(patch: pytest.MonkeyPatch) -> None:
     """Symmetrical, so the laws alone would not notice."""
-    patch.setattr(conversion.component, "_PHASES", ("decode",))
+    patch.setattr(dynamo_webhooks.conversion.component, "_PHASES", ("decode",))
 
 
 def _forget_the_other_role(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(conversion.component, "_PHASES", ("prefill",))
+    patch.setattr(dynamo_webhooks.conversion.component, "_PHASES", ("prefill",))
 
 
 def _drop_options_of_mounts(patch: pytest.MonkeyPatch) -> None:
@@ -114,7 +116,7 @@ def _drop_options_of_mounts(patch: pytest.MonkeyPatch) -> None:
 
 
 def _read_integers_as_floats(patch: pytest.MonkeyPatch) -> None:
-    honest = conversion.remainder._object
+    honest = dynamo_webhooks.conversion.remainder._object
 
     def rounded(value: Any) -> Any:
         if type(value) is dict:
@@ -123,12 +125,12 @@ def _read_integers_as_floats(patch: pytest.MonkeyPatch) -> None:
             return [rounded(item) for item in value]
         return int(float(value)) if type(value) is int else value
 
-    patch.setattr(conversion.remainder, "_object", lambda text: rounded(honest(text)))
+    patch.setattr(dynamo_webhooks.conversion.remainder, "_object", lambda text: rounded(honest(text)))
 
 
 def _drop_damaged_text(patch: pytest.MonkeyPatch) -> None:
-    honest = conversion.remainder.read
-    patch.setattr(conversion.engine, "read", lambda *args: (honest(*args)[0], {}))
+    honest = dynamo_webhooks.conversion.remainder.read
+    patch.setattr(dynamo_webhooks.conversion.engine, "read", lambda *args: (honest(*args)[0], {}))
 
 
 MUTANTS: list[Callable[[pytest.MonkeyPatch], None]] = [

@@ -17,10 +17,10 @@ from typing import Any
 import orjson
 import pytest
 
-from conversion.engine import convert, viewed
-from conversion.kind import LEFT, RIGHT
-from conversion.kinds import KINDS
-from conversion.lens.proofs import Proofs
+from dynamo_webhooks.conversion.engine import convert, viewed
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.lens.proofs import Proofs
 from tests.bench.requests import graph
 from tests.golden.corpus import cases
 from tests.laws.conftest import OBJECTS, SEED

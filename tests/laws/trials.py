@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from api.schema import load_schema
-from api.walk.default import default
-from conversion.kind import LEFT, RIGHT
-from conversion.lens.protocol import ConversionError
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.laws.dice import Dice, Draw, Replay, smallest
 from tests.laws.laws import away, different, home, version_of, violations
 from tests.laws.strategies import edit, make_object, wild

@@ -8,12 +8,12 @@ from typing import Any, Final, TypeAlias
 import pytest
 import yaml
 
-from api.kinds import BY_NAME
-from api.operator.projection import provisioner, server
-from cli.configuration import load_configuration
+from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.operator.projection import provisioner, server
+from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route
 from tests.manifests.environment import ROOT
-from webhooks.limits import Limits
-from webhooks.routes import ROUTES, Purpose, Route
 
 Node: TypeAlias = dict[str, Any]
 BASE: Final = ROOT / "manifests" / "base"

@@ -110,7 +110,9 @@ def _inside(root: Path, command: Sequence[str]) -> list[str]:
 @pytest.fixture(scope="module")
 def version() -> str:
     """What the command says here."""
-    return subprocess.run([sys.executable, "-m", "cli.main", "version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-m", "dynamo_webhooks.cli.main", "version"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_the_image_holds_no_shell_and_no_installer(image: tuple[Path, str]) -> None:
@@ -133,7 +135,7 @@ def test_everybody_may_write_to_the_scratch_directory(image: tuple[Path, str]) -
 def test_the_command_starts_in_the_image(image: tuple[Path, str], version: str) -> None:
     root, python = image
     script = str(Path(python).with_name("dynamo-webhooks"))
-    for command in ([script, "version"], [python, "-m", "cli.main", "version"]):
+    for command in ([script, "version"], [python, "-m", "dynamo_webhooks.cli.main", "version"]):
         done = subprocess.run(_inside(root, command), capture_output=True, text=True, check=False, env={}, cwd="/")
         assert done.returncode == 0, done.stderr
         assert done.stdout == version
@@ -143,7 +145,7 @@ def test_the_data_that_the_code_reads_is_installed(image: tuple[Path, str]) -> N
     root, python = image
     graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {"services": {}}}
     (root / "tmp" / "graph.json").write_text(json.dumps(graph))
-    command = [python, "-m", "cli.main", "check", f"{SCRATCH}/graph.json", "-o", "json"]
+    command = [python, "-m", "dynamo_webhooks.cli.main", "check", f"{SCRATCH}/graph.json", "-o", "json"]
     done = subprocess.run(_inside(root, command), capture_output=True, text=True, check=False, env={}, cwd="/")
     assert done.returncode in (0, 1), done.stderr
     assert json.loads(done.stdout)["summary"]["objects"] == 1
@@ -154,7 +156,18 @@ def test_the_server_serves_from_the_image_with_nothing_but_a_scratch_directory(i
     [listen, probes, metrics] = free_ports(3)
     flags = {"--listen": listen, "--probe-listen": probes, "--metrics-listen": metrics}
     addresses = [part for flag, port in flags.items() for part in (flag, f"127.0.0.1:{port}")]
-    serve = [python, "-m", "cli.main", "serve", "--self-signed", "--no-cluster", "--workers", "2", "--cert-dir", f"{SCRATCH}/certs"]
+    serve = [
+        python,
+        "-m",
+        "dynamo_webhooks.cli.main",
+        "serve",
+        "--self-signed",
+        "--no-cluster",
+        "--workers",
+        "2",
+        "--cert-dir",
+        f"{SCRATCH}/certs",
+    ]
     command = _inside(root, serve)
     with running(Process("image", [*command, *addresses], tmp_path / "image.log", {"PYTHONDONTWRITEBYTECODE": "1"})) as process:
         wait_until(lambda: "ready https://" in process.text(), "the server in the image being ready", process)

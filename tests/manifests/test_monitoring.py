@@ -11,13 +11,13 @@ from typing import Any, Final, TypeAlias
 import pytest
 import yaml
 
-from certs.timings import SKEW_WARN
-from cli.metrics_page import provisioner_metrics, reconciler_metrics
-from cli.vitals import VITALS
+from dynamo_webhooks.certs.timings import SKEW_WARN
+from dynamo_webhooks.cli.metrics_page import provisioner_metrics, reconciler_metrics
+from dynamo_webhooks.cli.vitals import VITALS
+from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, HISTOGRAM, Declared
+from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
 from tests.manifests.environment import ROOT
-from webhooks.declared import COUNTER, DECLARED, HISTOGRAM, Declared
-from webhooks.limits import Bound, Limits
-from webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
 
 Node: TypeAlias = dict[str, Any]
 HOME: Final = ROOT / "manifests" / "chart" / "monitoring"

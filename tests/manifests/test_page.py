@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from api.operator.configuration import known_keys
+from dynamo_webhooks.api.operator.configuration import known_keys
 from tests.manifests.environment import ROOT
 
 PAGE: Final = (ROOT / "docs" / "install.md").read_text()

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from policies.facts import Facts, facts_from
-from policies.review import CREATE, UPDATE, Review
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 
 _BASE = Path(__file__).parents[2] / "policies" / "examples" / "base.yaml"
 _MARK = re.compile(r"#\s*expect(?::\s*(?P<names>[a-z0-9, -]+))?\s*$")

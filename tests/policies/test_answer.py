@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, sentence, status, warnings
-from policies.catalogue import by_word
-from policies.finding import Cause, Finding, Level
-from policies.rule import Rule
+from dynamo_webhooks.policies.answer import CAUSES, MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, sentence, status, warnings
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.finding import Cause, Finding, Level
+from dynamo_webhooks.policies.rule import Rule
 
 
 def _rule() -> Rule:
@@ -15,7 +15,7 @@ def _rule() -> Rule:
 
 
 def _finding(level: Level = Level.ERROR, text: str = "must not be negative, got -1", name: str = "w") -> Finding:
-    from api.paths import Key
+    from dynamo_webhooks.api.paths import Key
 
     return Finding(_rule(), Cause.INVALID, level, ("spec", "services", Key(name), "replicas"), text, -1)
 

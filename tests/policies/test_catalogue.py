@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from policies import rule as rule_module
-from policies.catalogue import by_word, declared, rules
-from policies.order import Stage
-from policies.review import CURRENT, V1_2
-from policies.rule import GRAPH, Hits, Rule, RuleError, rule
+from dynamo_webhooks.policies import rule as rule_module
+from dynamo_webhooks.policies.catalogue import by_word, declared, rules
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CURRENT, V1_2
+from dynamo_webhooks.policies.rule import GRAPH, Hits, Rule, RuleError, rule
 from tests.policies.test_worked import CASES
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def test_every_code_ever_released_is_here_and_no_other() -> None:
 
 
 def test_no_rule_takes_a_code_of_the_command_line() -> None:
-    from cli.check.record import OWN_RULES
+    from dynamo_webhooks.cli.check.record import OWN_RULES
 
     assert not {own.code for own in OWN_RULES} & set(RELEASED)
 

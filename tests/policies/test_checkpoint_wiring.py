@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from policies.evaluate import evaluate
-from policies.facts import Facts
-from policies.review import CREATE, PROFILES, Review
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CREATE, PROFILES, Review
 
 CLIENT: dict[str, Any] = {
     "resources": {"claims": [{"name": "intrapod-shared-gpu"}]},

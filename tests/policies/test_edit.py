@@ -8,13 +8,13 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from api.paths import Key, Path
-from policies.catalogue import by_word
-from policies.edit import Edit, apply, patch, pointer
-from policies.evaluate import edits
-from policies.facts import Facts
-from policies.review import CREATE, UPDATE, V1_2, Review
-from policies.rule import DGD, DGDR, Rule
+from dynamo_webhooks.api.paths import Key, Path
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.edit import Edit, apply, patch, pointer
+from dynamo_webhooks.policies.evaluate import edits
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CREATE, UPDATE, V1_2, Review
+from dynamo_webhooks.policies.rule import DGD, DGDR, Rule
 
 
 def _rule() -> Rule:

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from policies import evaluate as engine
-from policies.answer import refuses
-from policies.at import At
-from policies.catalogue import by_word
-from policies.evaluate import deleting, edits, evaluate
-from policies.facts import Facts
-from policies.finding import Level
-from policies.review import CREATE, UPDATE, V1_2, Review
-from policies.rule import DCD, DGD, Hits, Rule
+from dynamo_webhooks.policies import evaluate as engine
+from dynamo_webhooks.policies.answer import refuses
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.evaluate import deleting, edits, evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.review import CREATE, UPDATE, V1_2, Review
+from dynamo_webhooks.policies.rule import DCD, DGD, Hits, Rule
 from tests.policies.examples import base, merged
 
 
@@ -24,7 +24,7 @@ def _graph(**services: Any) -> dict[str, Any]:
 
 
 def _facts() -> Facts:
-    from policies.facts import facts_from
+    from dynamo_webhooks.policies.facts import facts_from
 
     return facts_from(base()["facts"])
 

@@ -6,12 +6,12 @@ import copy
 
 import pytest
 
-from cli.yaml.load import load
-from policies.catalogue import declared
-from policies.edit import apply, patch
-from policies.evaluate import edits, evaluate
-from policies.finding import Level
-from policies.rule import Rule
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.edit import apply, patch
+from dynamo_webhooks.policies.evaluate import edits, evaluate
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.rule import Rule
 from tests.policies.examples import Example, merged, parse
 
 RULES = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.facts import UNKNOWN, Facts, FactsError, UnknownFactError, facts_from
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts, FactsError, UnknownFactError, facts_from
 
 
 def test_what_is_not_in_the_file_is_unknown() -> None:

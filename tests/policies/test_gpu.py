@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from api.paths import render
-from policies.gpu import gpu_count, gpu_count_1_2, is_gpu
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.policies.gpu import gpu_count, gpu_count_1_2, is_gpu
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from policies.evaluate import evaluate
-from policies.facts import UNKNOWN, Facts
-from policies.finding import Level
-from policies.review import CREATE, CURRENT, UPDATE, V1_2, Review
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import UNKNOWN, Facts
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, V1_2, Review
 
 FACTS = Facts(grove=True, inferencePool=True, clusterTopologies={"default": ("zone", "rack", "host")}, dra=True, lws=True)
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"

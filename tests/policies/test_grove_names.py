@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from policies.evaluate import evaluate
-from policies.facts import Facts
-from policies.finding import Finding
-from policies.grove_names import ALWAYS_FITS, NAME_LIMIT, SHORTEST_SET, budget, byte_length, set_length, set_name
-from policies.review import CREATE, Review
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.grove_names import ALWAYS_FITS, NAME_LIMIT, SHORTEST_SET, budget, byte_length, set_length, set_name
+from dynamo_webhooks.policies.review import CREATE, Review
 
 MULTI = {"multinode": {"nodeCount": 2}}
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from policies import index
-from policies.catalogue import imported
-from policies.rule import Rule, RuleError
+from dynamo_webhooks.policies import index
+from dynamo_webhooks.policies.catalogue import imported
+from dynamo_webhooks.policies.rule import Rule, RuleError
 
 
 def _indexed() -> list[Rule]:
     found = index.indexed()
-    assert found is not None, "policies/index.json is stale: run python -m policies.index"
+    assert found is not None, "policies/index.json is stale: run python -m dynamo_webhooks.policies.index"
     return found
 
 
 def test_the_index_is_what_its_writer_writes() -> None:
-    assert Path(index.FILE).read_text() == index.text(), "run python -m policies.index"
+    assert Path(index.FILE).read_text() == index.text(), "run python -m dynamo_webhooks.policies.index"
     assert index.main(["--check"]) == 0
 
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from policies.catalogue import rules
-from policies.evaluate import evaluate
-from policies.finding import Finding, Level
-from policies.review import CURRENT
-from policies.rule import MODEL_KIND, Rule
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.finding import Finding, Level
+from dynamo_webhooks.policies.review import CURRENT
+from dynamo_webhooks.policies.rule import MODEL_KIND, Rule
 from tests.policies.examples import Example, parse
 
 CHECKED = [rule for rule in rules(CURRENT) if not rule.is_default]

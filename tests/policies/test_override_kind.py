@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policies.evaluate import evaluate
-from policies.facts import Facts
-from policies.review import CREATE, Review
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CREATE, Review
 
 FACTS = Facts(operatorScope="cluster")
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from policies.catalogue import declared
-from policies.quirks import CHANGED, ENGINE, GAPS, KEPT, QUIRKS
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, GAPS, KEPT, QUIRKS
 
 ALL = {*QUIRKS, *GAPS}
 BY_RULES = {number for rule in declared() if rule.difference for number in rule.difference.quirks}

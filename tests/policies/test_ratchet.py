@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from api.paths import Key
-from policies import ratchet
-from policies.answer import MESSAGE_LENGTH, refuses
-from policies.catalogue import by_word
-from policies.evaluate import evaluate
-from policies.finding import Cause, Finding, Level
-from policies.ratchet import new_ones
-from policies.review import CREATE, UPDATE, Review
-from policies.rule import DGD
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.policies import ratchet
+from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, refuses
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.finding import Cause, Finding, Level
+from dynamo_webhooks.policies.ratchet import new_ones
+from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
+from dynamo_webhooks.policies.rule import DGD
 from tests.policies.examples import merged
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.request._sameness import same_meaning, same_text
+from dynamo_webhooks.policies.request._sameness import same_meaning, same_text
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "null": ({"model": "m", "image": None}, {"model": "m"}),

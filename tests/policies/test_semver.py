@@ -2,7 +2,7 @@
 
 import pytest
 
-from policies.semver import is_semver
+from dynamo_webhooks.policies.semver import is_semver
 
 GOOD = [
     "1",

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.answer import refuses
-from policies.evaluate import evaluate
-from policies.facts import Facts, facts_from
-from policies.finding import Level
-from policies.review import V1_2, Review
+from dynamo_webhooks.policies.answer import refuses
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.review import V1_2, Review
 
 CASES: list[dict[str, Any]] = [
     case for file in sorted((Path(__file__).parent / "worked").glob("*.yaml")) for case in yaml.safe_load(file.read_text())

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from cli.convert.texts import yaml_text
-from reconciler.render import settings
-from reconciler.render.children import Rendered
+from dynamo_webhooks.cli.convert.texts import yaml_text
+from dynamo_webhooks.reconciler.render import settings
+from dynamo_webhooks.reconciler.render.children import Rendered
 from tests.reconciler.rendering import rendered
 
 FOLDER: Final = Path(__file__).with_name("cases")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from api.quantity import is_quantity, parse
+from dynamo_webhooks.api.quantity import is_quantity, parse
 
 Fields = dict[str, Any]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from cli.render.admit import admitted
-from policies.facts import Facts
-from reconciler.render.children import Rendered, render
-from reconciler.render.settings import Settings
+from dynamo_webhooks.cli.render.admit import admitted
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.reconciler.render.children import Rendered, render
+from dynamo_webhooks.reconciler.render.settings import Settings
 
 Fields = dict[str, Any]
 VERSION: Final = "1.2.0"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from conversion.objects import convert_object, target
-from reconciler.render.children import worker_hash
-from reconciler.render.graph import read_graph
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.render.children import worker_hash
+from dynamo_webhooks.reconciler.render.graph import read_graph
 
 FLAT = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"name": "d", "mountPoint": "/d"}]
 MOUNTS = [{"name": "c", "mountPath": "/c"}, {"name": "d", "mountPath": "/d"}]

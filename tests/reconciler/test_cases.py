@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from conversion.objects import convert_object, target
-from reconciler.render.children import render
-from reconciler.render.names import WORKERS
-from reconciler.render.settings import Settings
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.names import WORKERS
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.cases import FOLDER, load_case, names, render_case, text_of
 from tests.reconciler.rendering import VERSION, stored
 

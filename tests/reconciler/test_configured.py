@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from api.operator.projection import reconciler
-from cli.configuration import load_configuration
-from reconciler.render.configured import Abilities, go_duration, settings_from
-from reconciler.render.pod.secrets import index
-from reconciler.render.settings import Settings
+from dynamo_webhooks.api.operator.projection import reconciler
+from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.reconciler.render.configured import Abilities, go_duration, settings_from
+from dynamo_webhooks.reconciler.render.pod.secrets import index
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import component, graph
 
 if TYPE_CHECKING:

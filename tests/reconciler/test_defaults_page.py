@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from cli.defaults_page import TYPES, defaults_page
-from cli.defaults_text import grid, one_probe, tree
-from reconciler.render.names import WORKERS
+from dynamo_webhooks.cli.defaults_page import TYPES, defaults_page
+from dynamo_webhooks.cli.defaults_text import grid, one_probe, tree
+from dynamo_webhooks.reconciler.render.names import WORKERS
 from tests.reconciler.cases import load_case, names, render_case
 
 # what only a configuration or another object asks for

@@ -6,8 +6,8 @@ import copy
 import json
 from typing import Any
 
-from reconciler.render.children import render
-from reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import VERSION, children, component, env_of, graph, main_of, stored, vllm
 
 NAME = "DYN_DEPLOYMENT_CONFIG"

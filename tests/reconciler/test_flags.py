@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.flags import add_flags, enclosed, flag_value, has_flag, is_python, joined, quoted
-from reconciler.render.framework import detected
+from dynamo_webhooks.reconciler.render.flags import add_flags, enclosed, flag_value, has_flag, is_python, joined, quoted
+from dynamo_webhooks.reconciler.render.framework import detected
 
 Fields = dict[str, Any]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.children import worker_hash
-from reconciler.render.generation import Sizes, Targets, next_sizes, share
-from reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.children import worker_hash
+from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, next_sizes, share
+from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import children, component, graph, stored, vllm
 
 Fields = dict[str, Any]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.graph import read_graph
-from reconciler.render.grove.inter_pod import engines
-from reconciler.render.grove.names import set_name
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.grove.inter_pod import engines
+from dynamo_webhooks.reconciler.render.grove.names import set_name
 from tests.reconciler.rendering import children, component, graph, rendered, vllm
 
 Fields = dict[str, Any]

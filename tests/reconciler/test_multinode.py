@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.multinode.gpus import gpus_per_node
-from reconciler.render.multinode.role import MOST_NODES, grove_rank, grove_roles, lws_roles
-from reconciler.render.multinode.vllm import uses_processes
-from reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
+from dynamo_webhooks.reconciler.render.multinode.gpus import gpus_per_node
+from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, grove_rank, grove_roles, lws_roles
+from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
+from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
 from tests.reconciler.rendering import children, component, env_of, graph, rendered, vllm
 
 Fields = dict[str, Any]
@@ -35,8 +35,8 @@ def _wide(*args: str, nodes: int = 2, gpus: str = "8", **fields: Any) -> Fields:
 @pytest.fixture(autouse=True)
 def _plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets are called by the generation in the middle of their name; here it is left out."""
-    monkeypatch.setattr("reconciler.render.names.component_name", lambda graph, one, _="": f"{graph}-{one.lower()}")
-    monkeypatch.setattr("reconciler.render.split.component_name", lambda graph, one, _="": f"{graph}-{one.lower()}")
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.names.component_name", lambda graph, one, _="": f"{graph}-{one.lower()}")
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.split.component_name", lambda graph, one, _="": f"{graph}-{one.lower()}")
 
 
 @pytest.mark.parametrize(

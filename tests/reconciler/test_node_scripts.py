@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.multinode import wait_for_leader
+from dynamo_webhooks.reconciler.render.multinode import wait_for_leader
 from tests.reconciler.cases import load_case, render_case
 
 BASH = shutil.which("bash")
@@ -99,8 +99,8 @@ def network(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise ConnectionRefusedError("refused")
         return _Connection()
 
-    monkeypatch.setattr("reconciler.render.multinode.wait_for_leader.socket.gethostbyname", resolve)
-    monkeypatch.setattr("reconciler.render.multinode.wait_for_leader.socket.create_connection", connect)
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.multinode.wait_for_leader.socket.gethostbyname", resolve)
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.multinode.wait_for_leader.socket.create_connection", connect)
     monkeypatch.setattr(wait_for_leader, "pods_at", pods)
     return world
 
@@ -142,8 +142,8 @@ def test_the_wait_reports_now_and_then_and_ends(
         network["listens"] = now[0] >= 65
 
     network["listens"] = False
-    monkeypatch.setattr("reconciler.render.multinode.wait_for_leader.time.sleep", pause)
-    monkeypatch.setattr("reconciler.render.multinode.wait_for_leader.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.multinode.wait_for_leader.time.sleep", pause)
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.multinode.wait_for_leader.time.monotonic", lambda: now[0])
     monkeypatch.setenv("LEADER_HOST", "leader")
     monkeypatch.setenv("LEADER_PORT", "29500")
     assert wait_for_leader.main() == 0

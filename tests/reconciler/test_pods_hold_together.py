@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from conversion.objects import convert_object, target
-from reconciler.render.children import render
-from reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
-from reconciler.render.pod.probes import KINDS
-from reconciler.render.settings import Settings
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, VLLM_EXECUTOR
+from dynamo_webhooks.reconciler.render.pod.probes import KINDS
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.laws.dice import Dice
 from tests.reconciler.cases import load_case, names, render_case
 from tests.reconciler.rendering import component

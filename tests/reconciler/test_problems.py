@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.children import render
-from reconciler.render.settings import Settings
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import component, graph, rendered, stored, vllm
 
 Fields = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.render.restarts import Restart, report, restarts
+from dynamo_webhooks.cli.render.restarts import Restart, report, restarts
 from tests.reconciler.rendering import component, graph, rendered, vllm
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from conversion.lens.protocol import ConversionError
-from conversion.objects import convert_object, target
-from reconciler.render.children import direct_children, render
-from reconciler.render.observed import Observed
-from reconciler.render.settings import Infrastructure, Ingresses, Mesh, Settings
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.reconciler.render.children import direct_children, render
+from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.settings import Infrastructure, Ingresses, Mesh, Settings
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
 from tests.reconciler.rendering import component, stored, vllm

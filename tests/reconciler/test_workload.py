@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.render.children import render
-from reconciler.render.names import as_label
-from reconciler.render.observed import Observed
-from reconciler.render.settings import Ingresses, Settings
+from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.names import as_label
+from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.settings import Ingresses, Settings
 from tests.reconciler.rendering import children, component, env_of, graph, main_of, rendered, stored, vllm
 
 Fields = dict[str, Any]

@@ -29,7 +29,7 @@ class Command:
         own: bool = True,
         cluster: tuple[str, ...] = ("--no-cluster",),
         named: bool = True,
-        program: tuple[str, ...] = ("-m", "cli.main"),
+        program: tuple[str, ...] = ("-m", "dynamo_webhooks.cli.main"),
         where: Path = ROOT,
     ) -> None:
         """Starts it; `ready` waits for it. `own`: it makes its certificates itself, else `directory`/certs must hold a pair.

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 import trustme
 
-from certs.context import ReloadingContext
-from certs.files import CERTIFICATE, KEY
+from dynamo_webhooks.certs.context import ReloadingContext
+from dynamo_webhooks.certs.files import CERTIFICATE, KEY
+from dynamo_webhooks.webhooks import logs
+from dynamo_webhooks.webhooks.executor.executor import Executor
+from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.server import Webhooks
+from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.test_admission import SETTINGS
-from webhooks import logs
-from webhooks.executor.executor import Executor
-from webhooks.limits import Limits
-from webhooks.logs import Lines
-from webhooks.server import Webhooks
-from webhooks.sockets import Address, bind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from certs.clients import ClientTrust
+    from dynamo_webhooks.certs.clients import ClientTrust
 
 DEADLINE: Final = 60.0  # for anything to happen on a busy machine
 # what ends a wait in a good case is short, what would end a test in a bad one is long

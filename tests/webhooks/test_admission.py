@@ -12,15 +12,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conversion.engine import convert
-from conversion.kinds import KINDS
-from policies.facts import Facts
-from policies.review import CURRENT, V1_2
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.review import CURRENT, V1_2
+from dynamo_webhooks.webhooks import admission
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.envelope import Answer
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, path_of
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, PRIVATE, graph, review
-from webhooks import admission
-from webhooks.admission import Settings, answer
-from webhooks.envelope import Answer
-from webhooks.routes import ROUTES, Purpose, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -367,8 +367,8 @@ def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.Monk
 
 
 def test_a_rule_that_raises_is_a_500_and_the_others_still_speak(monkeypatch: pytest.MonkeyPatch) -> None:
-    from policies.at import fault
-    from policies.catalogue import rules
+    from dynamo_webhooks.policies.at import fault
+    from dynamo_webhooks.policies.catalogue import rules
 
     broken = rules(CURRENT)[0]
     monkeypatch.setattr(admission, "evaluate", lambda *_: [fault(broken, (), ValueError(PRIVATE))])

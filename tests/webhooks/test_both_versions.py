@@ -12,21 +12,21 @@ import orjson
 import pytest
 import yaml
 
-from conversion.engine import convert
-from conversion.kinds import KINDS
-from policies.catalogue import by_word
-from policies.edit import Edit
-from policies.evaluate import evaluate
-from policies.facts import Facts, facts_from
-from policies.review import CURRENT, V1_2, Review
-from policies.rule import DCD, DGD
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.policies.catalogue import by_word
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.review import CURRENT, V1_2, Review
+from dynamo_webhooks.policies.rule import DCD, DGD
+from dynamo_webhooks.webhooks.across import Across, difference
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.envelope import Answer
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route, path_of
 from tests.golden.corpus import cases, corpus_file
 from tests.webhooks.requests import graph, review
 from tests.webhooks.test_admission import FACTS, SETTINGS, ask, refusal, response
-from webhooks.across import Across, difference
-from webhooks.admission import Settings, answer
-from webhooks.envelope import Answer
-from webhooks.routes import ROUTES, Purpose, Route, path_of
 
 GRAPH, COMPONENT, REQUEST = "DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGraphDeploymentRequest"
 

@@ -10,20 +10,20 @@ import orjson
 import pytest
 from hypothesis import strategies as st
 
-from conversion.engine import convert
-from conversion.kinds import KINDS
-from conversion.remainder import keys
-from policies.review import CURRENT, V1_2
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.remainder import keys
+from dynamo_webhooks.policies.review import CURRENT, V1_2
+from dynamo_webhooks.webhooks.across import Across
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.envelope import Answer
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, path_of
 from tests.laws.conftest import EXAMPLES, SEED
 from tests.laws.conftest import SETTINGS as LAWS
 from tests.laws.dice import Dice, drawn
 from tests.laws.strategies import PAIRS, edit, make_object
 from tests.webhooks.requests import review
 from tests.webhooks.test_admission import FACTS
-from webhooks.across import Across
-from webhooks.admission import Settings, answer
-from webhooks.envelope import Answer
-from webhooks.routes import ROUTES, Purpose, path_of
 
 MOST = 60  # objects of each test: an object is asked about eight times
 # an adapter has no webhooks

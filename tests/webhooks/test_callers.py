@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import trustme
 
-from certs.clients import ClientTrust
+from dynamo_webhooks.certs.clients import ClientTrust
+from dynamo_webhooks.webhooks import metrics
+from dynamo_webhooks.webhooks.convert import example
+from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, Client, Http, Served, post, served, until
-from webhooks import metrics
-from webhooks.convert import example
-from webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

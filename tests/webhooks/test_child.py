@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from dynamo_webhooks.webhooks import child
 from tests.webhooks.processes import DEADLINE, ROOT, Command
 from tests.webhooks.test_facts_serving import stored
 from tests.webhooks.test_level import PLAIN, heard
 from tests.webhooks.test_processes import eventually, proc_only
-from webhooks import child
 
-ROOMS = ("api", "certs", "cli", "conversion", "kube", "policies", "reconciler", "webhooks", "asyncio", "json")
+NAMES = ("dynamo_webhooks", "asyncio", "json")
 OURS = (
     "-P",
     "-c",
-    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from cli.main import main; sys.exit(main())",
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from dynamo_webhooks.cli.main import main; sys.exit(main())",
 )  # as the installed command
 
 
@@ -29,21 +29,23 @@ OURS = (
 def decoys(tmp_path: Path) -> Path:
     """A folder with packages of our names, and two of the standard library's, each of which leaves a file `ran` when it is imported."""
     folder = tmp_path / "decoys"
-    for name in ROOMS:
+    for name in NAMES:
         package = folder / name
-        (package / "cluster").mkdir(parents=True)
-        for file in ("__init__.py", "__main__.py", "main.py", "cluster/__init__.py", "cluster/__main__.py"):
+        (package / "webhooks" / "cluster").mkdir(parents=True)
+        for file in ("__init__.py", "webhooks/__init__.py", "webhooks/cluster/__init__.py", "webhooks/cluster/__main__.py"):
             (package / file).write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)\n")
     return folder
 
 
 def test_a_decoy_is_run_by_a_plain_module_start(decoys: Path) -> None:
-    subprocess.run([sys.executable, "-m", "webhooks.cluster"], cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE)
+    subprocess.run(
+        [sys.executable, "-m", "dynamo_webhooks.webhooks.cluster"], cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE
+    )
     assert (decoys / "ran").exists()
 
 
 def test_a_module_is_ours(decoys: Path) -> None:
-    words = child.command("cli.main", "version")
+    words = child.command("dynamo_webhooks.cli.main", "version")
     done = subprocess.run(words, cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE, capture_output=True, text=True)
     assert "profiles" in json.loads(done.stdout)
     assert not (decoys / "ran").exists()
@@ -72,7 +74,7 @@ def test_a_server_ends_in_good_order_while_its_watcher_is_down(tmp_path: Path, w
     with Command(tmp_path, "--config", stored(tmp_path, **PLAIN), "--workers", workers, cluster=nowhere) as command:
         command.ready()
         command.log("the cluster can't be watched")
-        [watcher] = [pid for pid in command.children() if b"webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        [watcher] = [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
         os.kill(watcher, signal.SIGKILL)
         command.log("started again in")
         command.send(signal.SIGTERM)

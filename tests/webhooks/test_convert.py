@@ -9,14 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.facts import Facts
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.envelope import Answer
+from dynamo_webhooks.webhooks.meters import Meter
+from dynamo_webhooks.webhooks.metrics import export
+from dynamo_webhooks.webhooks.routes import CONVERT
 from tests.webhooks.requests import PRIVATE, graph
-from webhooks import convert
-from webhooks.admission import Settings, answer
-from webhooks.envelope import Answer
-from webhooks.meters import Meter
-from webhooks.metrics import export
-from webhooks.routes import CONVERT
 
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 
@@ -201,7 +201,7 @@ def test_a_fault_of_ours_is_answered_and_its_log_holds_no_value(monkeypatch: pyt
     def fail(*_: object, **__: object) -> None:
         raise ValueError(PRIVATE)
 
-    monkeypatch.setattr("conversion.objects.convert", fail)
+    monkeypatch.setattr("dynamo_webhooks.conversion.objects.convert", fail)
     with caplog.at_level(logging.ERROR):
         found, told = ask(review([graph()]))
     assert (found.verdict.outcome, told["response"]["result"]["code"]) == ("fault", 500)

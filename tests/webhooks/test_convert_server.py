@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
+from dynamo_webhooks.webhooks.limits import Bound, Limits
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, of_kind
 from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_convert_bulk import OBJECTS, numbered
-from webhooks import convert
-from webhooks.bodies import WITH_ANSWER
-from webhooks.limits import Bound, Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import uvloop
 
+from dynamo_webhooks.webhooks.connection import Connection
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, Served, post, served, until
-from webhooks.connection import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

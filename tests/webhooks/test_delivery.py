@@ -15,19 +15,19 @@ from typing import Any, Final
 import pytest
 import trustme
 
-from certs.context import Change, ReloadingContext
-from certs.files import PairError
-from kube.resources import CONFIG_MAPS, SECRETS
+from dynamo_webhooks.certs.context import Change, ReloadingContext
+from dynamo_webhooks.certs.files import PairError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
+from dynamo_webhooks.webhooks.cluster.carrier import Carrier
+from dynamo_webhooks.webhooks.courier import Courier, Handed, Post
+from dynamo_webhooks.webhooks.executor.executor import Executor
+from dynamo_webhooks.webhooks.handshake import Handshake
+from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.server import Webhooks
+from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.kube.memory import MemoryCluster
 from tests.webhooks.serving import DEADLINE, QUICK, until, write_pair
 from tests.webhooks.test_admission import SETTINGS
-from webhooks.cluster.carrier import Carrier
-from webhooks.courier import Courier, Handed, Post
-from webhooks.executor.executor import Executor
-from webhooks.handshake import Handshake
-from webhooks.logs import Lines
-from webhooks.server import Webhooks
-from webhooks.sockets import Address, bind
 
 POST: Final = Post("dynamo-system", "webhook-server-cert", "webhook-server-cert-trust", "dynamo-webhooks.dynamo-system.svc")
 META: Final = {"namespace": POST.namespace}

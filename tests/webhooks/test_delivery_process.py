@@ -53,7 +53,7 @@ def test_without_an_api_server_the_mounted_pair_is_served_and_replaced(
         serial = said.partition("serial ")[2].partition(",")[0]
         if workers == "2":
             commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in command.children()}
-            os.kill(next(pid for pid, words in commands.items() if b"webhooks.cluster" not in words), signal.SIGKILL)
+            os.kill(next(pid for pid, words in commands.items() if b"dynamo_webhooks.webhooks.cluster" not in words), signal.SIGKILL)
             command.log("is replaced")
             eventually(lambda: command.get("probes", "/readyz?verbose")[1].count(f"serial {serial}") == 2)
         write_pair(mounted, authority.issue_cert(NAME))

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from conversion import objects
+from dynamo_webhooks.conversion import objects
+from dynamo_webhooks.webhooks import admission, convert
+from dynamo_webhooks.webhooks.executor import job
+from dynamo_webhooks.webhooks.executor.executor import ENDED
+from dynamo_webhooks.webhooks.executor.job import Order, Outcome, told, written
+from dynamo_webhooks.webhooks.executor.spool import Spool
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import QUICK, post, served, until
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import MIXED
 from tests.webhooks.test_convert import review as conversion
-from webhooks import admission, convert
-from webhooks.executor import job
-from webhooks.executor.executor import ENDED
-from webhooks.executor.job import Order, Outcome, told, written
-from webhooks.executor.spool import Spool
-from webhooks.limits import Bound
-from webhooks.routes import ROUTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -279,7 +279,7 @@ def test_a_spool_is_written_and_mapped_and_cleared() -> None:
 
 
 def test_an_order_fits_its_frame() -> None:
-    from webhooks.executor.forker import FRAME
+    from dynamo_webhooks.webhooks.executor.forker import FRAME
 
     longest = max(ROUTES, key=len)
     assert len(orjson.dumps([*Order(longest, 2**40, 1e6 + 0.123456789, 2**40, 50)])) < FRAME

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from kube.traffic import NO_ANSWER
-from webhooks.cluster import feed as feeding
-from webhooks.cluster.feed import FIRST_SECONDS, Feed
+from dynamo_webhooks.kube.traffic import NO_ANSWER
+from dynamo_webhooks.webhooks.cluster import feed as feeding
+from dynamo_webhooks.webhooks.cluster.feed import FIRST_SECONDS, Feed
 
 DEADLINE: Final = 60.0
 STALE: Final = {"scope_watch": 1.0, "topology_watch": None, "api_groups": 2.0}

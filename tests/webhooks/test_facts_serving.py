@@ -36,7 +36,7 @@ def stored(folder: Path, **blocks: Any) -> str:
 
 def refused(*flags: str) -> tuple[int, str]:
     """Runs a command that must not start."""
-    words = [sys.executable, "-m", "cli.main", "serve", "--listen", "127.0.0.1:0", "--no-cluster", *flags]
+    words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "serve", "--listen", "127.0.0.1:0", "--no-cluster", *flags]
     found = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
     return found.returncode, found.stderr
 
@@ -133,9 +133,9 @@ def test_secure_metrics_cant_share_the_address_of_the_probes(tmp_path: Path) -> 
 
 
 def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
-    code = "import sys, webhooks.workers, cli.served; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = "import sys, dynamo_webhooks.webhooks.workers, dynamo_webhooks.cli.served; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert not {"pydantic", "kubernetes", "kube"} & set(done.stdout.split())
+    assert not {"pydantic", "kubernetes", "dynamo_webhooks.kube"} & set(done.stdout.split())
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -145,7 +145,7 @@ def test_a_cluster_that_is_not_there_keeps_nobody_from_serving(tmp_path: Path, w
     with Command(tmp_path, "--config", stored(tmp_path), "--workers", workers, cluster=nowhere) as command:
         command.ready()
         assert "no file" in command.log("the cluster can't be watched")["msg"]
-        watchers = [pid for pid in command.children() if b"webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        watchers = [pid for pid in command.children() if b"dynamo_webhooks.webhooks.cluster" in Path(f"/proc/{pid}/cmdline").read_bytes()]
         assert len(watchers) == 1
         connection = command.connect()
         assert ask(connection, GRAPHS, review(graph()))["allowed"]

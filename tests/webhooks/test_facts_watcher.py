@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from api.operator.settings import ScopeSettings
-from kube.claims import LEASE_NAME
-from kube.errors import ForbiddenError, NotServedError, UnavailableError
-from kube.resources import LEASES, TOPOLOGIES
-from policies.facts import facts_from
+from dynamo_webhooks.api.operator.settings import ScopeSettings
+from dynamo_webhooks.kube.claims import LEASE_NAME
+from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
+from dynamo_webhooks.policies.facts import facts_from
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.cluster.feed import Feed
+from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Clocks, Watcher
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.kube.memory import MemoryCluster
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, graph, review
-from webhooks.admission import Settings, answer
-from webhooks.cluster.feed import Feed
-from webhooks.cluster.watcher import REPORT_SECONDS, Clocks, Watcher
-from webhooks.routes import ROUTES
 
 if TYPE_CHECKING:
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.resources import Resource
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 WIDE: Final = ScopeSettings(restricted="", lease=30, renew=10, grace=10, max_skew=60)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from webhooks.envelope import Answer, Verdict
-from webhooks.fair import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
-from webhooks.turns import TURN_SECONDS, Turns
+from dynamo_webhooks.webhooks.envelope import Answer, Verdict
+from dynamo_webhooks.webhooks.fair import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
+from dynamo_webhooks.webhooks.turns import TURN_SECONDS, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 import trustme
 
-from certs.context import ReloadingContext
-from kube.errors import ForbiddenError, UnavailableError
-from kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
+from dynamo_webhooks.certs.context import ReloadingContext
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
+from dynamo_webhooks.webhooks.cluster.reviews import Desk, may_read
+from dynamo_webhooks.webhooks.gate import ALLOW_SECONDS, DENIED, DENY_SECONDS, KEPT, STALE_ALLOW_SECONDS, UNDECIDED, UNKNOWN, Gate
+from dynamo_webhooks.webhooks.probes import METRICS, Probes
+from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.serving import DEADLINE, write_pair
 from tests.webhooks.test_facts_feed import Fed
 from tests.webhooks.test_probes import READY
-from webhooks.cluster.reviews import Desk, may_read
-from webhooks.gate import ALLOW_SECONDS, DENIED, DENY_SECONDS, KEPT, STALE_ALLOW_SECONDS, UNDECIDED, UNKNOWN, Gate
-from webhooks.probes import METRICS, Probes
-from webhooks.sockets import Address, bind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from kube.protocol import Cluster
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Cluster
+    from dynamo_webhooks.kube.resources import Resource
 
 GOOD, BAD = "good-token", "bad-token"
 BEARER = f"Bearer {GOOD}"
@@ -190,8 +190,8 @@ for line in sys.stdin:
 async def test_the_watching_process_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can be asked before it runs, and what it didn't answer when it ended is not known."""
     monkeypatch.setattr("tests.webhooks.test_facts_feed.PROGRAM", ANSWERING)
-    monkeypatch.setattr("webhooks.cluster.feed.AGAIN_SECONDS", DEADLINE)
-    monkeypatch.setattr("webhooks.cluster.feed.ASK_SECONDS", DEADLINE)
+    monkeypatch.setattr("dynamo_webhooks.webhooks.cluster.feed.AGAIN_SECONDS", DEADLINE)
+    monkeypatch.setattr("dynamo_webhooks.webhooks.cluster.feed.ASK_SECONDS", DEADLINE)
     fed = Fed(tmp_path, [[]])
     assert await fed.feed.ask(GOOD) is None
     task = asyncio.create_task(fed.feed.run())

@@ -8,18 +8,18 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from conversion import weight
-from conversion.bounds import MOST, TOO_LONG, size
-from conversion.engine import convert
-from conversion.kinds import KINDS
-from policies.review import V1_2, Review
+from dynamo_webhooks.conversion import weight
+from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, size
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.policies.review import V1_2, Review
+from dynamo_webhooks.webhooks import heavy
+from dynamo_webhooks.webhooks.admission import Settings
+from dynamo_webhooks.webhooks.routes import Purpose, path_of
 from tests.conversion.test_bounds import noise
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_admission import FACTS, ask, refusal, response
 from tests.webhooks.test_both_versions import WORKER, beta_graph
-from webhooks import heavy
-from webhooks.admission import Settings
-from webhooks.routes import Purpose, path_of
 
 GRAPH: Final = "DynamoGraphDeployment"
 BETA_GRAPHS: Final = path_of(GRAPH, "v1beta1", Purpose.VALIDATE)

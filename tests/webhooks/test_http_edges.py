@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served
-from webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

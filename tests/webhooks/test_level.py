@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.webhooks import logs
+from dynamo_webhooks.webhooks.level import LevelFile, LevelSource
 from tests.webhooks.processes import Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_facts_serving import stored
 from tests.webhooks.test_processes import eventually, proc_only
-from webhooks import logs
-from webhooks.level import LevelFile, LevelSource
 
 
 def printing(*values: Any) -> tuple[str, ...]:

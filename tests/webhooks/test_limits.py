@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 
+from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.metrics import export
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
 from tests.webhooks.test_convert import review as conversion
-from webhooks.limits import Bound, Limits
-from webhooks.metrics import export
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

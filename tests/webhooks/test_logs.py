@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from dynamo_webhooks.webhooks import logs
+from dynamo_webhooks.webhooks.access import Access
+from dynamo_webhooks.webhooks.envelope import Verdict
+from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
-from webhooks import logs
-from webhooks.access import Access
-from webhooks.envelope import Verdict
-from webhooks.logs import ATOMIC_BYTES, HELD_BYTES, JsonHandler, Lines, Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

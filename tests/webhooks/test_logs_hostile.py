@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
-from api.operator.settings import Logs
+from dynamo_webhooks.api.operator.settings import Logs
+from dynamo_webhooks.webhooks import logs
+from dynamo_webhooks.webhooks.logs import ATOMIC_BYTES, Lines, readable, word
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
-from webhooks import logs
-from webhooks.logs import ATOMIC_BYTES, Lines, readable, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

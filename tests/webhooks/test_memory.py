@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from webhooks.bodies import WITH_ANSWER
-from webhooks.limits import Limits
-from webhooks.memory import BESIDE, DEFAULT, LEAST, MIB, OWN, container_limit, divided, workers_for
+from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
+from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.memory import BESIDE, DEFAULT, LEAST, MIB, OWN, container_limit, divided, workers_for
 
 if TYPE_CHECKING:
     from pathlib import Path

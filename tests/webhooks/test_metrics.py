@@ -6,13 +6,13 @@ import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kube.traffic import NO_ANSWER, Sent
+from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.meters import BUCKETS, Meter
+from dynamo_webhooks.webhooks.metrics import export
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.test_admission import SETTINGS
-from webhooks.admission import answer
-from webhooks.meters import BUCKETS, Meter
-from webhooks.metrics import export
-from webhooks.routes import ROUTES
 
 REFERENCE = {
     "dynamo_operator_webhook_duration_seconds": ("histogram", {"resource_type", "operation"}),

@@ -11,21 +11,21 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from cli.metrics_page import metrics_page, provisioner_metrics
-from cli.pages import DOCS
-from policies.catalogue import declared as rules
+from dynamo_webhooks.cli.metrics_page import metrics_page, provisioner_metrics
+from dynamo_webhooks.cli.pages import DOCS
+from dynamo_webhooks.policies.catalogue import declared as rules
+from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.cluster.feed import Feed
+from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, GAUGE, OWN
+from dynamo_webhooks.webhooks.meters import Meter
+from dynamo_webhooks.webhooks.metrics import export
+from dynamo_webhooks.webhooks.process import ready_gauge
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_metrics import DENIED, KIND, LEASED, metered, samples
-from webhooks.admission import answer
-from webhooks.cluster.feed import Feed
-from webhooks.declared import COUNTER, DECLARED, GAUGE, OWN
-from webhooks.meters import Meter
-from webhooks.metrics import export
-from webhooks.process import ready_gauge
-from webhooks.routes import ROUTES
 
 # the spec's table of the Go operator's webhook metrics, as an exposition: T32
 GOLDEN: Final = """\

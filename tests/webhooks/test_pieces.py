@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynamo_webhooks.webhooks import convert, pieces
+from dynamo_webhooks.webhooks.envelope import DEEPEST
+from dynamo_webhooks.webhooks.pieces import DoubtError, apart
 from tests.webhooks.requests import graph
 from tests.webhooks.test_convert import MIXED
-from webhooks import convert, pieces
-from webhooks.envelope import DEEPEST
-from webhooks.pieces import DoubtError, apart
 
 LEAD: Final = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment"}
 

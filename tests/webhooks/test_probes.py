@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
+from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.serving import DEADLINE
-from webhooks.probes import METRICS, PROBES, Probes
-from webhooks.sockets import Address, bind
 
 
 class State(NamedTuple):

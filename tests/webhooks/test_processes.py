@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from certs.files import store_self_signed
+from dynamo_webhooks.certs.files import store_self_signed
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import post
@@ -287,7 +287,7 @@ def test_a_server_with_other_certificates_guesses_nothing(tmp_path: Path) -> Non
 
 def serve(*flags: str) -> tuple[int, str]:
     """Runs a command that must not start."""
-    words = [sys.executable, "-m", "cli.main", "serve", *flags]
+    words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "serve", *flags]
     found = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=DEADLINE, check=False)
     return found.returncode, found.stderr
 

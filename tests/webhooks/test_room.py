@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import uvloop
 
+from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
+from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.room import Room, Stay
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 from tests.webhooks.test_convert import review as conversion
-from webhooks.bodies import WITH_ANSWER
-from webhooks.limits import Bound, Limits
-from webhooks.room import Room, Stay
 
 if TYPE_CHECKING:
     from pathlib import Path

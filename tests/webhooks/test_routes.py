@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
 
 REFERENCE = {
     "/validate-nvidia-com-v1alpha1-dynamocomponentdeployment",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from dynamo_webhooks.webhooks import admission
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
-from webhooks import admission
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

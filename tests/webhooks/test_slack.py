@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dynamo_webhooks.webhooks.slack import Slack, trim
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served, until
-from webhooks.slack import Slack, trim
 
 
 def resident() -> int:

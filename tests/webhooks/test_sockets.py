@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from webhooks.sockets import Address, AddressError, bind, parse
+from dynamo_webhooks.webhooks.sockets import Address, AddressError, bind, parse
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from dynamo_webhooks.webhooks.limits import Bound
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, served, until
-from webhooks.limits import Bound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

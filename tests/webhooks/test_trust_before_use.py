@@ -15,15 +15,15 @@ from typing import Any, Final
 
 import pytest
 
-from certs import names
-from certs.authority import Pair, issue_leaf, make_authority
-from certs.certificate import Certificate, read_certificate, read_certificates
-from certs.files import PairError
-from certs.state import Mode, Phase
-from kube.resources import SECRETS
+from dynamo_webhooks.certs import names
+from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
+from dynamo_webhooks.certs.files import PairError
+from dynamo_webhooks.certs.state import Mode, Phase
+from dynamo_webhooks.kube.resources import SECRETS
+from dynamo_webhooks.webhooks.cluster.carrier import Carrier
+from dynamo_webhooks.webhooks.courier import Courier, Post
 from tests.certs.site import CALLED, NAMESPACE, SERVICE, Site
-from webhooks.cluster.carrier import Carrier
-from webhooks.courier import Courier, Post
 
 POST: Final = Post(NAMESPACE, CALLED.serving, CALLED.trust, f"{SERVICE}.{NAMESPACE}.svc")
 LATE: Final = 90.0  # seconds by which a kubelet may be behind

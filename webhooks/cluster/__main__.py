@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from api.operator.settings import Logs, ScopeSettings
-from kube.config import ConfigError
-from kube.errors import ApiError
-from kube.scope import LeaseTakenError, NamespaceLease
-from webhooks import logs
-from webhooks.cluster.carrier import Carrier
-from webhooks.cluster.reviews import Desk
-from webhooks.cluster.watcher import Watcher
-from webhooks.logs import Lines
+from dynamo_webhooks.api.operator.settings import Logs, ScopeSettings
+from dynamo_webhooks.kube.config import ConfigError
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.scope import LeaseTakenError, NamespaceLease
+from dynamo_webhooks.webhooks import logs
+from dynamo_webhooks.webhooks.cluster.carrier import Carrier
+from dynamo_webhooks.webhooks.cluster.reviews import Desk
+from dynamo_webhooks.webhooks.cluster.watcher import Watcher
+from dynamo_webhooks.webhooks.logs import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kube.protocol import Cluster
-    from kube.traffic import Traffic
+    from dynamo_webhooks.kube.protocol import Cluster
+    from dynamo_webhooks.kube.traffic import Traffic
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 AGAIN_SECONDS: Final = 10.0  # before another attempt to find a cluster, or to claim the namespace
@@ -67,7 +67,7 @@ class Holder:
 
 async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], traffic: Traffic) -> Cluster:
     """Finds a way to an API server, however long it takes; says each reason once, and meanwhile reports what it was told."""
-    from kube.client import connect
+    from dynamo_webhooks.kube.client import connect
 
     said = ""
     while True:

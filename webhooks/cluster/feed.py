@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from policies.facts import FactsError, facts_from
-from webhooks import child
+from dynamo_webhooks.policies.facts import FactsError, facts_from
+from dynamo_webhooks.webhooks import child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from policies.facts import Facts
-    from webhooks.meters import TrafficKey
+    from dynamo_webhooks.policies.facts import Facts
+    from dynamo_webhooks.webhooks.meters import TrafficKey
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
@@ -34,7 +34,7 @@ LEVEL: Final = b"level "  # and then the log level
 ACCESS: Final = b"access "  # and then a question about a token
 ASK_SECONDS: Final = 5.0  # for the answer
 STALE_SECONDS: Final = 60.0  # a source that is older is told of: a watch that is well is never older than its last event or a second
-COMMAND: Final = child.command("webhooks.cluster")
+COMMAND: Final = child.command("dynamo_webhooks.webhooks.cluster")
 SOURCES: Final = {
     "scope_watch": "Seconds since the claims of namespaces were last known to be complete",
     "topology_watch": "Seconds since the ClusterTopologies were last known to be complete, or not to be served",

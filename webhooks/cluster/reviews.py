@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from kube.errors import ApiError, ForbiddenError
-from kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
+from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kube.protocol import Cluster
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.protocol import Cluster
+    from dynamo_webhooks.kube.resources import Resource
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 PATIENCE: Final = 4.0  # seconds for both questions; whoever asked gives up a second later

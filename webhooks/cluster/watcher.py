@@ -8,19 +8,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
-from kube.claims import LEASE_NAME, Claims
-from kube.reflector import Reflector, State
-from kube.resources import LEASES, TOPOLOGIES
-from kube.times import now as local_time
-from webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of, missing
+from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
+from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
+from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
+from dynamo_webhooks.kube.times import now as local_time
+from dynamo_webhooks.webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of, missing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from datetime import datetime
 
-    from api.operator.settings import ScopeSettings
-    from kube.protocol import Cluster, Node
+    from dynamo_webhooks.api.operator.settings import ScopeSettings
+    from dynamo_webhooks.kube.protocol import Cluster, Node
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 TICK_SECONDS: Final = 0.5  # between two looks at what has changed without an event: a claim that ran out, a watch that broke

@@ -9,21 +9,21 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from webhooks.envelope import Answer, rejection
-from webhooks.executor import forker
-from webhooks.executor.job import Order, Outcome, told
-from webhooks.executor.spool import Spool
-from webhooks.fair import FairQueue
-from webhooks.limits import Bound
-from webhooks.routes import Purpose
+from dynamo_webhooks.webhooks.envelope import Answer, rejection
+from dynamo_webhooks.webhooks.executor import forker
+from dynamo_webhooks.webhooks.executor.job import Order, Outcome, told
+from dynamo_webhooks.webhooks.executor.spool import Spool
+from dynamo_webhooks.webhooks.fair import FairQueue
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.routes import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from webhooks.admission import Settings
-    from webhooks.envelope import Verdict
-    from webhooks.limits import Limits
-    from webhooks.routes import Route
+    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.webhooks.envelope import Verdict
+    from dynamo_webhooks.webhooks.limits import Limits
+    from dynamo_webhooks.webhooks.routes import Route
 
 _LOG: Final = logging.getLogger("webhooks.executor")
 _MIB: Final = 1024 * 1024

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import orjson
 
-from webhooks.executor.job import Kept, Order, bound, perform, written
-from webhooks.executor.spool import Spool
-from webhooks.forked import fork, settle
-from webhooks.logs import JsonHandler
+from dynamo_webhooks.webhooks.executor.job import Kept, Order, bound, perform, written
+from dynamo_webhooks.webhooks.executor.spool import Spool
+from dynamo_webhooks.webhooks.forked import fork, settle
+from dynamo_webhooks.webhooks.logs import JsonHandler
 
 if TYPE_CHECKING:
-    from webhooks.admission import Settings
+    from dynamo_webhooks.webhooks.admission import Settings
 
 FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome

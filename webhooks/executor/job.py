@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import orjson
 
-from webhooks import convert
-from webhooks.admission import Settings, answer
-from webhooks.budget import MEMORY, BudgetError
-from webhooks.envelope import Answer, Verdict, rejection
-from webhooks.limits import Bound
-from webhooks.routes import ROUTES, Purpose
-from webhooks.tally import Tally
+from dynamo_webhooks.webhooks import convert
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
+from dynamo_webhooks.webhooks.envelope import Answer, Verdict, rejection
+from dynamo_webhooks.webhooks.limits import Bound
+from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.webhooks.tally import Tally
 
 if TYPE_CHECKING:
-    from webhooks.executor.spool import Spool
+    from dynamo_webhooks.webhooks.executor.spool import Spool
 
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
 GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process

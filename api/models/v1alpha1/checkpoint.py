@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import CKPT_IDENTITY_IMMUTABLE, validations
-from api.models.facets import ContainerName, Int32, Int64, Part, Time
-from api.models.kubernetes import Conditions, PodTemplate
-from api.models.v1alpha1.component import SharedMemory
-from api.models.v1alpha1.features import CheckpointIdentity, GpuMemoryService
+from dynamo_webhooks.api.models.constraints import CKPT_IDENTITY_IMMUTABLE, validations
+from dynamo_webhooks.api.models.facets import ContainerName, Int32, Int64, Part, Time
+from dynamo_webhooks.api.models.kubernetes import Conditions, PodTemplate
+from dynamo_webhooks.api.models.v1alpha1.component import SharedMemory
+from dynamo_webhooks.api.models.v1alpha1.features import CheckpointIdentity, GpuMemoryService
 
 
 class CheckpointJobSpec(Part):

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import SHM_SIZE, validations
-from api.models.endpoint_picker import PickerConfig
-from api.models.facets import REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts
-from api.models.graph_parts import BackendFramework
-from api.models.kubernetes import Conditions, ConfigMapKey, EnvVar, ExtraPodSpec, Probe
-from api.models.v1alpha1.features import Checkpoint, Failover, GpuMemoryService
-from api.models.v1alpha1.network import Autoscaling, Ingress, Resources
-from api.models.v1alpha1.status import ServiceReplicaStatus
+from dynamo_webhooks.api.models.constraints import SHM_SIZE, validations
+from dynamo_webhooks.api.models.endpoint_picker import PickerConfig
+from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts
+from dynamo_webhooks.api.models.graph_parts import BackendFramework
+from dynamo_webhooks.api.models.kubernetes import Conditions, ConfigMapKey, EnvVar, ExtraPodSpec, Probe
+from dynamo_webhooks.api.models.v1alpha1.features import Checkpoint, Failover, GpuMemoryService
+from dynamo_webhooks.api.models.v1alpha1.network import Autoscaling, Ingress, Resources
+from dynamo_webhooks.api.models.v1alpha1.status import ServiceReplicaStatus
 
 
 class VolumeMount(Part):

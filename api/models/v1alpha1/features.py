@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import CHECKPOINT_ALPHA, GMS_ALPHA, validations
-from api.models.facets import BY_NAME, ContainerName, ContainerNames, FreeForm, Int32, Part, Texts
+from dynamo_webhooks.api.models.constraints import CHECKPOINT_ALPHA, GMS_ALPHA, validations
+from dynamo_webhooks.api.models.facets import BY_NAME, ContainerName, ContainerNames, FreeForm, Int32, Part, Texts
 
 Layout: TypeAlias = Literal["intraPod", "interPod"]
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import PVC_CREATE, validations
-from api.models.facets import REQUIRED_ANYWAY, Domain, Filled, Int64, Part, Quantity, Texts
-from api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
-from api.models.kubernetes import Conditions, EnvVar
-from api.models.v1alpha1.component import Component
-from api.models.v1alpha1.status import RollingUpdateStatus, ServiceReplicaStatus
+from dynamo_webhooks.api.models.constraints import PVC_CREATE, validations
+from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, Domain, Filled, Int64, Part, Quantity, Texts
+from dynamo_webhooks.api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
+from dynamo_webhooks.api.models.kubernetes import Conditions, EnvVar
+from dynamo_webhooks.api.models.v1alpha1.component import Component
+from dynamo_webhooks.api.models.v1alpha1.status import RollingUpdateStatus, ServiceReplicaStatus
 
 
 class VolumeClaim(Part):

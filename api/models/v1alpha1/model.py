@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from api.models.facets import Part
-from api.models.kubernetes import Conditions
+from dynamo_webhooks.api.models.facets import Part
+from dynamo_webhooks.api.models.kubernetes import Conditions
 
 
 class ModelSource(Part):

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.models.facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts
-from api.models.graph_parts import GraphState
-from api.models.kubernetes import Conditions, ResourceRequirements, Toleration
+from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, EmbeddedObject, FreeForm, Int64, Part, Texts
+from dynamo_webhooks.api.models.graph_parts import GraphState
+from dynamo_webhooks.api.models.kubernetes import Conditions, ResourceRequirements, Toleration
 
 
 class ProfilingConfigMap(Part):

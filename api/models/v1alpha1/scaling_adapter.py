@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.models.facets import Filled, Int32, Part, Time
+from dynamo_webhooks.api.models.facets import Filled, Int32, Part, Time
 
 
 class ServiceReference(Part):

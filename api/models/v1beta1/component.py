@@ -6,13 +6,13 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import EPP_ONE_SOURCE, EPP_TYPE, validations
-from api.models.endpoint_picker import PickerConfig
-from api.models.facets import COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity
-from api.models.graph_parts import BackendFramework
-from api.models.kubernetes import ConditionsByType, ConfigMapKey, PodTemplate
-from api.models.v1beta1.features import Experimental
-from api.models.v1beta1.status import ComponentReplicaStatus
+from dynamo_webhooks.api.models.constraints import EPP_ONE_SOURCE, EPP_TYPE, validations
+from dynamo_webhooks.api.models.endpoint_picker import PickerConfig
+from dynamo_webhooks.api.models.facets import COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity
+from dynamo_webhooks.api.models.graph_parts import BackendFramework
+from dynamo_webhooks.api.models.kubernetes import ConditionsByType, ConfigMapKey, PodTemplate
+from dynamo_webhooks.api.models.v1beta1.features import Experimental
+from dynamo_webhooks.api.models.v1beta1.status import ComponentReplicaStatus
 
 ComponentName: TypeAlias = Annotated[str, Field(pattern=COMPONENT_PATTERN, min_length=1, max_length=63)]
 

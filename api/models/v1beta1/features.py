@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from api.models.constraints import CHECKPOINT_BETA, GMS_BETA, validations
-from api.models.facets import BY_NAME, ContainerName, ContainerNames, Filled, FreeForm, Int32, Part, Texts
+from dynamo_webhooks.api.models.constraints import CHECKPOINT_BETA, GMS_BETA, validations
+from dynamo_webhooks.api.models.facets import BY_NAME, ContainerName, ContainerNames, Filled, FreeForm, Int32, Part, Texts
 
 Layout: TypeAlias = Literal["IntraPod", "InterPod"]
 

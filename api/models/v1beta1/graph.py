@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.models.constraints import ONE_EPP, UNIQUE_NAMES, validations
-from api.models.facets import BY_NAME, REQUIRED_ANYWAY, Domain, Facets, Filled, Int64, Part, Texts
-from api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
-from api.models.kubernetes import ConditionsByType, EnvVar
-from api.models.v1beta1.component import Component
-from api.models.v1beta1.status import ComponentReplicaStatus, RollingUpdateStatus
+from dynamo_webhooks.api.models.constraints import ONE_EPP, UNIQUE_NAMES, validations
+from dynamo_webhooks.api.models.facets import BY_NAME, REQUIRED_ANYWAY, Domain, Facets, Filled, Int64, Part, Texts
+from dynamo_webhooks.api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
+from dynamo_webhooks.api.models.kubernetes import ConditionsByType, EnvVar
+from dynamo_webhooks.api.models.v1beta1.component import Component
+from dynamo_webhooks.api.models.v1beta1.status import ComponentReplicaStatus, RollingUpdateStatus
 
 
 class GraphTopology(Part):

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from api.models.facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part
-from api.models.kubernetes import ConditionsByType, JobSpec
+from dynamo_webhooks.api.models.facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part
+from dynamo_webhooks.api.models.kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[
     "gb200_sxm",

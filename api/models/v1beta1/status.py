@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.models.facets import Int32, Part
-from api.models.graph_parts import ResourceKind, RollingUpdateProgress
+from dynamo_webhooks.api.models.facets import Int32, Part
+from dynamo_webhooks.api.models.graph_parts import ResourceKind, RollingUpdateProgress
 
 
 class ComponentReplicaStatus(Part):

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from api.wording import printable, printable_lines
-from cli.check import record
-from cli.check.record import Reported
-from cli.check.reports.notes import grouped, why
-from cli.check.reports.paths import relative, top
-from cli.check.result import Result
-from cli.yaml.errors import InputError
+from dynamo_webhooks.api.wording import printable, printable_lines
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.record import Reported
+from dynamo_webhooks.cli.check.reports.notes import grouped, why
+from dynamo_webhooks.cli.check.reports.paths import relative, top
+from dynamo_webhooks.cli.check.result import Result
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 SHOWN: Final = 10  # annotations of one level for one step
 _ERROR: Final = "error"

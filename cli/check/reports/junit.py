@@ -11,13 +11,13 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Final
 
-from cli.check import record
-from cli.check.objects import Identity
-from cli.check.record import NotEvaluated, Reported
-from cli.check.reports.notes import why
-from cli.check.result import REFUSING, Checked, Result
-from cli.junit import Case, element, written
-from cli.yaml.errors import InputError
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
+from dynamo_webhooks.cli.check.reports.notes import why
+from dynamo_webhooks.cli.check.result import REFUSING, Checked, Result
+from dynamo_webhooks.cli.junit import Case, element, written
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 _NAME: Final = "dynamo-webhooks check"
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from cli.check import record
-from cli.check.objects import Identity
-from cli.check.record import Reported
-from cli.check.reports.escaping import encoded
-from cli.check.result import Result
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import Reported
+from dynamo_webhooks.cli.check.reports.escaping import encoded
+from dynamo_webhooks.cli.check.result import Result
 
 if TYPE_CHECKING:
-    from cli.check.answer import Answer
-    from cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.check.answer import Answer
+    from dynamo_webhooks.cli.yaml.errors import InputError
 
 FORMAT: Final = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cli.check.record import NotEvaluated
+from dynamo_webhooks.cli.check.record import NotEvaluated
 
 
 class Group(NamedTuple):

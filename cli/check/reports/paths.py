@@ -6,7 +6,7 @@ import os
 import posixpath
 from urllib.parse import quote
 
-from cli.files import STDIN
+from dynamo_webhooks.cli.files import STDIN
 
 
 def top() -> str:

@@ -12,17 +12,17 @@ from typing import Any, Final
 
 import orjson
 
-from api.wording import printable_lines
-from cli import exits
-from cli.check import record
-from cli.check.fingerprint import fingerprints
-from cli.check.record import NotEvaluated, Reported
-from cli.check.reports.escaping import encoded
-from cli.check.reports.notes import why
-from cli.check.reports.paths import top, uri
-from cli.check.result import COMMENT, Result, Suppressed
-from cli.files import STDIN
-from cli.yaml.errors import InputError
+from dynamo_webhooks.api.wording import printable_lines
+from dynamo_webhooks.cli import exits
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.fingerprint import fingerprints
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
+from dynamo_webhooks.cli.check.reports.escaping import encoded
+from dynamo_webhooks.cli.check.reports.notes import why
+from dynamo_webhooks.cli.check.reports.paths import top, uri
+from dynamo_webhooks.cli.check.result import COMMENT, Result, Suppressed
+from dynamo_webhooks.cli.files import STDIN
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT: Final = "dynamoWebhooks/v1"
@@ -65,7 +65,7 @@ class _Log:
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
     def _driver(self) -> Data:
-        from cli.release import installed
+        from dynamo_webhooks.cli.release import installed
 
         version = installed()
         return {"name": "dynamo-webhooks", "version": version, "rules": [_rule(name, self.codes[name]) for name in self.rules]}
@@ -169,7 +169,7 @@ def _suppression(by: Suppressed) -> Data:
 
 
 def _rule(name: str, code: str) -> Data:
-    from cli.explain.rule import find, markdown
+    from dynamo_webhooks.cli.explain.rule import find, markdown
 
     page = find(name)
     if page is None:  # a check without a page: its findings say everything

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from api.wording import printable
-from cli.check import record
-from cli.check.frame import frame
-from cli.check.record import NotEvaluated, Reported
-from cli.check.reports.notes import grouped, why
-from cli.check.result import COMMENT, Result
+from dynamo_webhooks.api.wording import printable
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.frame import frame
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
+from dynamo_webhooks.cli.check.reports.notes import grouped, why
+from dynamo_webhooks.cli.check.result import COMMENT, Result
 
 if TYPE_CHECKING:
-    from cli.check.answer import Answer
+    from dynamo_webhooks.cli.check.answer import Answer
 
 _COLOURS: Final = {record.ERROR: "31;1", record.FAULT: "31;1", record.WARNING: "33;1"}
 _DIM: Final = "2"

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.graph import is_inter_pod
-from reconciler.render.grove import inter_pod, names
-from reconciler.render.grove.cliques import cliques
-from reconciler.render.grove.member import grove_member
-from reconciler.render.merge import texts
-from reconciler.render.multinode.role import check_nodes
-from reconciler.render.names import GRAPH_NAME, low
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.graph import is_inter_pod
+from dynamo_webhooks.reconciler.render.grove import inter_pod, names
+from dynamo_webhooks.reconciler.render.grove.cliques import cliques
+from dynamo_webhooks.reconciler.render.grove.member import grove_member
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.multinode.role import check_nodes
+from dynamo_webhooks.reconciler.render.names import GRAPH_NAME, low
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 API_VERSION: Final = "grove.io/v1alpha1"
 

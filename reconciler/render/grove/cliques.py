@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render import discovery
-from reconciler.render.framework import TRTLLM
-from reconciler.render.graph import is_inter_pod
-from reconciler.render.grove import inter_pod, names
-from reconciler.render.grove.member import KAI, uses_kai
-from reconciler.render.multinode.role import grove_rank, grove_roles
-from reconciler.render.names import GROUP, TOPOLOGY_LABEL, low
-from reconciler.render.pod.assemble import pod_spec
+from dynamo_webhooks.reconciler.render import discovery
+from dynamo_webhooks.reconciler.render.framework import TRTLLM
+from dynamo_webhooks.reconciler.render.graph import is_inter_pod
+from dynamo_webhooks.reconciler.render.grove import inter_pod, names
+from dynamo_webhooks.reconciler.render.grove.member import KAI, uses_kai
+from dynamo_webhooks.reconciler.render.multinode.role import grove_rank, grove_roles
+from dynamo_webhooks.reconciler.render.names import GROUP, TOPOLOGY_LABEL, low
+from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conversion.lens.protocol import Fields
-    from reconciler.render.grove.member import GroveMember
-    from reconciler.render.multinode.role import Role
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.grove.member import GroveMember
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _ENGINE_GROUP: Final = GROUP + "dynamo-failover-engine-group-member"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.failover import LOCK
-from reconciler.render.framework import VLLM
-from reconciler.render.gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
-from reconciler.render.graph import experimental, is_inter_pod
-from reconciler.render.grove import names
-from reconciler.render.merge import items
-from reconciler.render.multinode.probes import drop_probes
-from reconciler.render.names import MAIN
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.failover import LOCK
+from dynamo_webhooks.reconciler.render.framework import VLLM
+from dynamo_webhooks.reconciler.render.gms import SOCKET_DIRECTORY, add_toleration, claim_spec, drop_gpus, gpu_count
+from dynamo_webhooks.reconciler.render.graph import experimental, is_inter_pod
+from dynamo_webhooks.reconciler.render.grove import names
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.multinode.probes import drop_probes
+from dynamo_webhooks.reconciler.render.names import MAIN
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Member
-    from reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Member
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
 
 _VOLUME: Final = "gms-shared"
 _ON_HOST: Final = "/run/gms"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reconciler.render import discovery
-from reconciler.render.framework import framework_of
-from reconciler.render.graph import object_name, selects, template_annotations, template_labels
-from reconciler.render.kv_transfer import apply_kv_transfer
-from reconciler.render.merge import texts
-from reconciler.render.names import (
+from dynamo_webhooks.reconciler.render import discovery
+from dynamo_webhooks.reconciler.render.framework import framework_of
+from dynamo_webhooks.reconciler.render.graph import object_name, selects, template_annotations, template_labels
+from dynamo_webhooks.reconciler.render.kv_transfer import apply_kv_transfer
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.names import (
     BASE_MODEL_HASH,
     COMPONENT,
     COMPONENT_CLASS,
@@ -30,13 +30,13 @@ from reconciler.render.names import (
     WORKER,
     digest,
 )
-from reconciler.render.pod.plan import PodPlan
-from reconciler.render.split import give_env, propagated
+from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+from dynamo_webhooks.reconciler.render.split import give_env, propagated
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _QUEUE: Final = "kai.scheduler/queue"
 _QUEUE_SAID: Final = "nvidia.com/kai-scheduler-queue"

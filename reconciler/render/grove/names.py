@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.graph import is_inter_pod
-from reconciler.render.names import dns, low
+from dynamo_webhooks.reconciler.render.graph import is_inter_pod
+from dynamo_webhooks.reconciler.render.names import dns, low
 
 if TYPE_CHECKING:
-    from reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
 ROOM: Final = 45  # characters that Grove allows for set, scaling group and clique together
 _LEAST: Final = 8

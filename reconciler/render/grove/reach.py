@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render import discovery
-from reconciler.render.graph import object_name, selects, template_labels
-from reconciler.render.ingress import ways_in
-from reconciler.render.merge import texts
-from reconciler.render.names import dns
-from reconciler.render.objects import child
-from reconciler.render.service import is_served, model_services, service_port
+from dynamo_webhooks.reconciler.render import discovery
+from dynamo_webhooks.reconciler.render.graph import object_name, selects, template_labels
+from dynamo_webhooks.reconciler.render.ingress import ways_in
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.names import dns
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.service import is_served, model_services, service_port
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph, Member
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 
 def grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from api.quantity import is_quantity, whole
+from dynamo_webhooks.api.quantity import is_quantity, whole
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 USUAL: Final = "nvidia.com/gpu"
 

@@ -7,16 +7,16 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.framework import VLLM, command_line
-from reconciler.render.merge import items
-from reconciler.render.multinode.vllm import MASTER_PORT
-from reconciler.render.names import GRAPH_NAME
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.framework import VLLM, command_line
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.multinode.vllm import MASTER_PORT
+from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph
-    from reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
 
 CONTAINER: Final = "wait-for-leader-mp"
 VOLUME: Final = "wait-leader-script"
@@ -57,4 +57,4 @@ def _name(parent: str) -> str:
 
 @cache
 def _script() -> str:
-    return files("reconciler.render.multinode").joinpath("wait_for_leader.py").read_text(encoding="utf-8")
+    return files("dynamo_webhooks.reconciler.render.multinode").joinpath("wait_for_leader.py").read_text(encoding="utf-8")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.pod.probes import KINDS
+from dynamo_webhooks.reconciler.render.pod.probes import KINDS
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
 def drop_probes(main: Fields) -> None:

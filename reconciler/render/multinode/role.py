@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from reconciler.render.errors import RenderError
-from reconciler.render.names import low
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.names import low
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 MOST_NODES: Final = 1024  # ours; a LeaderWorkerSet's or PodCliqueSet's object could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.flags import add_flags
-from reconciler.render.framework import SGLANG
-from reconciler.render.multinode.probes import drop_probes
+from dynamo_webhooks.reconciler.render.flags import add_flags
+from dynamo_webhooks.reconciler.render.framework import SGLANG
+from dynamo_webhooks.reconciler.render.multinode.probes import drop_probes
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.multinode.role import Role
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
 
 _PORT: Final = 29500
 

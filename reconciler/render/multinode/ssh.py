@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
-from reconciler.render.names import MANAGED_BY, OPERATOR
-from reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
+from dynamo_webhooks.reconciler.render.names import MANAGED_BY, OPERATOR
+from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.graph import Graph
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 GENERATED: Final = "<generated>"  # no base64, so that a file with it can't be applied by mistake
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.flags import enclosed, is_python, joined
-from reconciler.render.merge import items
-from reconciler.render.multinode.gpus import gpus_per_node
+from dynamo_webhooks.reconciler.render.flags import enclosed, is_python, joined
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.multinode.gpus import gpus_per_node
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.multinode.role import Role
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
 
 KEYS: Final = "/ssh-pk"
 PRIVATE: Final = "private.key"

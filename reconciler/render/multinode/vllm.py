@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.flags import add_flags, flag_value, has_flag, joined
-from reconciler.render.framework import VLLM
-from reconciler.render.merge import items
-from reconciler.render.multinode.gpus import gpus_per_node
-from reconciler.render.multinode.probes import drop_probes
-from reconciler.render.names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
+from dynamo_webhooks.reconciler.render.flags import add_flags, flag_value, has_flag, joined
+from dynamo_webhooks.reconciler.render.framework import VLLM
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.multinode.gpus import gpus_per_node
+from dynamo_webhooks.reconciler.render.multinode.probes import drop_probes
+from dynamo_webhooks.reconciler.render.names import ORIGIN_VERSION, SYSTEM_PORT, VLLM_EXECUTOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from conversion.lens.protocol import Fields
-    from reconciler.render.multinode.role import Role
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
 
 MASTER_PORT: Final = 29500
 _RAY_PORT: Final = 6379

@@ -5,22 +5,22 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render import failover, gms, sidecar
-from reconciler.render.discovery import by_kubernetes
-from reconciler.render.framework import main_of
-from reconciler.render.merge import items, merged, merged_env
-from reconciler.render.names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
-from reconciler.render.planner import ACCOUNT
-from reconciler.render.pod.container import main_container
-from reconciler.render.pod.env import infrastructure_env
-from reconciler.render.pod.frameworks import cache_mount, change_main, change_pod
-from reconciler.render.pod.secrets import add_pull_secrets
-from reconciler.render.pod.volumes import add_claim, add_shared_memory, settle
+from dynamo_webhooks.reconciler.render import failover, gms, sidecar
+from dynamo_webhooks.reconciler.render.discovery import by_kubernetes
+from dynamo_webhooks.reconciler.render.framework import main_of
+from dynamo_webhooks.reconciler.render.merge import items, merged, merged_env
+from dynamo_webhooks.reconciler.render.names import EPP, MAIN, PICKER_ACCOUNT, PICKER_CONFIG, PLANNER, discovery_account
+from dynamo_webhooks.reconciler.render.planner import ACCOUNT
+from dynamo_webhooks.reconciler.render.pod.container import main_container
+from dynamo_webhooks.reconciler.render.pod.env import infrastructure_env
+from dynamo_webhooks.reconciler.render.pod.frameworks import cache_mount, change_main, change_pod
+from dynamo_webhooks.reconciler.render.pod.secrets import add_pull_secrets
+from dynamo_webhooks.reconciler.render.pod.volumes import add_claim, add_shared_memory, settle
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.pod.plan import PodPlan
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _GRACE: Final = 60  # seconds; the endpoint picker drains longer than a pod of inference
 _PICKER_GRACE: Final = 130

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.framework import path_of_main
-from reconciler.render.merge import items, merged, merged_env
-from reconciler.render.names import EPP, EPP_GRPC_PORT, FRONTEND, HTTP_PORT, MAIN, PICKER_CONFIG, PLANNER, POOL_GROUP, SYSTEM_PORT, WORKERS
-from reconciler.render.pod.env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
-from reconciler.render.pod.probes import KINDS, default_probes
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.framework import path_of_main
+from dynamo_webhooks.reconciler.render.merge import items, merged, merged_env
+from dynamo_webhooks.reconciler.render.names import (
+    EPP,
+    EPP_GRPC_PORT,
+    FRONTEND,
+    HTTP_PORT,
+    MAIN,
+    PICKER_CONFIG,
+    PLANNER,
+    POOL_GROUP,
+    SYSTEM_PORT,
+    WORKERS,
+)
+from dynamo_webhooks.reconciler.render.pod.env import NIXL_TELEMETRY_PORT, PLANNER_PORT, default_env
+from dynamo_webhooks.reconciler.render.pod.probes import KINDS, default_probes
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.pod.plan import PodPlan
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 PICKER_MOUNTS: Final[tuple[Fields, ...]] = (
     {"name": "epp-config", "mountPath": "/etc/epp", "readOnly": True},

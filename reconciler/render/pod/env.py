@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.discovery import backend, in_containers
-from reconciler.render.names import EPP, FORWARD_PASS_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
-from reconciler.render.settings import ETCD, KUBERNETES
+from dynamo_webhooks.reconciler.render.discovery import backend, in_containers
+from dynamo_webhooks.reconciler.render.names import EPP, FORWARD_PASS_PORT, FRONTEND, HTTP_PORT, MAIN, PLANNER, SYSTEM_PORT, WORKERS
+from dynamo_webhooks.reconciler.render.settings import ETCD, KUBERNETES
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.pod.plan import PodPlan
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 NIXL_TELEMETRY_PORT = 19090
 PLANNER_PORT = 9085

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.errors import RenderError
-from reconciler.render.flags import add_flags, has_flag
-from reconciler.render.framework import SGLANG, TRTLLM, VLLM
-from reconciler.render.graph import is_inter_pod
-from reconciler.render.merge import items
-from reconciler.render.multinode import leader_wait, sglang, trtllm, vllm
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.flags import add_flags, has_flag
+from dynamo_webhooks.reconciler.render.framework import SGLANG, TRTLLM, VLLM
+from dynamo_webhooks.reconciler.render.graph import is_inter_pod
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.multinode import leader_wait, sglang, trtllm, vllm
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
-    from reconciler.render.multinode.role import Role
-    from reconciler.render.pod.plan import PodPlan
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _VLLM_CACHE: Final = "/root/.cache/vllm"
 _CACHE_VARIABLE: Final = "VLLM_CACHE_ROOT"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.render.graph import experimental
-from reconciler.render.merge import texts
-from reconciler.render.names import WORKERS
+from dynamo_webhooks.reconciler.render.graph import experimental
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.names import WORKERS
 
 if TYPE_CHECKING:
-    from api.paths import Path
-    from conversion.lens.protocol import Fields
-    from reconciler.render.multinode.role import Role
-    from reconciler.render.workload import Workload
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.multinode.role import Role
+    from dynamo_webhooks.reconciler.render.workload import Workload
 
 
 class PodPlan(NamedTuple):

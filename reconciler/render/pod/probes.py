@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.render.names import EPP, FRONTEND, PLANNER, WORKERS
+from dynamo_webhooks.reconciler.render.names import EPP, FRONTEND, PLANNER, WORKERS
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 KINDS = ("livenessProbe", "readinessProbe", "startupProbe")
 _PICKER_HEALTH = 9003

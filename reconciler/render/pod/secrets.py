@@ -6,14 +6,14 @@ import base64
 import json
 from typing import TYPE_CHECKING, Final
 
-from reconciler.render.merge import items
-from reconciler.render.names import NO_PULL_SECRETS
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.names import NO_PULL_SECRETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from conversion.lens.protocol import Fields
-    from reconciler.render.settings import Settings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _PULL_SECRET: Final = "kubernetes.io/dockerconfigjson"  # noqa: S105 - a type
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.quantity import is_quantity, is_zero
-from reconciler.render.merge import items
+from dynamo_webhooks.api.quantity import is_quantity, is_zero
+from dynamo_webhooks.reconciler.render.merge import items
 
 if TYPE_CHECKING:
-    from conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 SHARED_MEMORY: Final = "shared-memory"
 SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - where programs expect it

@@ -322,24 +322,24 @@ def test_same_bytes_whatever_the_hash_seed(case: Files) -> None:
 
     def run(seed: str) -> bytes:
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])}
-        words = [sys.executable, "-m", "cli.main", "test", ".", "-o", "json"]
+        words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "test", ".", "-o", "json"]
         return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False).stdout
 
     assert run("1") == run("2") != b""
 
 
 def test_an_update_that_cannot_be_written_keeps_no_other_from_it(command: Command, case: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    import cli.replace
-    from cli.exits import UsageError
+    import dynamo_webhooks.cli.replace
+    from dynamo_webhooks.cli.exits import UsageError
 
-    real = cli.replace.replace
+    real = dynamo_webhooks.cli.replace.replace
 
     def refuse(file: str, content: str | bytes) -> None:
         if file == "default.a.expected.yaml":
             raise UsageError(f"{file} can't be written: permission denied")
         real(file, content)
 
-    monkeypatch.setattr(cli.replace, "replace", refuse)
+    monkeypatch.setattr(dynamo_webhooks.cli.replace, "replace", refuse)
     code, out, err = _run(command, case, "--update", "-q", default_a=WARNED, deny_b=BAD)
     assert (code, err) == (1, "default.a.expected.yaml can't be written: permission denied\ndeny.b.yaml: written\n")
     assert out == "FAIL default.a.yaml: has no expected result: write default.a.expected.yaml, or let --update write it\n"

@@ -9,11 +9,11 @@ from typing import Final
 
 import pytest
 
-from cli.completion.bash import bash, kubectl
-from cli.completion.lists import lists
-from cli.completion.model import PROGRAMS, commands
-from cli.main import COMMANDS
-from policies.facts import Facts
+from dynamo_webhooks.cli.completion.bash import bash, kubectl
+from dynamo_webhooks.cli.completion.lists import lists
+from dynamo_webhooks.cli.completion.model import PROGRAMS, commands
+from dynamo_webhooks.cli.main import COMMANDS
+from dynamo_webhooks.policies.facts import Facts
 
 BREAKS: Final = " \t\n\"'><=;|&(:"  # bash's own
 

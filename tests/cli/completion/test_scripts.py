@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.completion import SHELLS
-from cli.completion.fish import fish
-from cli.completion.lists import PLACES, lists
-from cli.completion.model import Flag, Values, commands
-from cli.completion.zsh import _flag, zsh
-from cli.main import COMMANDS
+from dynamo_webhooks.cli.commands.completion import SHELLS
+from dynamo_webhooks.cli.completion.fish import fish
+from dynamo_webhooks.cli.completion.lists import PLACES, lists
+from dynamo_webhooks.cli.completion.model import Flag, Values, commands
+from dynamo_webhooks.cli.completion.zsh import _flag, zsh
+from dynamo_webhooks.cli.main import COMMANDS
 from tests.cli.conftest import Command
 
 
@@ -45,7 +45,7 @@ def _places(name: str) -> set[str]:
     import importlib
 
     parser = argparse.ArgumentParser()
-    importlib.import_module(f"cli.commands.{name}").configure(parser)
+    importlib.import_module(f"dynamo_webhooks.cli.commands.{name}").configure(parser)
     return {action.dest for action in parser._actions}
 
 

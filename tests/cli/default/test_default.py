@@ -13,7 +13,7 @@ import jsonpatch
 import pytest
 import yaml
 
-from cli.exits import UsageError
+from dynamo_webhooks.cli.exits import UsageError
 from tests.cli.objects import GOOD, MODEL, OTHER_KIND
 from tests.cli.reports.official import complaints, ours
 
@@ -178,9 +178,9 @@ def test_the_schemas_defaults_are_no_edits(command: Command, files: Files) -> No
 
 
 def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    import cli.replace
+    import dynamo_webhooks.cli.replace
 
-    real = cli.replace.replace
+    real = dynamo_webhooks.cli.replace.replace
 
     def refuse(file: str, content: str | bytes) -> None:
         if file == "a.yaml":
@@ -188,7 +188,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(command: Command, 
         real(file, content)
 
     folder = files(a=BARE, b=BARE)
-    monkeypatch.setattr(cli.replace, "replace", refuse)
+    monkeypatch.setattr(dynamo_webhooks.cli.replace, "replace", refuse)
     ran = command("default", "--write", *VERSION, "a.yaml", "b.yaml")
     assert ran.code == 1
     assert "a.yaml can't be written: permission denied\nb.yaml: written\n" in ran.err
@@ -289,7 +289,7 @@ def test_same_bytes_whatever_the_hash_seed(files: Files) -> None:
     folder = files(a=f"{BARE}---\n{BETA}")
 
     def run(seed: str) -> bytes:
-        words = [sys.executable, "-m", "cli.main", "default", "-o", "json", *VERSION, "a.yaml"]
+        words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "default", "-o", "json", *VERSION, "a.yaml"]
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])}
         return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=True).stdout
 

@@ -11,15 +11,15 @@ import orjson
 import pytest
 import yaml
 
-from api.decode import decoder
-from cli.default.edits import named, with_patch
-from cli.defaulted import Defaulted, defaulted
-from conversion.lens.protocol import ConversionError
-from policies.facts import Facts, facts_from
-from policies.review import PROFILES, Review
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.cli.default.edits import named, with_patch
+from dynamo_webhooks.cli.defaulted import Defaulted, defaulted
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.review import PROFILES, Review
+from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.golden.corpus import cases, corpus_file
-from webhooks.admission import Settings, answer
-from webhooks.routes import ROUTES
 
 pytestmark = pytest.mark.golden
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from api.paths import render
-from api.schema import load_schema
-from cli.diff.compare import compare
-from conversion.difference import DEPTH
+from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.cli.diff.compare import compare
+from dynamo_webhooks.conversion.difference import DEPTH
 
 GRAPH = load_schema("DynamoGraphDeployment", "v1beta1")
 OLD_GRAPH = load_schema("DynamoGraphDeployment", "v1alpha1")

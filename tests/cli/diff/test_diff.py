@@ -198,7 +198,7 @@ def test_same_bytes_whatever_the_hash_seed(files: Files) -> None:
     folder = files(a=GRAPH, b=GRAPH.replace("x:1", "x:2").replace("    worker:", "    other:"))
 
     def run(seed: str) -> bytes:
-        words = [sys.executable, "-m", "cli.main", "diff", "-o", "json", "--to", "v1beta1", "a.yaml", "b.yaml"]
+        words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "diff", "-o", "json", "--to", "v1beta1", "a.yaml", "b.yaml"]
         environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[3])}
         return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False).stdout
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from cli.check.objects import Found, Identity
-from cli.default.run import Asked as Filling
-from cli.default.run import default_object
-from cli.diff.form import Asked
-from cli.diff.pairs import Pair
-from cli.diff.run import CHANGED, EQUAL, FAILED, Compared, compared
-from cli.yaml.load import Document, Source
-from cli.yaml.places import Place, Span
-from conversion.kind import LEFT, RIGHT
-from conversion.lens.protocol import ConversionError
-from conversion.objects import convert_object, target
-from policies.facts import Facts
+from dynamo_webhooks.cli.check.objects import Found, Identity
+from dynamo_webhooks.cli.default.run import Asked as Filling
+from dynamo_webhooks.cli.default.run import default_object
+from dynamo_webhooks.cli.diff.form import Asked
+from dynamo_webhooks.cli.diff.pairs import Pair
+from dynamo_webhooks.cli.diff.run import CHANGED, EQUAL, FAILED, Compared, compared
+from dynamo_webhooks.cli.yaml.load import Document, Source
+from dynamo_webhooks.cli.yaml.places import Place, Span
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.policies.facts import Facts
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, edit, make_object, wild
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from api.paths import Key
-from cli.diff.secrets import HIDDEN, is_secret_name, masked
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.cli.diff.secrets import HIDDEN, is_secret_name, masked
 
 SECRET = "s3cr3t-value"  # noqa: S105 - what the tests look for
 

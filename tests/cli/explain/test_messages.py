@@ -7,17 +7,17 @@ from typing import Final
 
 import pytest
 
-from cli.explain.schema_rule import in_message
-from cli.explain.sentence import rules_saying
-from cli.explain.words import OURS, SERVER, TABLES, TRANSPORT
-from policies.answer import sentence
-from policies.catalogue import declared
-from policies.evaluate import evaluate
-from policies.rule import Rule
+from dynamo_webhooks.cli.explain.schema_rule import in_message
+from dynamo_webhooks.cli.explain.sentence import rules_saying
+from dynamo_webhooks.cli.explain.words import OURS, SERVER, TABLES, TRANSPORT
+from dynamo_webhooks.policies.answer import sentence
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.webhooks.wording import reworded
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE
 from tests.policies.examples import parse
-from webhooks.wording import reworded
 
 RULES: Final = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default]
 

@@ -7,12 +7,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from api.kinds import KINDS
-from cli.legacy.kinds import KINDS as LEGACY
-from cli.schemas import load
-from conversion.kinds import KINDS as CONVERTED
-from policies.catalogue import rules
-from policies.facts import Facts
+from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.legacy.kinds import KINDS as LEGACY
+from dynamo_webhooks.cli.schemas import load
+from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
+from dynamo_webhooks.policies.catalogue import rules
+from dynamo_webhooks.policies.facts import Facts
 from tests.cli.conftest import Command
 
 
@@ -148,7 +148,7 @@ def test_every_page_is_as_its_schema_says(command: Command) -> None:
 
 
 def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command) -> None:
-    from cli.convert.fields import rows
+    from dynamo_webhooks.cli.convert.fields import rows
 
     told = 0
     for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment"):  # a request has parts without a schema

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from kube.resources import CONFIG_MAPS, DEPLOYMENTS
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS
 
 if TYPE_CHECKING:
-    from kube.protocol import Cluster
+    from dynamo_webhooks.kube.protocol import Cluster
 
 Node = dict[str, Any]
 BASE: Final = Path(__file__).resolve().parents[3] / "manifests" / "base"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.gather import Gathered
+from dynamo_webhooks.cli.gather import Gathered
 from tests.cli.conftest import Command
 
 FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})
@@ -16,8 +16,8 @@ FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces"
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cli.commands import facts
-    from policies.facts import Facts
+    from dynamo_webhooks.cli.commands import facts
+    from dynamo_webhooks.policies.facts import Facts
 
     rest = {name: "nothing tells it" for name in Facts._fields if name not in FOUND.values and name not in FOUND.reasons}
 

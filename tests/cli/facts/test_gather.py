@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.gather import gathered
-from cli.gathering.text import as_text, redacted
-from cli.yaml.load import load
-from kube.errors import ForbiddenError, UnavailableError
-from kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, TOPOLOGIES
-from policies.facts import Facts, facts_from
+from dynamo_webhooks.cli.gather import gathered
+from dynamo_webhooks.cli.gathering.text import as_text, redacted
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, TOPOLOGIES
+from dynamo_webhooks.policies.facts import Facts, facts_from
 from tests.cli.facts.installed import GO, OURS, configuration, deployment, install
 from tests.kube.memory import MemoryCluster
 
@@ -29,7 +29,7 @@ SERVED = {
 async def claim(cluster: MemoryCluster, namespace: str, *, age: float = 0.0) -> None:
     from datetime import timedelta
 
-    from kube.times import micro
+    from dynamo_webhooks.kube.times import micro
 
     renewed = micro(cluster.storage.now - timedelta(seconds=age))
     spec = {"holderIdentity": "namespace-restricted-operator-1.2.0", "leaseDurationSeconds": 30, "renewTime": renewed}
@@ -228,7 +228,7 @@ async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
 
 
 def test_a_deployment_of_somebody_else_is_no_operator() -> None:
-    from cli.gathering.operators import _operator_in
+    from dynamo_webhooks.cli.gathering.operators import _operator_in
 
     assert _operator_in(deployment("web", {"app": "web"}, ["serve", "--config=x"])) is None
     assert _operator_in({"metadata": {"name": "odd"}}) is None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from api.kinds import ALPHA
-from cli.legacy.kinds import KINDS
-from cli.legacy.recognise import recognised
-from cli.yaml.load import load
+from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.cli.legacy.kinds import KINDS
+from dynamo_webhooks.cli.legacy.recognise import recognised
+from dynamo_webhooks.cli.yaml.load import load
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object, wild
 

@@ -8,17 +8,17 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.decode import decoder
-from api.kinds import ALPHA
-from api.paths import MISSING, lookup, render
-from api.schema import load_schema
-from api.walk.prune import prune
-from cli.legacy.copying import node_at
-from cli.legacy.fields import How
-from cli.legacy.kinds import KINDS
-from cli.legacy.modernise import modernised, schema_of
-from cli.legacy.recognise import MARKS, recognised
-from cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, leaves
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.api.paths import MISSING, lookup, render
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.cli.legacy.copying import node_at
+from dynamo_webhooks.cli.legacy.fields import How
+from dynamo_webhooks.cli.legacy.kinds import KINDS
+from dynamo_webhooks.cli.legacy.modernise import modernised, schema_of
+from dynamo_webhooks.cli.legacy.recognise import MARKS, recognised
+from dynamo_webhooks.cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Modernised, leaves
 from tests.cli.legacy.documents import EXAMPLES, TABLES, document, made
 from tests.laws.dice import Dice
 from tests.laws.strategies import make_object

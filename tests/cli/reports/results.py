@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cli.check import record
-from cli.check.answer import Answer
-from cli.check.objects import Identity
-from cli.check.record import NotEvaluated, Reported
-from cli.check.result import BASELINE, COMMENT, Checked, Result, Suppressed, assemble
-from cli.yaml.errors import InputError
-from cli.yaml.load import Position, Source
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.answer import Answer
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
+from dynamo_webhooks.cli.check.result import BASELINE, COMMENT, Checked, Result, Suppressed, assemble
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Position, Source
 
 RULES = (
     ("ingress-host-required", "DYN202"),

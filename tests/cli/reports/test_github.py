@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.wording import printable, printable_lines
-from cli.check import record
-from cli.check.reports import github
-from cli.check.reports.paths import relative
-from cli.check.result import assemble
-from cli.yaml.errors import InputError
-from cli.yaml.load import Source
+from dynamo_webhooks.api.wording import printable, printable_lines
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.reports import github
+from dynamo_webhooks.cli.check.reports.paths import relative
+from dynamo_webhooks.cli.check.result import assemble
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Source
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, NEEDS_GROVE, WARNED
 from tests.cli.reports.results import many, reported

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.check import record
-from cli.check.objects import Identity
-from cli.check.reports import junit
-from cli.check.result import Checked, assemble
-from cli.yaml.load import Position, Source
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.reports import junit
+from dynamo_webhooks.cli.check.result import Checked, assemble
+from dynamo_webhooks.cli.yaml.load import Position, Source
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, NEEDS_GROVE, WARNED
 from tests.cli.reports.official import parsed_junit

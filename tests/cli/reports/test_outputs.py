@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from cli.check.outputs import FORMATS
-from cli.main import main
+from dynamo_webhooks.cli.check.outputs import FORMATS
+from dynamo_webhooks.cli.main import main
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
 
 COLOURED = "\x1b[31;1merror\x1b[0m"
-COMMAND = ("-c", "import sys; from cli.main import main; sys.exit(main())", "check")
+COMMAND = ("-c", "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())", "check")
 
 
 @pytest.mark.parametrize("form", FORMATS)

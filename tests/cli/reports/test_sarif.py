@@ -11,12 +11,12 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from cli.check import record
-from cli.check.record import Reported
-from cli.check.reports import sarif
-from cli.check.reports.paths import relative, uri
-from cli.check.result import assemble
-from cli.yaml.load import Source
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.record import Reported
+from dynamo_webhooks.cli.check.reports import sarif
+from dynamo_webhooks.cli.check.reports.paths import relative, uri
+from dynamo_webhooks.cli.check.result import assemble
+from dynamo_webhooks.cli.yaml.load import Source
 from tests.cli.conftest import Command, Files, Ran
 from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
 from tests.cli.reports.official import complaints

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from cli import exits
-from cli.check import record
-from cli.check.reports import github, junit, machine, sarif
-from cli.check.reports.text import text
-from cli.check.result import Result
-from cli.schemas import load, names
+from dynamo_webhooks.cli import exits
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.reports import github, junit, machine, sarif
+from dynamo_webhooks.cli.check.reports.text import text
+from dynamo_webhooks.cli.check.result import Result
+from dynamo_webhooks.cli.schemas import load, names
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
 from tests.cli.reports.official import complaints, ours, parsed_junit

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from cli.check import record
-from cli.check.answer import Answer
-from cli.check.objects import Identity
-from cli.check.record import NotEvaluated
-from cli.check.reports.text import summary, text
-from cli.check.result import BASELINE, COMMENT, Suppressed, assemble
-from cli.yaml.load import Source
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.answer import Answer
+from dynamo_webhooks.cli.check.objects import Identity
+from dynamo_webhooks.cli.check.record import NotEvaluated
+from dynamo_webhooks.cli.check.reports.text import summary, text
+from dynamo_webhooks.cli.check.result import BASELINE, COMMENT, Suppressed, assemble
+from dynamo_webhooks.cli.yaml.load import Source
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
 from tests.cli.reports.results import everything, reported

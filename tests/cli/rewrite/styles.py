@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from cli.rewrite.fresh import flow_scalar, key_text, scalar_lines
+from dynamo_webhooks.cli.rewrite.fresh import flow_scalar, key_text, scalar_lines
 
 if TYPE_CHECKING:
     from tests.laws.dice import Draw

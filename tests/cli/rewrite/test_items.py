@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.rewrite.fresh import yaml_text
-from cli.rewrite.items import partners
-from cli.rewrite.rewritten import rewritten
-from cli.yaml.load import load
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
+from dynamo_webhooks.cli.rewrite.items import partners
+from dynamo_webhooks.cli.rewrite.rewritten import rewritten
+from dynamo_webhooks.cli.yaml.load import load
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 

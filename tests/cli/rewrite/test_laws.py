@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cli.convert.run import convert_text
-from cli.convert.served import as_served
-from cli.rewrite.rewritten import rewritten
-from cli.rewrite.tree import same
-from cli.yaml.load import load
-from conversion.kind import LEFT, RIGHT
-from conversion.objects import target
+from dynamo_webhooks.cli.convert.run import convert_text
+from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.cli.rewrite.rewritten import rewritten
+from dynamo_webhooks.cli.rewrite.tree import same
+from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.objects import target
 from tests.cli.rewrite.styles import COMMENT, Writer, habits
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice, Draw, drawn
@@ -25,7 +25,7 @@ from tests.laws.strategies import PAIRS, make_object
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 TRIED = 40  # objects a kind and version
 FOREIGN = "# of a stranger\r\nkind:   ConfigMap  # odd\r\ndata: {a: 'b' , c: [1,2]}\r\n\t\n\n"

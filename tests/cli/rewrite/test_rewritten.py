@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from cli.rewrite.rewritten import NotWrittenError, rewritten
-from cli.rewrite.tree import same
-from cli.yaml.load import load
+from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError, rewritten
+from dynamo_webhooks.cli.rewrite.tree import same
+from dynamo_webhooks.cli.yaml.load import load
 
 if TYPE_CHECKING:
-    from api.paths import Path
+    from dynamo_webhooks.api.paths import Path
 
 
 class Case(NamedTuple):

@@ -10,13 +10,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from api.kinds import KINDS, pairs
-from certs.gather import Gathered
-from cli.check.record import OWN_RULES
-from cli.schema.kinds import mixed, schema_of
-from cli.schemas import load, names
-from policies.catalogue import declared
-from policies.facts import Facts, FactsError, facts_from
+from dynamo_webhooks.api.kinds import KINDS, pairs
+from dynamo_webhooks.certs.gather import Gathered
+from dynamo_webhooks.cli.check.record import OWN_RULES
+from dynamo_webhooks.cli.schema.kinds import mixed, schema_of
+from dynamo_webhooks.cli.schemas import load, names
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 from tests.certs.states import NOW, state
 from tests.cli.conftest import Command
 
@@ -119,7 +119,7 @@ def test_others_are_printed_as_their_schema_says(command: Command, name: str, wo
 
 
 def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
-    from cli.doctor.finding import as_data, error, info
+    from dynamo_webhooks.cli.doctor.finding import as_data, error, info
 
     assert fits(
         "doctor", json.loads(json.dumps(as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])))
@@ -127,7 +127,7 @@ def test_findings_of_the_doctor_are_as_their_schema_says() -> None:
 
 
 def test_certificates_are_told_as_their_schema_says(command: Command, tmp_path: Path) -> None:
-    from cli.certs.inspect import of_cluster
+    from dynamo_webhooks.cli.certs.inspect import of_cluster
 
     assert command("certs", "issue", "--files", tmp_path).code == 0
     assert fits("certs", command("certs", "inspect", "--files", tmp_path, "-o", "json").json)

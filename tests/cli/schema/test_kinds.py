@@ -11,16 +11,16 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from api.kinds import api_version, pairs
-from api.schema import Node, load_definitions, load_schema
-from api.walk.default import default, drop_nulls
-from api.walk.metadata import embedded_errors
-from api.walk.object_meta import metadata_type_errors
-from api.walk.prune import prune
-from api.walk.structure import structure_errors
-from cli.schema.kinds import DRAFT, mixed, schema_of
-from cli.schema.nodes import KNOWN
-from policies.catalogue import declared
+from dynamo_webhooks.api.kinds import api_version, pairs
+from dynamo_webhooks.api.schema import Node, load_definitions, load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.metadata import embedded_errors
+from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.structure import structure_errors
+from dynamo_webhooks.cli.schema.kinds import DRAFT, mixed, schema_of
+from dynamo_webhooks.cli.schema.nodes import KNOWN
+from dynamo_webhooks.policies.catalogue import declared
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.strategies import PAIRS, make_object, wild

@@ -12,9 +12,9 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from api.kinds import ALPHA, BETA
-from api.schema import load_schema
-from api.walk.default import default
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default
 from tests.laws.managers.apply import ConflictError, Managers
 from tests.laws.managers.fields import Fields
 from tests.laws.managers.sequences import OWNER, SUCCESSOR, Intent, Sequence, Step

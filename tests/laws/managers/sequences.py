@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.laws.dice import Draw
 from tests.laws.managers.subjects import Subject, draw_subject
 

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from api.kinds import BY_NAME, api_version
-from api.schema import load_schema
-from api.walk.default import default, drop_nulls
-from api.walk.prune import prune
-from api.walk.validate import validate
+from dynamo_webhooks.api.kinds import BY_NAME, api_version
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.walk.default import default, drop_nulls
+from dynamo_webhooks.api.walk.prune import prune
+from dynamo_webhooks.api.walk.validate import validate
 from tests.laws.managers.apply import Convert, Managers, Object, Updater, Who
 from tests.laws.managers.typed import InvalidError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from api.kinds import ALPHA, api_version
+from dynamo_webhooks.api.kinds import ALPHA, api_version
 from tests.laws.dice import Draw
 from tests.laws.managers.twins import ALPHA_ONLY, EXCLUSIVE, TOPICS, TRAITS, TYPES, Object, Part, laid_over
 

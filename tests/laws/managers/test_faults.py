@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from api.kinds import ALPHA
-from api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.kinds import ALPHA
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from tests.laws.dice import Dice
 from tests.laws.managers.apply import Object
 from tests.laws.managers.law import breaches

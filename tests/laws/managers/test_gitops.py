@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from api.kinds import ALPHA, BETA, GROUP
-from cli.convert.served import as_served
-from conversion.objects import target
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.conversion.objects import target
 from tests.laws.managers.apply import ConflictError, Object
 from tests.laws.managers.server import Server
 from tests.laws.managers.subjects import GRAPH, Subject

@@ -9,8 +9,8 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from conversion.engine import convert
-from conversion.kinds import KINDS
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
 from tests.laws.conftest import OBJECTS, SEED
 from tests.laws.dice import Dice, Replay, smallest
 from tests.laws.managers.law import breaches

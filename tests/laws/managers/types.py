@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.schema import Node, load_schema, resolve
 
 
 @dataclass(slots=True, eq=False)

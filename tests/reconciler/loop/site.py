@@ -9,13 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from api.operator.projection import reconciler as projected
-from cli.configuration import load_configuration
-from kube.errors import UnavailableError
-from kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
-from reconciler.loop.kinds import ADAPTERS, COMPONENTS, GRAPHS
-from reconciler.loop.marks import APPLIED_HASH, MANAGER
-from reconciler.loop.reconciler import Clocks, Reconciler
+from dynamo_webhooks.api.operator.projection import reconciler as projected
+from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, COMPONENTS, GRAPHS
+from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, MANAGER
+from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
 from tests.kube.timing import Timing, settle
@@ -24,8 +24,8 @@ from tests.reconciler.rendering import component, graph, vllm
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from api.operator.settings import ReconcilerSettings
-    from kube.protocol import Node
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.protocol import Node
 
 NAMESPACE: Final = "demo"
 ROUNDS: Final = 4000  # of letting everything run, before it is said that the cluster never comes to rest

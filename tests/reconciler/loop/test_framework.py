@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from cli.metrics_page import reconciler_metrics
-from reconciler.loop.keys import Key
-from reconciler.loop.kinds import COMPONENT, GRAPH
-from reconciler.loop.meters import Label, Meters, Standing
-from reconciler.loop.queue import Queue
-from reconciler.loop.reconciler import WORKERS
+from dynamo_webhooks.cli.metrics_page import reconciler_metrics
+from dynamo_webhooks.reconciler.loop.keys import Key
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.loop.meters import Label, Meters, Standing
+from dynamo_webhooks.reconciler.loop.queue import Queue
+from dynamo_webhooks.reconciler.loop.reconciler import WORKERS
 from tests.kube.timing import Timing
 from tests.reconciler.loop.site import Site, disagg, running
 
 if TYPE_CHECKING:
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.resources import Resource
 
 CONTROLLER = f'controller="{GRAPH.lower()}"'
 LINE = f'{{{CONTROLLER},name="{GRAPH.lower()}"}}'

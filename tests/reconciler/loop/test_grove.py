@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reconciler.loop.kinds import GRAPHS, OPTIONAL
+from dynamo_webhooks.reconciler.loop.kinds import GRAPHS, OPTIONAL
 from tests.reconciler.loop.site import NAMESPACE, Site
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 GROVE = OPTIONAL["grove"]
 RESTART_AT = "nvidia.com/restartAt"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from conversion.objects import convert_object, target
-from kube.resources import CLAIMS, DEPLOYMENTS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SERVICES
-from reconciler.loop.kinds import COMPONENTS, GRAPHS
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.kube.resources import CLAIMS, DEPLOYMENTS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SERVICES
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.rendering import component, graph, vllm
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from kube.resources import SECRETS
-from reconciler.loop.kinds import COMPONENTS, GRAPHS, OPTIONAL
+from dynamo_webhooks.kube.resources import SECRETS
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, OPTIONAL
 from tests.reconciler.loop.site import NAMESPACE, Site, running
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
-    from kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node
 
 LWS = OPTIONAL["lws"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
-from kube.resources import DEPLOYMENTS
-from reconciler.loop.reconciler import Clocks, Reconciler
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.reconciler.loop.site import NAMESPACE, SERVED, Site, disagg, running, settings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from reconciler.loop.keys import Key
-from reconciler.loop.queue import Queue
+from dynamo_webhooks.reconciler.loop.keys import Key
+from dynamo_webhooks.reconciler.loop.queue import Queue
 from tests.kube.timing import Timing
 
 A, B = Key("K", "n", "a"), Key("K", "n", "b")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kube.resources import DEPLOYMENTS
-from reconciler.loop.generations import Roll
-from reconciler.loop.graph_status import Seen, status_of
-from reconciler.loop.kinds import GRAPHS
-from reconciler.render.graph import read_graph
-from reconciler.render.observed import Observed
+from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.loop.generations import Roll
+from dynamo_webhooks.reconciler.loop.graph_status import Seen, status_of
+from dynamo_webhooks.reconciler.loop.kinds import GRAPHS
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.observed import Observed
 from tests.kube.storage import START
 from tests.reconciler.loop.site import Site, disagg, running
 from tests.reconciler.rendering import vllm

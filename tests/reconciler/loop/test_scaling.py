@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from kube.resources import DEPLOYMENTS
-from reconciler.loop.kinds import ADAPTERS, GRAPHS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 
 ADAPTER = "g-decode"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube.resources import DEPLOYMENTS, LEASES, SERVICES
-from reconciler.loop.kinds import COMPONENTS, GRAPHS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, LEASES, SERVICES
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, disagg, running, settings
 
 SCOPE = "dynamo-operator-namespace-scope"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kube.errors import ForbiddenError, NotFoundError, NotServedError, UnavailableError
-from kube.resources import DEPLOYMENTS, ROLES, SERVICES
-from reconciler.loop.kinds import COMPONENTS, GRAPHS
+from dynamo_webhooks.kube.errors import ForbiddenError, NotFoundError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, ROLES, SERVICES
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
-    from kube.resources import Resource
+    from dynamo_webhooks.kube.resources import Resource
 
 
 async def _scale(site: Site, replicas: int) -> None:

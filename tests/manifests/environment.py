@@ -12,6 +12,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 ROOMS: Final = ("api", "policies", "conversion", "certs", "webhooks", "kube", "reconciler", "cli")
+PACKAGE: Final = "dynamo_webhooks"  # the one name that is installed: a folder of links to the rooms
 
 
 def build_wheel(home: Path) -> Path:
@@ -19,6 +20,7 @@ def build_wheel(home: Path) -> Path:
     source = home / "source"
     for room in ROOMS:
         shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / PACKAGE, source / PACKAGE, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy2(ROOT / name, source)
     command = [

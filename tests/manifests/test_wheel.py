@@ -1,0 +1,66 @@
+"""The wheel: one import name, which neither folders nor other distributions that own the rooms' names can shadow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.manifests.environment import PACKAGE, ROOMS, build_wheel, install
+
+GRAPH = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec: {components: [{name: w, type: worker, replicas: -1}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with the wheel and, installed after it, packages of every room's name."""
+    python = install(wheel, tmp_path_factory.mktemp("installed") / "venv")
+    [packages] = python.parent.parent.glob("lib/python3*/site-packages")
+    _decoys(packages)
+    return python
+
+
+def _decoys(folder: Path) -> None:
+    """Packages of the rooms' names, which leave the file `ran` when they are imported."""
+    for room in ROOMS:
+        (folder / room).mkdir()
+        (folder / room / "__init__.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)\n")
+
+
+def test_the_wheel_installs_one_import_name_and_one_distribution(wheel: Path) -> None:
+    names = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {name for name in names if not name.endswith(".dist-info")} == {PACKAGE}
+    assert len(names) == 2
+
+
+def test_the_wheel_holds_every_room_with_its_data(wheel: Path) -> None:
+    files = set(zipfile.ZipFile(wheel).namelist())
+    for name in ("api/generated/DynamoModel.v1alpha1.json", "policies/index.json", *(f"{room}/__init__.py" for room in ROOMS)):
+        assert f"{PACKAGE}/{name}" in files
+
+
+def test_folders_and_distributions_of_the_rooms_names_shadow_nothing(python: Path, tmp_path: Path) -> None:
+    """A repository with folders `cli`, `api` ... in the working directory, on PYTHONPATH and in site-packages at once."""
+    _decoys(tmp_path)
+    (tmp_path / "graph.yaml").write_text(GRAPH)
+    command = [str(python.with_name("dynamo-webhooks")), "check", "graph.yaml", "-o", "json"]
+    for words in (command, [str(python), "-m", PACKAGE, *command[1:]]):
+        done = subprocess.run(words, cwd=tmp_path, env={"PYTHONPATH": "."}, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stderr
+        assert {finding["rule"] for finding in json.loads(done.stdout)["findings"]} & {"replicas-non-negative", "schema"}
+    [packages] = python.parent.parent.glob("lib/python3*/site-packages")
+    assert not (tmp_path / "ran").exists()
+    assert not (packages / "ran").exists()

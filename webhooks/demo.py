@@ -14,20 +14,20 @@ from typing import Final
 from dynamo_webhooks.webhooks import child
 
 CERTIFICATES: Final = Path(".serve")
-PATH: Final = "/validate-nvidia-com-v1alpha1-dynamographdeployment"
+PATH: Final = "/validate-nvidia-com-v1beta1-dynamographdeployment"
 COMMAND: Final = child.command(
     "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster", "--workers", "1"
 )
-# three mistakes at once: a negative count, failover without the memory service that it needs, and a service that nobody declared
+# three mistakes at once: a negative count, failover without the GPU memory service that it needs, and an unknown component's name
 GRAPH: Final = {
-    "apiVersion": "nvidia.com/v1alpha1",
+    "apiVersion": "nvidia.com/v1beta1",
     "kind": "DynamoGraphDeployment",
     "metadata": {"name": "demo", "namespace": "default", "annotations": {"nvidia.com/dynamo-kube-discovery-mode": "container"}},
     "spec": {
-        "services": {
-            "frontend": {"componentType": "frontend", "replicas": -1},
-            "worker": {"componentType": "worker", "failover": {"enabled": True, "mode": "intraPod"}},
-        },
+        "components": [
+            {"name": "frontend", "type": "frontend", "replicas": -1},
+            {"name": "worker", "type": "worker", "experimental": {"failover": {"mode": "IntraPod"}}},
+        ],
         "restart": {"id": "1", "strategy": {"type": "Sequential", "order": ["frontend", "wroker"]}},
     },
 }
@@ -38,7 +38,7 @@ def review() -> bytes:
     request = {
         "uid": "demo",
         "operation": "CREATE",
-        "kind": {"group": "nvidia.com", "version": "v1alpha1", "kind": "DynamoGraphDeployment"},
+        "kind": {"group": "nvidia.com", "version": "v1beta1", "kind": "DynamoGraphDeployment"},
     }
     return json.dumps(
         {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {**request, "name": "demo", "object": GRAPH}}

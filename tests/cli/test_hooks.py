@@ -131,7 +131,7 @@ class Runner:
         self.home, self.action = home, home / "action"
         for room in ROOMS:
             shutil.copytree(ROOT / room, self.action / room, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md", "requirements.lock", "action.yml"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "requirements.lock", "action.yml"):
             shutil.copy2(ROOT / name, self.action)
 
     def step(self, number: int, folder: Path, inputs: dict[str, str], **environment: str) -> tuple[int, str, dict[str, str]]:

@@ -129,7 +129,7 @@ def test_an_example_that_ends_with_a_mistake_is_no_example(monkeypatch: pytest.M
 
 def _pages() -> list[Path]:
     rooms = [*ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted({*DOCS.rglob("*.md"), *rooms})]
+    return [*sorted(ROOT.glob("*.md")), *sorted({*DOCS.rglob("*.md"), *rooms})]
 
 
 def _anchors(page: Path) -> set[str]:

@@ -21,7 +21,7 @@ def build_wheel(home: Path) -> Path:
     for room in ROOMS:
         shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / PACKAGE, source / PACKAGE, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, source)
     command = [
         sys.executable,

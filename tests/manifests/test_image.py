@@ -72,7 +72,7 @@ def test_images_are_pinned_to_a_version_or_a_digest() -> None:
 def test_only_named_sources_are_copied_and_all_rooms_are() -> None:
     copied = {part for line in INSTRUCTIONS if line.startswith("COPY ") and "--from" not in line for part in line.split()[1:-1]}
     assert "." not in copied, "the whole context may hold keys"
-    assert copied == {PACKAGE, *ROOMS, "pyproject.toml", "README.md", "requirements.lock", "manifests/image/collect.py"}
+    assert copied == {PACKAGE, *ROOMS, "pyproject.toml", "README.md", "LICENSE", "requirements.lock", "manifests/image/collect.py"}
 
 
 def test_nothing_looks_like_a_secret() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.manifests.environment import PACKAGE, ROOMS, build_wheel, install
+from tests.manifests.environment import PACKAGE, ROOMS, ROOT, build_wheel, install
 
 GRAPH = """\
 apiVersion: nvidia.com/v1beta1
@@ -38,6 +38,12 @@ def _decoys(folder: Path) -> None:
     for room in ROOMS:
         (folder / room).mkdir()
         (folder / room / "__init__.py").write_text(f"open({str(folder / 'ran')!r}, 'a').write(__name__)\n")
+
+
+def test_the_wheel_holds_the_licence(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith("/LICENSE")]
+        assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_wheel_installs_one_import_name_and_one_distribution(wheel: Path) -> None:

@@ -26,7 +26,6 @@ def test_every_term_of_the_glossary_is_used_elsewhere_and_stands_in_order() -> N
 
 
 def test_no_page_uses_a_private_metaphor() -> None:
-    found = [
-        f"{page.relative_to(ROOT)}: {phrase}" for page in _pages() for phrase in METAPHORS if phrase in " ".join(page.read_text().lower().split())
-    ]
+    texts = {page.relative_to(ROOT): " ".join(page.read_text().lower().split()) for page in _pages()}
+    found = [f"{page}: {phrase}" for page, text in texts.items() for phrase in METAPHORS if phrase in text]
     assert found == []

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when some file would change")
     parser.add_argument("--write", action="store_true", help="change the files instead of printing")
-    parser.add_argument("--verify", action="store_true", help="convert back too, and refuse what does not come home as it was")
+    parser.add_argument("--verify", action="store_true", help="convert back too, and refuse what does not round-trip unchanged")
     parser.add_argument("--fields", metavar="KIND", help="print which field of a kind is which in the other version")
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
     parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)

@@ -17,10 +17,11 @@ def differences_page() -> str:
         HEADER,
         "# Differences from the Go operator 1.2",
         "",
-        "Profile `1.2` answers as it does; profile `current`, the default, differs where this page says so. Q and G numbers are those",
-        "of the measured behaviour: Q is a quirk, G something that is admitted there and fails later.",
+        "Profile `1.2` gives the Go operator's verdicts. Profile `current`, the default, differs where this page says so. A number",
+        "names a measured behaviour of that operator: an odd verdict (Q), an object that it admits and that fails later (G), an odd",
+        "conversion (C).",
         "",
-        "## Rules that judge otherwise",
+        "## Rules with other verdicts",
         "",
         "| rule | answers | what is different, and why |",
         "| --- | --- | --- |",
@@ -38,7 +39,7 @@ def differences_page() -> str:
         "| --- | --- |",
         *(f"| {name} | {text} |" for name, text in ENGINE.items()),
         "",
-        "## Quirks and gaps answered outside the rules",
+        "## Differences outside the rules",
         "",
         "| number | what is different |",
         "| --- | --- |",
@@ -52,12 +53,12 @@ def differences_page() -> str:
         "",
         "## Conversion",
         "",
-        "Conversion has one behaviour, the lossless one. Numbers are those of the conversion's own list of oddities.",
+        "Conversion is the same in both profiles. A row is either fixed or kept; rows S show where values are spelled otherwise.",
         "",
         "| number | | what is different, or why not |",
         "| --- | --- | --- |",
         *(
-            f"| {number} | {'healed' if number in HEALED else 'kept'} | {(HEALED.get(number) or CONVERSION_KEPT[number])} |"
+            f"| {number} | {'fixed' if number in HEALED else 'kept'} | {(HEALED.get(number) or CONVERSION_KEPT[number])} |"
             for number in NUMBERS
         ),
         *(f"| {number} | spelled otherwise | {text} |" for number, text in SPELLED.items()),

@@ -69,9 +69,9 @@ EXAMPLES = [
         ),
         B % "",
     ),
-    ("E87 fractions and overflows stay aside (Q18)", LEFT, A % (", config: {sla: {isl: 100.9, osl: 3000000000}}", ""), B % ""),
+    ("E87 fractions and overflows stay aside (C-18)", LEFT, A % (", config: {sla: {isl: 100.9, osl: 3000000000}}", ""), B % ""),
     (
-        "E88 members beside the model cache (Q17)",
+        "E88 members beside the model cache (C-17)",
         LEFT,
         A % (", config: {deployment: {z: 1, modelCache: {pvcName: p, mode: rw}}}", ""),
         B % ", modelCache: {pvcName: p}",
@@ -81,13 +81,13 @@ EXAMPLES = [
     ("E91 a blob that is no object", LEFT, A % (", config: [1]", ""), B % ""),
     ("E92 both images", LEFT, A % ("", ", deploymentOverrides: {workersImage: w, name: n}"), B % ""),
     (
-        "E93 the workers' image alone (Q19)",
+        "E93 the workers' image alone (C-19)",
         LEFT,
         "spec: {model: m, backend: vllm, deploymentOverrides: {workersImage: w}, profilingConfig: {profilerImage: ''}}",
         "spec: {autoApply: false, backend: vllm, image: w, model: m}",
     ),
     (
-        "E95 defaults and a mocker explicitly off (Q20)",
+        "E95 defaults and a mocker explicitly off (C-20)",
         RIGHT,
         "spec: {model: m, features: {mocker: {enabled: false}}}",
         "spec: {model: m, autoApply: true}",
@@ -117,7 +117,7 @@ EXAMPLES = [
         "tolerations: [{key: t}]}, autoApply: true}",
     ),
     (
-        "E99 a workload without targets (Q20)",
+        "E99 a workload without targets (C-20)",
         RIGHT,
         "spec: {model: m, autoApply: true, workload: {isl: 10}}",
         "spec: {model: m, profilingConfig: {config: {sla: {isl: 10}}}, autoApply: true}",
@@ -149,7 +149,7 @@ EXAMPLES = [
         "status: {dgdName: d, phase: Ready}",
     ),
     ("E105 a state without a phase", LEFT, "status: {state: Initializing}", "status: {phase: Pending}"),
-    ("Q24 an unknown phase", RIGHT, "status: {phase: '', profilingJobName: j, profilingResults: {}}", "status: {state: Pending}"),
+    ("C-24 an unknown phase", RIGHT, "status: {phase: '', profilingJobName: j, profilingResults: {}}", "status: {state: Pending}"),
 ]
 
 
@@ -166,13 +166,13 @@ def test_a_worked_example_converts_as_it_says_and_comes_home_exactly(version: st
 # the same of what is left of a stored request without one manager's fields
 FRAGMENTS = [
     (
-        "Q20 and Q23 empty objects",
+        "C-20 and C-23 empty objects",
         RIGHT,
         "spec: {sla: {}, workload: {}, modelCache: {}, features: {planner: {}}, overrides: {profilingJob: {}}}",
         "spec: {}",
     ),
     (
-        "Q10 exact integers",
+        "C-10 exact integers",
         LEFT,
         "spec: {profilingConfig: {config: {sla: {ttft: 9007199254740993}, big: 9223372036854775807}}}",
         "spec: {sla: {ttft: 9007199254740993}}",
@@ -199,14 +199,14 @@ EDITS = [
         {"profilingConfig": {"profilerImage": "i", "config": {"sla": {"extra": 1, "itl": 7}}}},
     ),
     (
-        "E94 a removed image stays removed (Q19)",
+        "E94 a removed image stays removed (C-19)",
         LEFT,
         A % ("", ", deploymentOverrides: {workersImage: w, name: n}"),
         {"image": None},
         {"profilingConfig": None, "deploymentOverrides": {"name": "n"}},
     ),
     (
-        "Q12 a removed model cache doesn't return, what was beside it does",
+        "C-12 a removed model cache doesn't return, what was beside it does",
         LEFT,
         A % (", config: {deployment: {modelCache: {pvcName: p, mode: rw}}}", ""),
         {"modelCache": None},

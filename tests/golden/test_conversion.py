@@ -61,7 +61,7 @@ def _listed() -> dict[str, tuple[str, str]]:
     """Quirk and reason by case id."""
     lines = [line for file in (SKIPS, SPELLED) for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
     found = [line.split(maxsplit=2) for line in lines]
-    assert all(len(parts) == 3 and re.fullmatch(r"Q\d{1,2}|P\d", parts[1]) for parts in found), "a line is `id number reason`"
+    assert all(len(parts) == 3 and re.fullmatch(r"C-\d\d|S-\d", parts[1]) for parts in found), "a line is `id number reason`"
     listed = {id_: (quirk, reason) for id_, quirk, reason in found}
     assert len(listed) == len(lines), "an id is listed once"
     return listed
@@ -99,14 +99,14 @@ def test_every_recorded_conversion_is_compared() -> None:
 
 def test_the_list_of_differences_is_short_and_current() -> None:
     """A listed case that agrees is taken off the list, so the list says what differs today."""
-    unlike = [quirk for quirk, _ in _listed().values() if quirk.startswith("Q")]
+    unlike = [quirk for quirk, _ in _listed().values() if quirk.startswith("C")]
     assert len(unlike) < MOST_SKIPPED * len(_compared())
     assert sorted(_listed().keys() - _differing().keys()) == []
 
 
 def test_what_is_spelled_otherwise_means_the_same() -> None:
     """Ours and the recorded answer, taken back without any remainder, are the same; so what they say is, and only its place differs."""
-    listed = [case for case in _compared() if _listed().get(case.id, ("", ""))[0] in ("P1", "P2")]
+    listed = [case for case in _compared() if _listed().get(case.id, ("", ""))[0] in ("S-1", "S-2")]
     assert len(listed) > 100
     theirs = compare()
     wrong = {}
@@ -122,13 +122,13 @@ def test_what_is_spelled_otherwise_means_the_same() -> None:
 
 def test_a_compilation_cache_is_the_only_mount_that_is_left_out() -> None:
     """A workload mounts its cache by itself, so that a mount of main in the same place adds nothing."""
-    listed = [case for case in _compared() if _listed().get(case.id, ("", ""))[0] == "P7" and case.desired.endswith("v1beta1")]
+    listed = [case for case in _compared() if _listed().get(case.id, ("", ""))[0] == "S-7" and case.desired.endswith("v1beta1")]
     assert len(listed) > 10
     theirs = compare()
     wrong = {}
     for case in listed:
         ours, recorded = (_without_cache(theirs.normalise(obj)["spec"]) for obj in (away(case.object, case.desired), case.expect["object"]))
-        if found := [text for text in theirs.diff(ours, recorded) if ".type: missing" not in text]:  # P3
+        if found := [text for text in theirs.diff(ours, recorded) if ".type: missing" not in text]:  # S-3
             wrong[case.id] = found[:3]
     assert wrong == {}
 

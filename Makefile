@@ -27,7 +27,7 @@ test: lint types contracts stale ## everything: lint, types, contracts, generate
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
 	$(PYTEST) -m 'not cluster and not golden' $(TESTS)
 
-golden: $(READY) ## the recorded answers of the Go operator, which lie beside the checkout
+golden: $(READY) ## the recorded answers of the Go operator, in tests/golden/recorded
 	$(PYTEST) -m golden
 
 laws: $(READY) ## the laws of conversion on ten thousand generated objects a kind and direction, from a fresh seed that is printed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +36,6 @@ def test_the_comparison_of_the_corpus_finds_nothing(assets: Path, tmp_path: Path
             check=False,
             timeout=300,
             cwd=ROOT,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # the corpus is to be read only
         )
         assert len(converter.lines()) > 1000
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Finds the recorded answers of the Go operator, which lie beside the checkout and not in it."""
+"""Finds the recorded answers of the Go operator: those of recorded/, or of the folder that DYNAMO_CORPUS names."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-
-FOLDER = Path(os.environ.get("DYNAMO_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus")
+FOLDER = Path(os.environ.get("DYNAMO_CORPUS") or Path(__file__).with_name("recorded"))
 
 
 def corpus_file(name: str) -> Path:
-    """The path of one file of the corpus; skips the test, saying so, where the corpus isn't beside the checkout."""
+    """The path of one file of the record; without it the test fails."""
     file = FOLDER / name
-    if not file.exists():
-        pytest.skip(f"the golden corpus is not beside this checkout ({name} not found; set DYNAMO_CORPUS to its folder)")
+    assert file.is_file(), f"{file} is missing: the recorded answers are part of the repository, unless DYNAMO_CORPUS names another folder"
     return file
 
 
 @cache
 def compare() -> ModuleType:
-    """The comparison that lies beside the corpus: its `normalise` and `diff` say which zero values don't matter."""
+    """The comparison that came with the record: its `normalise` and `diff` say which zero values don't matter."""
     spec = importlib.util.spec_from_file_location("corpus_compare", corpus_file("compare.py"))
     assert spec
     assert spec.loader

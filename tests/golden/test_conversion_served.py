@@ -1,4 +1,4 @@
-"""The recorded conversions over HTTP: a server answers as conversion does in process, in the eyes of the comparison beside the corpus."""
+"""The recorded conversions over HTTP: a server answers as recorded, says the comparison that came with the record."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _recorded() -> _Recorded:
 
 @cache
 def _theirs() -> ModuleType:
-    """The comparison beside the corpus, which imports its neighbour by a plain name."""
+    """The comparison that came with the record, which imports its neighbour by a plain name."""
     before = sys.modules.get("compare")
     sys.modules["compare"] = compare()
     try:

@@ -2,7 +2,7 @@
 
 `make hostile` tries 200,000; an ordinary run of the tests tries fewer (settings.py). What is tried:
 
-- reviews.py makes well-formed reviews: those recorded of the Go operator where they lie beside the checkout, and generated ones.
+- reviews.py makes well-formed reviews: those recorded of the Go operator, and generated ones.
 - mutants.py damages them as JSON (members gone, doubled, null, of another type, deep, huge, odd) and damage.py as bytes.
 - judging.py says what must hold for an answer: a review with the right uid, or a 4xx; never a fault of ours.
 - shapes.py makes objects that are large in one way, and test_growth.py asks every route about them: the cost may not grow faster than

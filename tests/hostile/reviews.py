@@ -1,4 +1,4 @@
-"""Well-formed reviews, which mutants.py damages: recorded ones where they lie beside the checkout, and ones around generated objects."""
+"""Well-formed reviews, which mutants.py damages: recorded ones, and ones around generated objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Purpose, Route
-from tests.golden.corpus import FOLDER
+from tests.golden.corpus import corpus_file
 from tests.laws.strategies import make_object
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tests.laws.dice import Draw
 
 UID: Final = "7c5b7a52-9f0e-4a31-a7ad-4ba1b6d3a0c4"
-_RECORDED: Final = FOLDER / "golden.ndjson.gz"
 _EACH: Final = 9  # every ninth recorded case: about 1,700
 _ADMITTED: Final = tuple(route for route in ROUTES.values() if route.purpose is not Purpose.CONVERT)
 _CONVERTED: Final = tuple(
@@ -54,13 +53,9 @@ def conversion(objects: list[Any], desired: str) -> Asked:
     return Asked(CONVERT, {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request})
 
 
-def recorded() -> list[Asked]:
-    """A share of the reviews that were recorded of the Go operator; none where they don't lie beside the checkout."""
-    return list(_recorded()) if _RECORDED.exists() else []
-
-
-def _recorded() -> Iterator[Asked]:
-    with gzip.open(_RECORDED, "rt") as lines:
+def recorded() -> Iterator[Asked]:
+    """A share of the reviews that were recorded of the Go operator."""
+    with gzip.open(corpus_file("golden.ndjson.gz"), "rt") as lines:
         for index, line in enumerate(lines):
             if index % _EACH:
                 continue

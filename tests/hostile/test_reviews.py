@@ -34,19 +34,18 @@ TRACED: Final = 1_500
 
 @cache
 def _recorded() -> list[Asked]:
-    return recorded()
+    return list(recorded())
 
 
 def mutants(seed: str, count: int) -> Iterator[tuple[Asked, Mutant]]:
-    """So many damaged reviews, half of them recorded ones where there are such."""
+    """So many damaged reviews, half of them recorded ones."""
     dice, chooser = Dice(seed), random.Random(seed)  # noqa: S311 - nothing here is a secret
     surgeon = Surgeon(chooser)
     fresh: list[Asked] = []
     for index in range(count):
         if index % (5 * FRESH) == 0:
             fresh = [generated(dice) for _ in range(FRESH)]
-        known = _recorded() if chooser.random() < 0.5 else []
-        asked = chooser.choice(known or fresh)
+        asked = chooser.choice(_recorded() if chooser.random() < 0.5 else fresh)
         yield asked, surgeon.mutant(asked)
 
 

@@ -9,10 +9,10 @@ import sys
 from typing import Any, Final
 
 from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.modules import FOLDERS, imported
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import Difference, Rule
 
-FOLDERS: Final = ("graph", "component", "checkpoint", "request", "model", "defaults")
 _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this to run
 FILE: Final = f"{_HERE}/index.json"
 
@@ -60,8 +60,6 @@ def _row(rule: Rule) -> dict[str, Any]:
 
 def text() -> str:
     """What the file must hold: one line a module and a rule."""
-    from dynamo_webhooks.policies.catalogue import imported
-
     modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(_modules().items()))
     rows = ",\n".join(json.dumps(_row(rule)) for rule in imported())
     return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts import cycle
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("api", "policies", "conversion", "certs", "webhooks", "kube", "reconciler", "cli")
 
@@ -52,6 +54,11 @@ def test_generated_files_are_what_their_generator_writes_on_any_machine(generato
 def test_the_rooms_import_in_one_direction() -> None:
     done = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_a_cycle_of_imports_is_found_and_named() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) in (["b", "c", "b"], ["c", "b", "c"])
+    assert cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
 def test_the_readme_names_only_make_targets_that_exist() -> None:

@@ -10,17 +10,17 @@ import termios
 import time
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.webhooks.limits import Bound
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
-    from dynamo_webhooks.webhooks.connection import Connection
     from dynamo_webhooks.webhooks.limits import Limits
     from dynamo_webhooks.webhooks.room import Stay
 
@@ -60,7 +60,7 @@ class Reply:
     aiohttp's own response builds and serialises a header map each time, which costs more than judging a small object.
     """
 
-    __slots__ = ("_body", "_head", "_seconds", "keep_alive")
+    __slots__ = ("_body", "_head", "_met", "_seconds", "keep_alive")
 
     def __init__(
         self,
@@ -68,13 +68,15 @@ class Reply:
         head: bytes,
         body: bytes | memoryview,
         limits: Limits,
+        met: Callable[[Bound], None],
         *,
         keep_alive: bool,
         extra: bytes = b"",
         bare: bool = False,
     ) -> None:
-        """`head` holds the content type and date lines, `extra` further ones; `bare` leaves the body out, as HEAD wants it."""
+        """`head` holds the content type and date lines, `extra` further ones; `bare` leaves the body out, for HEAD; `met` counts bounds."""
         self.keep_alive = keep_alive
+        self._met = met
         self._seconds = limits.write_seconds
         close = b"" if keep_alive else b"Connection: close\r\n"
         self._head = b"".join((_LINES[status], head, extra, close, b"Content-Length: %d\r\n\r\n" % len(body)))  # type: ignore[index]  # an HTTPStatus is the int that it equals
@@ -132,7 +134,7 @@ class Reply:
                 with _turn(stay, transfer):
                     await request.writer.drain()
         except TimeoutError:
-            cast("Connection", request.protocol).met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)
+            self._met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)
             if request.transport is not None:
                 request.transport.abort()
             raise ConnectionResetError from None

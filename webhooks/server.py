@@ -273,7 +273,7 @@ class Webhooks:
         extra = _ALLOW if found.status == 405 else b""
         bare = request.method == "HEAD"
         head = JSON + self._dates.line()
-        return Reply(found.status, head, found.body, self._limits, keep_alive=keep_alive, extra=extra, bare=bare)
+        return Reply(found.status, head, found.body, self._limits, self.meter.met, keep_alive=keep_alive, extra=extra, bare=bare)
 
 
 def _refused(error: RejectedError) -> Answer:

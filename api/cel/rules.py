@@ -7,9 +7,8 @@ field that is present is a field that `has()` sees. A rule whose CEL text change
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.cel.twin import EvaluationError, Twin
 from dynamo_webhooks.api.models import constraints
 from dynamo_webhooks.api.quantity import parse
 
@@ -21,6 +20,30 @@ if TYPE_CHECKING:
     Holds = Callable[[Any, Any], bool]
 
 _WHERE_LONGEST: Final = 253
+
+
+class EvaluationError(Exception):
+    """A rule that can't be evaluated on a value; the API server then refuses, as if the rule were broken."""
+
+
+class UnportedRuleError(LookupError):
+    """A schema carries a CEL rule that has no twin here: port it to this module."""
+
+
+class Twin(NamedTuple):
+    """One rule: its id, its CEL text, and the same as a function of the value and the value that was there before.
+
+    `holds` may raise EvaluationError. A transition rule speaks of `oldSelf`, so it is asked only where there is an old value.
+    """
+
+    id: str
+    rule: str
+    holds: Callable[[Any, Any], bool]
+
+    @property
+    def transition(self) -> bool:
+        """Says whether the rule compares with the old value; such a rule is never silenced because nothing changed."""
+        return "oldSelf" in self.rule
 
 
 def pvc_create(value: Any, _old: Any) -> bool:
@@ -162,3 +185,12 @@ TWINS: Final[tuple[Twin, ...]] = (
     _twin(constraints.EPP_ONE_SOURCE, epp_one_source),
     _twin(constraints.CKPT_IDENTITY_IMMUTABLE, ckpt_identity_immutable),
 )
+_BY_TEXT: Final = {twin.rule: twin for twin in TWINS}
+
+
+def twin_of(rule: str) -> Twin:
+    """Returns the twin of a CEL text. Raises UnportedRuleError when there is none, because a rule left out would be silently kept."""
+    try:
+        return _BY_TEXT[rule]
+    except KeyError:
+        raise UnportedRuleError(f"no twin in api.cel.rules for the CEL rule: {rule}") from None

@@ -65,10 +65,17 @@ class _Child(NamedTuple):
     received: bytearray
 
 
-def through(parts: Sequence[Slice], work: Work, gathered: Callable[[], Gathered], take: Callable[[Gathered], None]) -> Iterator[None]:
+def through(
+    parts: Sequence[Slice],
+    work: Work,
+    gathered: Callable[[], Gathered],
+    take: Callable[[Gathered], None],
+    lost: Callable[[list[InputError]], Gathered],
+) -> Iterator[None]:
     """Works through slices in a process each and yields once for every file that is done; results are taken in the order of the slices.
 
-    `work` checks one file in the child, `gathered` gives what the child has found, `take` adds that to the parent's.
+    `work` checks one file in the child, `gathered` gives what the child has found, `take` adds that to the parent's;
+    `lost` makes a result of files that could not be checked.
     """
     import signal
 
@@ -97,7 +104,7 @@ def through(parts: Sequence[Slice], work: Work, gathered: Callable[[], Gathered]
                 for file in child.work:  # once more here, where an error is told the usual way
                     work(file)
             else:
-                take(_result(child, status))
+                take(_result(child, status, lost))
     finally:
         _end(children)
 
@@ -157,7 +164,7 @@ def _drained(children: Sequence[_Child]) -> Iterator[None]:
                 yield from (None for _ in ticks)
 
 
-def _result(child: _Child, status: int) -> Gathered:
+def _result(child: _Child, status: int, lost: Callable[[list[InputError]], Gathered]) -> Gathered:
     """What a child has found, or each of its files as not checked."""
     if not os.WIFSIGNALED(status):
         import pickle
@@ -165,10 +172,8 @@ def _result(child: _Child, status: int) -> Gathered:
         # bytes of our own child, by a pipe that nobody else can write to
         found: Gathered = pickle.loads(memoryview(child.received)[len(RESULT) :])  # noqa: S301
         return found
-    from dynamo_webhooks.cli.check.run import Gathered
-
     text = f"was not checked: the process that was to do it was killed by signal {os.WTERMSIG(status)}; check fewer files at once"
-    return Gathered(unreadable=[InputError(text, _name(file)) for file in child.work])
+    return lost([InputError(text, _name(file)) for file in child.work])
 
 
 def _name(file: Item) -> str:

@@ -92,7 +92,7 @@ class Run:
                 yield
             return
         before, self._found = self._found, Gathered()
-        yield from parallel.through(parts, lambda file: self.take(file, stdin_name), lambda: self._found, before.add)
+        yield from parallel.through(parts, lambda file: self.take(file, stdin_name), lambda: self._found, before.add, Gathered)
         before.add(self._found)  # what was done over here
         self._found = before
 

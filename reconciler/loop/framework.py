@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from prometheus_client.core import Metric
 
-    from dynamo_webhooks.reconciler.loop.meters import Meters
+    from dynamo_webhooks.reconciler.loop.series import Label
     from dynamo_webhooks.reconciler.loop.turns import Turns
 
 _RUNTIME: Final = "controller_runtime_"
@@ -47,12 +47,12 @@ HISTOGRAMS: Final = (TIMES, WAITED, WORKED)
 RESULTS: Final = {"requeue": "requeue_after"}  # our word -> the framework's, where they differ
 
 
-def passes(meters: Meters, kinds: Iterable[str]) -> Iterator[Metric]:
+def passes(made: Mapping[Label, list[float]], terminal: Counter[str], panics: Counter[str], kinds: Iterable[str]) -> Iterator[Metric]:
     """What `controller_runtime_` tells of passes that were made; namespaces are no label of it."""
     results: Counter[tuple[str, ...]] = Counter()
     failed: Counter[tuple[str, ...]] = Counter()
     times: dict[tuple[str], list[float]] = {}
-    for label, series in meters.passes.items():
+    for label, series in made.items():
         controller, total = label.kind.lower(), int(sum(series[1:]))
         results[controller, RESULTS.get(label.result, label.result)] += total
         if label.result == "error":
@@ -60,8 +60,8 @@ def passes(meters: Meters, kinds: Iterable[str]) -> Iterator[Metric]:
         known = times.setdefault((controller,), [0.0] * len(series))
         known[:] = [a + b for a, b in zip(known, series, strict=True)]
     # what should never happen is zero from the beginning, or the first one would be no increase
-    terminal, panics = ({(kind.lower(),): counts[kind] for kind in kinds} for counts in (meters.terminal, meters.panics))
-    for (name, labels, text), totals in ((PASSES, results), (FAILURES, failed), (TERMINAL, terminal), (PANICS, panics)):
+    lasting, faults = ({(kind.lower(),): counts[kind] for kind in kinds} for counts in (terminal, panics))
+    for (name, labels, text), totals in ((PASSES, results), (FAILURES, failed), (TERMINAL, lasting), (PANICS, faults)):
         yield filled(CounterMetricFamily(name, text, labels=labels), labels, totals.items())
     yield spread(TIMES, times)
 

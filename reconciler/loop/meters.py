@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from dynamo_webhooks.reconciler.loop import framework
-from dynamo_webhooks.reconciler.loop.series import Declared, filled, observe, spread
+from dynamo_webhooks.reconciler.loop.series import Declared, Label, filled, observe, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,14 +36,6 @@ GAUGES: Final = {
     f"{_OURS}excluded_namespaces": ((), "Namespaces that another operator has claimed"),
     f"{_OURS}unreadable_kinds": ((), "Kinds that may not be read, and definitions of ours that are missing"),
 }
-
-
-class Label(NamedTuple):
-    """What series are told apart by."""
-
-    kind: str
-    result: str  # success, error or requeue; of errors the class; of objects their state
-    namespace: str = ""  # empty unless it is a label, so that series don't grow with namespaces
 
 
 class Standing(NamedTuple):
@@ -102,7 +94,7 @@ class _Export(Collector):
         measured: list[Series] = [self._objects.items(), *([((), float(value))] for value in bare)]
         for (called, (names, text)), values in zip(GAUGES.items(), measured, strict=True):
             yield filled(GaugeMetricFamily(called, text, labels=self._told(names)), self._told(names), values)
-        yield from framework.passes(self._meters, standing.queued)
+        yield from framework.passes(passes, self._meters.terminal, self._meters.panics, standing.queued)
         yield from framework.queue(standing.queued, standing.turns, standing.workers)
 
     def _told(self, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from prometheus_client.core import HistogramMetricFamily
 
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 _Label = TypeVar("_Label", bound=tuple[str, ...])
 Declared: TypeAlias = tuple[str, tuple[str, ...], str]  # name, labels, help
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
+
+
+class Label(NamedTuple):
+    """What series are told apart by."""
+
+    kind: str
+    result: str  # success, error or requeue; of errors the class; of objects their state
+    namespace: str = ""  # empty unless it is a label, so that series don't grow with namespaces
 
 
 def observe(groups: dict[_Label, list[float]], label: _Label, seconds: float) -> None:

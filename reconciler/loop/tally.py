@@ -10,7 +10,8 @@ from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
-    from dynamo_webhooks.reconciler.loop.meters import Label, Meters
+    from dynamo_webhooks.reconciler.loop.meters import Meters
+    from dynamo_webhooks.reconciler.loop.series import Label
 
 
 def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:

@@ -36,7 +36,7 @@ def work(file):
         FATE
     own.unreadable.append(InputError("seen", file))
 
-for _ in parallel.through([["a", "b"], ["c", "d"]], work, lambda: own, found.add):
+for _ in parallel.through([["a", "b"], ["c", "d"]], work, lambda: own, found.add, Gathered):
     print("done", flush=True)
 found.add(own)
 print(*[f"{error.name}: {error.text}" for error in found.unreadable], sep="\\n")

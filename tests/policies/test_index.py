@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.policies import index
-from dynamo_webhooks.policies.catalogue import imported
+from dynamo_webhooks.policies.modules import imported
 from dynamo_webhooks.policies.rule import Rule, RuleError
 
 

@@ -57,18 +57,18 @@ format: $(READY) ## ruff's formatter and its safe fixes
 	$(BIN)/ruff format .
 
 generate: $(READY) ## schemas and CRDs from the models, the index of rules, and the generated pages of docs/
-	$(BIN)/python -m dynamo_webhooks.api.generate
-	$(BIN)/python -m dynamo_webhooks.policies.index
-	$(BIN)/python -m dynamo_webhooks.cli.crd_files
-	$(BIN)/python -m dynamo_webhooks.cli.pages
+	$(BIN)/python -m tools.schemas
+	$(BIN)/python -m tools.rule_index
+	$(BIN)/python -m tools.crd_files
+	$(BIN)/python -m tools.pages
 
 docs: generate ## the same
 
 stale: $(READY) ## fails when a generated file is not what its generator writes
-	$(BIN)/python -m dynamo_webhooks.api.generate --check
-	$(BIN)/python -m dynamo_webhooks.policies.index --check
-	$(BIN)/python -m dynamo_webhooks.cli.crd_files --check
-	$(BIN)/python -m dynamo_webhooks.cli.pages --check
+	$(BIN)/python -m tools.schemas --check
+	$(BIN)/python -m tools.rule_index --check
+	$(BIN)/python -m tools.crd_files --check
+	$(BIN)/python -m tools.pages --check
 
 assets: $(READY) ## etcd, kube-apiserver, kube-controller-manager, kubectl and helm from Go modules, cached outside the tree
 	$(BIN)/python -m tests.cluster.assets.build
@@ -78,7 +78,7 @@ lock: $(READY) ## newest versions into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade --extra dev --no-header --no-annotate --universal --python-version 3.11 -o requirements.lock pyproject.toml
 
 new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
-	$(BIN)/python -m dynamo_webhooks.cli.new_rule $(NAME)
+	$(BIN)/python -m tools.new_rule $(NAME)
 
 clean: ## what make made
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .serve

@@ -1,15 +1,14 @@
 """The index of all rules: what each declares, so that a command that starts often need not import them all. It is written by
-`python -m dynamo_webhooks.policies.index` (`--check` fails when it is stale) and used only while it fits the modules beside it."""
+`python -m tools.rule_index` and used only while it fits the modules beside it."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any, Final
 
 from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.modules import FOLDERS, imported
+from dynamo_webhooks.policies.modules import FOLDERS
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import Difference, Rule
 
@@ -24,10 +23,10 @@ def indexed() -> list[Rule] | None:
             index: dict[str, Any] = json.load(file)
     except FileNotFoundError:
         return None
-    return [_rule(row) for row in index["rules"]] if index["modules"] == _modules() else None
+    return [_rule(row) for row in index["rules"]] if index["modules"] == modules() else None
 
 
-def _modules() -> dict[str, int]:
+def modules() -> dict[str, int]:
     """Every module of the policies with its size: cheap to know, and a change that keeps all sizes is found when a rule is asked."""
     found = {}
     for folder in ("", *(f"{name}/" for name in FOLDERS)):
@@ -49,35 +48,3 @@ def _rule(row: dict[str, Any]) -> Rule:
             "difference": Difference(tuple(difference[0]), difference[1]) if difference else None,
         }
     )
-
-
-def _row(rule: Rule) -> dict[str, Any]:
-    attribute = next(name for name, value in vars(sys.modules[rule.module]).items() if value is rule)
-    declared = rule.declared()
-    row = {**declared, "attribute": attribute, "where": dict(rule.where), "on": sorted(rule.on)}
-    return {name: row[name] for name in sorted(row)}
-
-
-def text() -> str:
-    """What the file must hold: one line a module and a rule."""
-    modules = ",\n".join(f"{json.dumps(name)}: {size}" for name, size in sorted(_modules().items()))
-    rows = ",\n".join(json.dumps(_row(rule)) for rule in imported())
-    return f'{{"modules": {{\n{modules}}},\n"rules": [\n{rows}]}}\n'
-
-
-def main(arguments: list[str]) -> int:
-    """Writes the file, or says that it is stale."""
-    wanted = text()
-    if "--check" in arguments:
-        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123 - as above
-            stale = file.read() != wanted
-        if stale:
-            print("stale: policies/index.json; run python -m dynamo_webhooks.policies.index", file=sys.stderr)
-        return int(stale)
-    with open(FILE, "w", encoding="utf-8") as file:  # noqa: PTH123 - as above
-        file.write(wanted)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -118,9 +118,7 @@ class Rule:
             raise AttributeError(name)
         real = getattr(importlib.import_module(self.module), self.attribute, None)
         if not isinstance(real, Rule) or real.declared() != self.declared():
-            raise RuleError(
-                f"policies/index.json says of {self.name} what its module does not: write it with python -m dynamo_webhooks.policies.index"
-            )
+            raise RuleError(f"policies/index.json says of {self.name} what its module does not: run make generate")
         self.check, self.documentation = real.check, real.documentation
         return getattr(self, name)
 

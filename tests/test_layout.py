@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("api", "policies", "conversion", "certs", "webhooks", "kube", "reconciler", "cli")
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "reconciler/loop", "reconciler/render", "manifests", "tests/cluster"])
+@pytest.mark.parametrize("room", [*ROOMS, "reconciler/loop", "reconciler/render", "manifests", "tests/cluster", "tools"])
 def test_a_room_says_what_it_is_for_in_twelve_lines(room: str) -> None:
     lines = (ROOT / room / "README.md").read_text().splitlines()
     assert 1 < len(lines) <= 12
@@ -30,17 +30,25 @@ def test_every_room_is_below_the_one_name_that_is_installed() -> None:
 def test_nothing_is_imported_by_the_name_of_its_folder() -> None:
     """In a checkout `import cli` finds a folder, too, and would load everything a second time."""
     bare = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(ROOMS)})\b", re.MULTILINE)
-    files = [path for room in (*ROOMS, "tests") for path in (ROOT / room).rglob("*.py")]
+    files = [path for room in (*ROOMS, "tests", "tools") for path in (ROOT / room).rglob("*.py")]
     assert len(files) > 1000
     assert [str(path) for path in files if bare.search(path.read_text())] == []
 
 
 def test_no_other_top_level_folder_appears() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert {name.split("/")[0] for name in tracked if "/" in name} <= {*ROOMS, "dynamo_webhooks", "manifests", "tests", "docs", ".ci"}
+    assert {name.split("/")[0] for name in tracked if "/" in name} <= {
+        *ROOMS,
+        "dynamo_webhooks",
+        "manifests",
+        "tests",
+        "tools",
+        "docs",
+        ".ci",
+    }
 
 
-@pytest.mark.parametrize("generator", ["dynamo_webhooks.cli.pages", "dynamo_webhooks.api.generate", "dynamo_webhooks.cli.crd_files"])
+@pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.rule_index", "tools.crd_files"])
 def test_generated_files_are_what_their_generator_writes_on_any_machine(generator: str, tmp_path: Path) -> None:
     (tmp_path / ".gitconfig").write_text("[core]\n autocrlf = true\n[diff]\n noprefix = true\n[color]\n ui = always\n")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # all of which makes Python take files for ASCII

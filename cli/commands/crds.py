@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 HELP = "print the CustomResourceDefinitions, ready to be applied"
 
@@ -32,7 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for flags that don't go together or can't be used.
     """
     from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
-    from dynamo_webhooks.cli.crd_files import definitions
     from dynamo_webhooks.cli.exits import OK, UNREADABLE
     from dynamo_webhooks.cli.output import say, write
     from dynamo_webhooks.cli.yaml.errors import InputError
@@ -49,6 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write("---\n".join(yaml_text(crd) for crd in crds))
     return OK
+
+
+def definitions(kinds: Iterable[str], conversion: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The definitions of the kinds, in the given order, as this release writes them. Raises KeyError for an unknown kind."""
+    from dynamo_webhooks.api.crd_manifest import manifest
+    from dynamo_webhooks.cli.release import installed
+
+    return [manifest(kind, conversion, f"dynamo-webhooks {installed()}") for kind in kinds]
 
 
 def _kinds(words: list[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -12,32 +12,12 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.conversion.kind import Kind
 
-HEADER: Final = "<!-- written by `make docs` (cli/pages.py) from the lenses themselves; edit those, not this file -->\n"
-
-
-def fields_page() -> str:
-    """The page of all converting kinds."""
-    lines = [
-        HEADER,
-        "# The same field in both versions",
-        "",
-        "`dynamo-webhooks convert --fields KIND` prints the table of one kind. Fields that only one version has are kept aside in an",
-        "annotation and come back; nothing is lost either way.",
-    ]
-    return "\n".join([*lines, *(line for kind in KINDS.values() for line in _section(kind))]) + "\n"
-
 
 def fields_of(kind: str) -> str:
     """The table of one kind as text in columns."""
     table = [(f"{LEFT}", f"{RIGHT}", ""), *((left or "-", right or "-", rule) for left, right, rule in rows(KINDS[kind]))]
     widths = [max(len(row[column]) for row in table) for column in range(2)]
     return "".join(f"{left:<{widths[0]}}  {right:<{widths[1]}}  {rule}".rstrip() + "\n" for left, right, rule in table)
-
-
-def _section(kind: Kind) -> Iterator[str]:
-    yield from ("", f"## {kind.name}", "", f"| {LEFT} | {RIGHT} | how |", "| --- | --- | --- |")
-    for left, right, rule in rows(kind):
-        yield f"| {_code(left)} | {_code(right)} | {rule.replace('|', chr(92) + '|')} |"
 
 
 def rows(kind: Kind) -> Iterator[tuple[str, str, str]]:
@@ -50,7 +30,3 @@ def rows(kind: Kind) -> Iterator[tuple[str, str, str]]:
 def _under(part: str, names: str) -> str:
     """`a.b, c` below `spec` is `spec.a.b, spec.c`."""
     return ", ".join(f"{part}.{name}" for name in names.split(", ")) if names else ""
-
-
-def _code(name: str) -> str:
-    return f"`{name}`" if name else ""

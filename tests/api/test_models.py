@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from dynamo_webhooks.api.generate import model_of, structural
 from dynamo_webhooks.api.kinds import KINDS, pairs
 from dynamo_webhooks.api.models.constraints import ALL, validations
 from dynamo_webhooks.api.models.facets import spoken
+from tools.schemas import model_of, structural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,15 +10,15 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.manual.commands import parser_of
-from dynamo_webhooks.cli.manual.terminal import Terminal, terminal
 from tests.cli.objects import BAD, GOOD
+from tools.manual.commands import parser_of
+from tools.manual.terminal import Terminal, terminal
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "ci.md").read_text()
 _BLOCK: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FACTS: Final = (ROOT / "cli" / "manual" / "files" / "facts.yaml").read_text()
-CASE: Final = (ROOT / "cli" / "manual" / "files" / "cases" / "allow.small.yaml").read_text()
+FACTS: Final = (ROOT / "tools" / "manual" / "files" / "facts.yaml").read_text()
+CASE: Final = (ROOT / "tools" / "manual" / "files" / "cases" / "allow.small.yaml").read_text()
 
 # stand-ins for programs that aren't on every machine; what is tried is what we make of their output
 _KUSTOMIZE: Final = '#!/bin/sh\ncat "$2/out.yaml"\n'

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.cli.manual.console import PageError, refreshed
-from dynamo_webhooks.cli.manual.terminal import TerminalError, terminal
 from tests.cli.objects import BAD, BAD_RULE
+from tools.manual.console import PageError, refreshed
+from tools.manual.terminal import TerminalError, terminal
 
 PARTS: dict[str, Callable[[], str]] = {"table": lambda: "| made |\n"}
 

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.convert.fields import fields_of, fields_page
+from dynamo_webhooks.cli.convert.fields import fields_of
 from dynamo_webhooks.cli.convert.run import convert_text
 from dynamo_webhooks.cli.convert.texts import pieces, yaml_text
 from dynamo_webhooks.cli.exits import UsageError
@@ -23,6 +23,7 @@ from dynamo_webhooks.cli.yaml.load import Source, load, read
 from dynamo_webhooks.conversion.kinds import KINDS
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import GOOD, MODEL, OTHER_KIND
+from tools.manual.fields import fields_page
 
 LOSSY = GOOD.replace("spec:\n", "spec:\n  pvcs: [{name: cache}]\n")
 

@@ -11,8 +11,8 @@ import yaml
 
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.certs.authority import make_authority
-from dynamo_webhooks.cli import crd_files
 from dynamo_webhooks.cli.yaml.load import load
+from tools import crd_files
 
 if TYPE_CHECKING:
     from pathlib import Path

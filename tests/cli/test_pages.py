@@ -10,16 +10,16 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.cli import pages
 from dynamo_webhooks.cli.check.record import OWN_RULES
 from dynamo_webhooks.cli.main import COMMANDS, PROGRAM, main
-from dynamo_webhooks.cli.manual.commands import command_pages, parser_of
-from dynamo_webhooks.cli.manual.console import PageError
-from dynamo_webhooks.cli.manual.examples import MEANINGS, TOLD, Example, Told
-from dynamo_webhooks.cli.manual.own import FILES, shown
-from dynamo_webhooks.cli.manual.rules import rule_pages
-from dynamo_webhooks.cli.manual.terminal import TerminalError
 from dynamo_webhooks.policies.catalogue import declared
+from tools import pages
+from tools.manual.commands import command_pages, parser_of
+from tools.manual.console import PageError
+from tools.manual.examples import MEANINGS, TOLD, Example, Told
+from tools.manual.own import FILES, shown
+from tools.manual.rules import rule_pages
+from tools.manual.terminal import TerminalError
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"

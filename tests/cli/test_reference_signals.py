@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from dynamo_webhooks.cli.metrics_page import PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
 from dynamo_webhooks.cli.vitals import VITALS
 from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
+from tools.manual.metrics import PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
 
 ROOT: Final = Path(__file__).parents[2]
 FIRST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

@@ -12,12 +12,12 @@ import pytest
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, KINDS
 from dynamo_webhooks.certs.authority import make_authority
-from dynamo_webhooks.cli.crd_files import FOLDER
 from dynamo_webhooks.cli.yaml.load import load
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import control_plane
 from tests.cluster.objects import make, path_of
 from tests.cluster.processes import wait_until
+from tools.crd_files import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

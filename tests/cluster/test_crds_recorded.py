@@ -9,11 +9,11 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.cli.crd_files import FOLDER
 from dynamo_webhooks.cli.yaml.load import load
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ADMIN, TOKENS
 from tests.golden.corpus import corpus_file
+from tools.crd_files import FOLDER
 
 ROOT: Final = Path(__file__).parents[2]
 

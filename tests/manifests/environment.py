@@ -18,7 +18,7 @@ PACKAGE: Final = "dynamo_webhooks"  # the one name that is installed: a folder o
 def build_wheel(home: Path) -> Path:
     """Builds the wheel from a copy of the sources, so that the checkout stays as it is."""
     source = home / "source"
-    for room in ROOMS:
+    for room in (*ROOMS, "tools"):
         shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / PACKAGE, source / PACKAGE, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):

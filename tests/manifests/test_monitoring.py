@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from dynamo_webhooks.certs.timings import SKEW_WARN
-from dynamo_webhooks.cli.metrics_page import provisioner_metrics, reconciler_metrics
 from dynamo_webhooks.cli.vitals import VITALS
 from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, HISTOGRAM, Declared
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
 from tests.manifests.environment import ROOT
+from tools.manual.metrics import provisioner_metrics, reconciler_metrics
 
 Node: TypeAlias = dict[str, Any]
 HOME: Final = ROOT / "manifests" / "chart" / "monitoring"

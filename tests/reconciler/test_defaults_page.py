@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from dynamo_webhooks.cli.defaults_page import TYPES, defaults_page
-from dynamo_webhooks.cli.defaults_text import grid, one_probe, tree
 from dynamo_webhooks.reconciler.render.names import WORKERS
 from tests.reconciler.cases import load_case, names, render_case
+from tools.manual.defaults import TYPES, defaults_page
+from tools.manual.defaults_text import grid, one_probe, tree
 
 # what only a configuration or another object asks for
 _ASKED_FOR = {"Ingress", "VirtualService", "DestinationRule", "PersistentVolumeClaim", "DynamoCheckpoint", "Job"}

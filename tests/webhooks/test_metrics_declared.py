@@ -11,8 +11,6 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from dynamo_webhooks.cli.metrics_page import metrics_page, provisioner_metrics
-from dynamo_webhooks.cli.pages import DOCS
 from dynamo_webhooks.policies.catalogue import declared as rules
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
@@ -26,6 +24,8 @@ from tests.webhooks.serving import served
 from tests.webhooks.test_admission import SETTINGS
 from tests.webhooks.test_convert import review as conversion
 from tests.webhooks.test_metrics import DENIED, KIND, LEASED, metered, samples
+from tools.manual.metrics import metrics_page, provisioner_metrics
+from tools.pages import DOCS
 
 # the spec's table of the Go operator's webhook metrics, as an exposition: T32
 GOLDEN: Final = """\

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from dynamo_webhooks.cli.metrics_page import reconciler_metrics
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.loop.meters import Meters, Standing
@@ -15,6 +14,7 @@ from dynamo_webhooks.reconciler.loop.reconciler import WORKERS
 from dynamo_webhooks.reconciler.loop.series import Label
 from tests.kube.timing import Timing
 from tests.reconciler.loop.site import Site, disagg, running
+from tools.manual.metrics import reconciler_metrics
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.resources import Resource

@@ -1,4 +1,4 @@
-"""Writes `api/generated/*.json` from the models: `python -m dynamo_webhooks.api.generate`, or `--check` to fail when a file is stale."""
+"""Writes `api/generated/*.json` from the models: `python -m tools.schemas`, or `--check` to fail when a file is stale."""
 
 from __future__ import annotations
 
@@ -116,12 +116,12 @@ def stale() -> list[Path]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Writes the files, or says which are stale; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m dynamo_webhooks.api.generate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.schemas", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a file is stale")
     if parser.parse_args(arguments).check:
         wrong = stale()
         for path in wrong:
-            sys.stderr.write(f"{path.name} is stale: run python -m dynamo_webhooks.api.generate\n")
+            sys.stderr.write(f"{path.name} is stale: run python -m tools.schemas\n")
         return 1 if wrong else 0
     GENERATED.mkdir(exist_ok=True)
     for path in set(GENERATED.glob("*.json")):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dynamo_webhooks.cli.manual.rules import HEADER
 from dynamo_webhooks.conversion.quirks import HEALED, NUMBERS, SPELLED
 from dynamo_webhooks.conversion.quirks import KEPT as CONVERSION_KEPT
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.quirks import CHANGED, ENGINE, KEPT
 from dynamo_webhooks.policies.review import CURRENT, V1_2
 from dynamo_webhooks.policies.rule import Rule
+from tools.manual.rules import HEADER
 
 
 def differences_page() -> str:

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from dynamo_webhooks.cli.check.record import OWN_RULES, OwnRule
 from dynamo_webhooks.cli.explain.rule import beside, find, names, placed
-from dynamo_webhooks.cli.manual.own import shown
 from dynamo_webhooks.policies.catalogue import by_word, declared, rules
 from dynamo_webhooks.policies.review import CURRENT, V1_2
 from dynamo_webhooks.policies.rule import Rule
+from tools.manual.own import shown
 
-HEADER: Final = "<!-- written by `make docs` (cli/pages.py) from the rules themselves; edit those, not this file -->\n"
+HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the rules themselves; edit those, not this file -->\n"
 _FAULT: Final = "| DYN000 | `fault` | a rule of ours raised: a bug, answered as 500 by the server and as exit code 70 by `check` |"
 _PROFILES: Final = {
     "both": "both: `current`, the default, and `1.2`",

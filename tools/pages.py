@@ -1,7 +1,7 @@
-"""Writes the generated pages of docs/ (`python -m dynamo_webhooks.cli.pages`; `--check` fails when one is stale, missing or left over).
+"""Writes the generated pages of docs/ (`python -m tools.pages`; `--check` fails when one is stale, missing or left over).
 
 Made as a whole: the pages of rules and commands, and those of other rooms' declarations. In pages that people write only the outputs of
-commands and marked tables are (cli/manual/console.py). Everything else beside them is by hand.
+commands and marked tables are (tools/manual/console.py). Everything else beside them is by hand.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from dynamo_webhooks.cli.configuration_page import configuration_page
-from dynamo_webhooks.cli.convert.fields import fields_page
-from dynamo_webhooks.cli.defaults_page import defaults_page
-from dynamo_webhooks.cli.legacy.page import legacy_page
-from dynamo_webhooks.cli.manual.commands import command_pages, commands_page
-from dynamo_webhooks.cli.manual.console import PageError, refreshed
-from dynamo_webhooks.cli.manual.differences import differences_page
-from dynamo_webhooks.cli.manual.parts import PARTS
-from dynamo_webhooks.cli.manual.rules import rule_pages, rules_page
-from dynamo_webhooks.cli.manual.terminal import TerminalError
-from dynamo_webhooks.cli.metrics_page import metrics_page
+from tools.manual.commands import command_pages, commands_page
+from tools.manual.configuration import configuration_page
+from tools.manual.console import PageError, refreshed
+from tools.manual.defaults import defaults_page
+from tools.manual.differences import differences_page
+from tools.manual.fields import fields_page
+from tools.manual.legacy import legacy_page
+from tools.manual.metrics import metrics_page
+from tools.manual.parts import PARTS
+from tools.manual.rules import rule_pages, rules_page
+from tools.manual.terminal import TerminalError
 
 DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 WRITTEN: Final = ("refusals.md", "sessions.md", "ci.md", "editors.md")  # by people, with outputs that are made

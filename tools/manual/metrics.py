@@ -43,7 +43,7 @@ RECONCILER_EVENTS: Final = (
     "PlannerRights",
 )
 _HEAD: Final = """\
-<!-- written by `make docs` (cli/pages.py) from webhooks/declared.py and the meters.py of each room; edit those, not this file -->
+<!-- written by `make docs` (tools/pages.py) from webhooks/declared.py and the meters.py of each room; edit those, not this file -->
 
 # Metrics, probes and logs
 

@@ -6,8 +6,8 @@ import re
 from hashlib import sha256
 from typing import Final
 
-from dynamo_webhooks.cli.manual.console import PageError
-from dynamo_webhooks.cli.manual.terminal import terminal
+from tools.manual.console import PageError
+from tools.manual.terminal import terminal
 
 _GRAPH: Final = """\
 apiVersion: nvidia.com/v1alpha1
@@ -62,7 +62,7 @@ def shown(name: str) -> str:
             line += " --old before.yaml"
         printed = session.run(line)
     if not re.search(rf" (?:error|warning) {name} \(", printed):
-        raise PageError(f"the file of {name} in cli/manual/own.py has no such finding: {printed.strip()}")
+        raise PageError(f"the file of {name} in tools/manual/own.py has no such finding: {printed.strip()}")
     body = "".join(f"{each.rstrip()}\n" for each in printed.splitlines())
     before = f"The stored object, `before.yaml`:\n\n```yaml\n{BEFORE[name]}```\n\n`graph.yaml`:\n\n" if name in BEFORE else ""
     return f"## Example\n\n{before}```yaml\n{FILES[name]}```\n\n```console\n$ {line}\n{body}```"

@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from dynamo_webhooks.api.crd_manifest import by_service, manifest
+from dynamo_webhooks.api.crd_manifest import by_service
 from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.cli.commands.crds import definitions
 from dynamo_webhooks.cli.convert.texts import yaml_text
-from dynamo_webhooks.cli.release import installed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "manifests" / "crds"
 GUARD: Final = FOLDER.parent / "chart" / "guard" / "policy.yaml"
 HEADER: Final = "# Written by `make generate` (dynamo-webhooks crds) from the models in api/models; edit those, not this file.\n"
 GUARD_HEADER: Final = "# Written by `make generate` from api/definition_guard.py; edit that, not this file.\n"
-
-
-def definitions(kinds: Iterable[str], conversion: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The definitions of the kinds, in the given order, as this release writes them. Raises KeyError for an unknown kind."""
-    return [manifest(kind, conversion, f"dynamo-webhooks {installed()}") for kind in kinds]
 
 
 def wanted() -> dict[str, str]:

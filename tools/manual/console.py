@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Final
 
-from dynamo_webhooks.cli.manual.terminal import Terminal, terminal
+from tools.manual.terminal import Terminal, terminal
 
 _DIRECTIVE: Final = re.compile(r"<!-- (file|run|fresh|made)(?:: (.+))? -->")
 _FENCE: Final = re.compile(r"(`{3,})(\w*)\s*")

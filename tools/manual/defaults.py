@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.kinds import api_version
-from dynamo_webhooks.cli.defaults_text import grid, listed, one_probe, tree, words
 from dynamo_webhooks.reconciler.render.children import render
 from dynamo_webhooks.reconciler.render.names import EPP, ORIGIN_VERSION, WORKER_HASH, WORKERS
 from dynamo_webhooks.reconciler.render.pod.probes import KINDS
 from dynamo_webhooks.reconciler.render.settings import Settings
+from tools.manual.defaults_text import grid, listed, one_probe, tree, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ _HASH: Final = "HASH"
 _VERSION: Final = "1.2.0"
 _USUAL: Final = Settings(operator_version=_VERSION)
 _HEAD: Final = """\
-<!-- written by `make docs` (cli/pages.py) from rendered objects; edit reconciler/render, not this file -->
+<!-- written by `make docs` (tools/pages.py) from rendered objects; edit reconciler/render, not this file -->
 
 # Default values, and what belongs to what
 

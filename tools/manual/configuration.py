@@ -14,7 +14,7 @@ from dynamo_webhooks.cli.configuration import VARIABLES
 # keys of ours in sections that the Go operator knows
 _OURS: Final = ("allowed", "grace", "maxSkew", "metricsEndpointTemplate", "namespaceLabel", "clientCA", "clientNames")
 _HEAD: Final = """\
-<!-- written by `make docs` (cli/pages.py) from api/operator; edit that, not this file -->
+<!-- written by `make docs` (tools/pages.py) from api/operator; edit that, not this file -->
 
 # Configuration
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from dynamo_webhooks.cli.exits import OK, REFUSED
 from dynamo_webhooks.cli.main import COMMANDS, PROGRAM, WIDTH
-from dynamo_webhooks.cli.manual.console import PageError
-from dynamo_webhooks.cli.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Told
-from dynamo_webhooks.cli.manual.terminal import terminal
 from dynamo_webhooks.cli.schemas import names
+from tools.manual.console import PageError
+from tools.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Told
+from tools.manual.terminal import terminal
 
-_HEADER: Final = "<!-- written by `make docs` (cli/pages.py) from the command itself and cli/manual/examples.py; edit those -->"
+_HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the command itself and tools/manual/examples.py; edit those -->"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -97,7 +97,7 @@ def parser_of(name: str) -> _Parser:
 
 
 def _examples(told: Told) -> Iterator[str]:
-    """The examples with what they print; all of a command in one folder with the files of cli/manual/files.
+    """The examples with what they print; all of a command in one folder with the files of tools/manual/files.
 
     Raises: PageError for one that ends otherwise than with an answer that the command can give.
     """

@@ -1,0 +1,1 @@
+"""Generators of files in this repository. They run from a checkout and are not installed."""

@@ -18,6 +18,8 @@ from dynamo_webhooks.conversion.lens.protocol import ConversionError
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
+    Keys = tuple[str, ...]
+
 MOST: Final = 256 * 1024  # bytes of all annotations of an object, names included: Kubernetes' limit
 PACKED: Final = "packed"  # the member of an envelope that holds the whole of it, compressed
 TOO_LONG: Final = PREFIX + "dynamo-webhooks-remainder"
@@ -36,25 +38,23 @@ def fits(annotations: Fields) -> bool:
     return characters * 4 <= MOST or size(annotations) <= MOST
 
 
-def bounded(annotations: Fields, written: dict[str, str], spec_key: str, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:
+def bounded(annotations: Fields, written: dict[str, str], long: Keys, *, storing: bool, dispensable: bool) -> tuple[Fields, bool]:
     """The annotations with those that conversion has `written` made to fit, and whether all are still there, as always when `storing`;
-    a remainder that says nothing is `dispensable`."""
+    a remainder that says nothing is `dispensable`. `long` are the keys whose texts may be packed."""
     if not written or fits(annotations):
         return annotations, True
     rest = {key: text for key, text in annotations.items() if key not in written}
     if dispensable:
         return rest, True
-    if text := written.get(spec_key):
-        annotations = {**annotations, spec_key: packed(text)}
+    annotations = {**annotations, **{key: packed(written[key]) for key in long if key in written}}
     return (annotations, True) if storing or fits(annotations) else (rest, False)
 
 
-def least(annotations: Fields, spec_key: str) -> int:
-    """The bytes of the annotations once their remainder has been packed, where that makes them fewer."""
-    text, whole = annotations.get(spec_key), size(annotations)
-    if type(text) is not str or text.startswith(f'{{"{PACKED}":'):
-        return whole
-    return min(whole, whole - len(text.encode("utf-8", "surrogatepass")) + len(packed(text)))
+def least(annotations: Fields, long: Keys) -> int:
+    """The bytes of the annotations once those that may be long have been packed, where that makes them fewer."""
+    texts = {key: text for key in long if type(text := annotations.get(key)) is str and not text.startswith(f'{{"{PACKED}":')}
+    whole = size(annotations)
+    return min(whole, whole - size(texts) + size({key: packed(text) for key, text in texts.items()}))
 
 
 def packed(text: str) -> str:

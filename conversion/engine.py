@@ -13,7 +13,7 @@ from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT, Form
 from dynamo_webhooks.conversion.legacy import due, unlike
 from dynamo_webhooks.conversion.lens.proofs import Proofs
 from dynamo_webhooks.conversion.lens.protocol import Context
-from dynamo_webhooks.conversion.remainder import ASIDE, Remainder, aside_key, keys, read, write
+from dynamo_webhooks.conversion.remainder import ASIDE, Remainder, aside_key, keys, packable, read, reserved, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,8 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False, wh
     if (saved.kept or saved.travelled) and not rightward and type(obj.get("spec")) is dict:
         kind.spec.sign(obj["spec"], saved.spec)
     older: dict[str, str] = {}
-    if kind.legacy is not None and not form.part:
+    if kind.legacy is not None:
+        saved.apart = form.stored
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
         # an object with older annotations alone may come home with a remainder that it didn't have: remember that it had none
         if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
@@ -109,7 +110,7 @@ def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
 def _formed(kind: Kind, obj: Fields, rightward: bool) -> tuple[Kind, Form]:
     """The kind as it converts this object, and how it does; see `Kind.form`."""
     form = kind.form(obj, rightward) if kind.form is not None else None
-    return (kind, Form(obj)) if form is None else (kind._replace(complete=None), form)
+    return (kind, Form(obj, stored=False)) if form is None else (kind._replace(complete=None), form)
 
 
 def _run(
@@ -259,9 +260,7 @@ def _annotated(
     """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place; and whether
     the whole remainder found its place in them."""
     annotations: dict[str, Any] = dict(before)
-    for key in keys(kind):
-        annotations.pop(key, None)
-    for key in kind.legacy.keys if kind.legacy else ():
+    for key in reserved(kind):
         annotations.pop(key, None)
     written = write(kind, saved)
     if blank and (written or older):
@@ -269,11 +268,11 @@ def _annotated(
         written = write(kind, saved)
     for key in [key for key in annotations if key.startswith(ASIDE)]:
         home = PREFIX + key.removeprefix(ASIDE)
-        if home in keys(kind) and home not in written and home not in damaged:
+        if home in (*packable(kind), kind.status_key) and home not in written and home not in damaged:
             annotations[home] = annotations.pop(key)
     ours = {aside_key(key): text for key, text in damaged.items()} | older | written
     annotations.update(ours)
-    return bounded(annotations, ours, kind.spec_key, storing=storing, dispensable=ours == written and not saved.says_anything)
+    return bounded(annotations, ours, packable(kind), storing=storing, dispensable=ours == written and not saved.says_anything)
 
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:

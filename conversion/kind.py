@@ -31,7 +31,8 @@ class Form(NamedTuple):
 
     object: Fields  # what of it is converted
     decode: Callable[[Fields], None] | None = None  # gives the converted parts the defaults of their schema
-    part: bool = False  # whether it is a part, which gets no annotations of older operators
+    part: bool = False  # whether it is a part
+    stored: bool = True  # whether it is of an object that an API server has stored
 
 
 class Kind(NamedTuple):

@@ -5,11 +5,18 @@ Which keys there are and what they say is the kind's business; remembering how a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from dynamo_webhooks.conversion.kind import PREFIX
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.kind import Legacy
     from dynamo_webhooks.conversion.lens.protocol import Fields
+
+# The annotation that remembers it on stored objects, apart from the remainder, which depends on their spec alone: server-side apply keeps
+# an annotation as a whole.
+RECORD: Final = PREFIX + "dynamo-webhooks-legacy"
+MEMBER: Final = "legacy"  # of what it holds, and of the remainder of other objects
 
 # [key, the text that the object had there or null, the mark of what would be written there when it comes home]
 Had: TypeAlias = list[Any]

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.conversion.bounds import PACKED, unpacked
 from dynamo_webhooks.conversion.difference import Entry, well_formed
 from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT
-from dynamo_webhooks.conversion.legacy import Had
+from dynamo_webhooks.conversion.legacy import MEMBER, RECORD, Had
 from dynamo_webhooks.conversion.legacy import well_formed as well_remembered
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a text that could not be used
 KEPT: Final = "kept"
-LEGACY: Final = "legacy"
 BOTH: Final = "both"
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
@@ -34,7 +33,7 @@ class Remainder:
     No dataclass: a command that checks one file would wait for its import.
     """
 
-    __slots__ = ("both", "kept", "legacy", "spec", "status", "travelled")
+    __slots__ = ("apart", "both", "kept", "legacy", "spec", "status", "travelled")
 
     def __init__(
         self,
@@ -45,15 +44,18 @@ class Remainder:
         legacy: list[Had] | None = None,
         *,
         both: bool = False,
+        apart: bool = False,
     ) -> None:
         """Begins empty where nothing is given; `travelled`: a usable remainder of the spec is there, even if it says nothing; `both`:
-        each version has said something that the other one can't, so that from then on there is one on both sides."""
+        each version has said something that the other one can't, so that from then on there is one on both sides; `apart`: `legacy` has
+        an annotation of its own, not to keep that of the spec where nothing of the spec is left."""
         self.spec: Fields = {} if spec is None else spec
         self.status: Fields = {} if status is None else status
         self.kept: list[Entry] = [] if kept is None else kept
         self.travelled = travelled
         self.legacy: list[Had] = [] if legacy is None else legacy
         self.both = both
+        self.apart = apart
 
     @property
     def says_anything(self) -> bool:
@@ -68,8 +70,18 @@ class Remainder:
 
 
 def keys(kind: Kind) -> tuple[str, str]:
-    """The reserved annotation keys of a kind."""
+    """The annotation keys of a kind's remainder."""
     return kind.spec_key, kind.status_key
+
+
+def packable(kind: Kind) -> tuple[str, ...]:
+    """Those that may be long."""
+    return (kind.spec_key,) if kind.legacy is None else (kind.spec_key, RECORD)
+
+
+def reserved(kind: Kind) -> tuple[str, ...]:
+    """All annotation keys that conversion reads and writes itself, but for texts set aside."""
+    return keys(kind) if kind.legacy is None else (*keys(kind), RECORD, *kind.legacy.keys)
 
 
 def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, dict[str, str]]:
@@ -78,9 +90,7 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
     version = RIGHT if rightward else LEFT
     text = annotations.get(kind.spec_key)
     if text:
-        envelope = _object(text)
-        if envelope is not None and PACKED in envelope:
-            envelope = _object(unpacked(envelope[PACKED], len(text)))
+        envelope = _envelope(text)
         payload = envelope.get("spec") if envelope is not None and "spec" in envelope else envelope
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text
@@ -95,6 +105,10 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
         else:
             found.status, known = status, True
     if kind.legacy is not None:
+        text = annotations.get(RECORD)
+        if text:
+            found.apart = _read_record(found, _envelope(text))
+            damaged |= {} if found.apart else {RECORD: text}
         spec, state = kind.legacy.read(annotations, rightward, found.spec if found.travelled else None, found.status if known else None)
         found.spec, found.status = spec or {}, state or {}
     return found, damaged
@@ -105,11 +119,23 @@ def _read_envelope(found: Remainder, envelope: Fields) -> None:
     records = envelope.get("rawJSON")
     if well_formed(kept):
         found.kept = kept
-    legacy: list[Had] = envelope.get(LEGACY) or []
-    if well_remembered(legacy):
-        found.legacy = legacy
+    _read_record(found, envelope)
     if type(records) is list and _NAME_RECORD in records and "serviceName" not in found.spec:
         found.spec = {**found.spec, "serviceName": None}
+
+
+def _read_record(found: Remainder, envelope: Fields | None) -> bool:
+    """Reads how older annotations differed; whether that is what the envelope says."""
+    legacy: Any = (envelope or {}).get(MEMBER)
+    if well_remembered(legacy):
+        found.legacy = legacy
+    return bool(found.legacy) and found.legacy is legacy
+
+
+def _envelope(text: Any) -> Fields | None:
+    """Decodes an object that may be packed."""
+    envelope = _object(text)
+    return _object(unpacked(envelope[PACKED], len(text))) if envelope is not None and PACKED in envelope else envelope
 
 
 def _object(text: Any) -> Fields | None:
@@ -147,18 +173,21 @@ def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
 def write(kind: Kind, saved: Remainder) -> dict[str, str]:
     """The annotations that say what was saved; none when there is nothing to say."""
     out: dict[str, str] = {}
-    if saved.travelled or saved.spec or saved.kept or saved.legacy:
+    within = saved.legacy and not saved.apart
+    if saved.travelled or saved.spec or saved.kept or within:
         payload = {name: value for name, value in saved.spec.items() if not (name == "serviceName" and value is None)}
         envelope: Fields = {"version": 1, "spec": payload}
         if "serviceName" in saved.spec and saved.spec["serviceName"] is None:
             envelope["rawJSON"] = [_NAME_RECORD]
         if saved.kept:
             envelope[KEPT] = saved.kept
-        if saved.legacy:
-            envelope[LEGACY] = saved.legacy
+        if within:
+            envelope[MEMBER] = saved.legacy
         if saved.both:
             envelope[BOTH] = True
         out[kind.spec_key] = text_of(envelope)
+    if saved.legacy and saved.apart:
+        out[RECORD] = text_of({MEMBER: saved.legacy})
     if saved.status:
         out[kind.status_key] = text_of(saved.status)
     return out

@@ -14,7 +14,7 @@ from dynamo_webhooks.conversion.bounds import MOST, least, size
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.remainder import keys, read, text_of
+from dynamo_webhooks.conversion.remainder import packable, read, reserved, text_of
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -69,7 +69,7 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | N
     annotations = (there.get("metadata") or {}).get("annotations") or {}
     if size(annotations) < WARNED:
         return None
-    found, other = least(annotations, kind.spec_key), OTHER[version]
+    found, other = least(annotations, packable(kind)), OTHER[version]
     if found < WARNED:
         return None
     remainder, _ = read(kind, annotations, version == RIGHT)
@@ -99,7 +99,7 @@ def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> b
 def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:
     """What takes room, in the form of the author's object."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    own = {key: text for key, text in annotations.items() if key not in keys(kind)}
+    own = {key: text for key, text in annotations.items() if key not in reserved(kind)}
     return {"metadata": {"annotations": own}, "spec": remainder.spec, "status": remainder.status}
 
 

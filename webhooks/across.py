@@ -11,7 +11,7 @@ from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert, viewed
 from dynamo_webhooks.conversion.kinds import KINDS
-from dynamo_webhooks.conversion.remainder import keys
+from dynamo_webhooks.conversion.remainder import reserved
 from dynamo_webhooks.conversion.translate import Translation
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
 from dynamo_webhooks.policies.edit import apply, pointer
@@ -104,11 +104,11 @@ class Across:
 
     def _with_annotations_of(self, before: Fields, after: Fields) -> Fields:
         """`after` with the reserved annotations that `before` has."""
-        reserved = (*keys(self.kind), *(self.kind.legacy.keys if self.kind.legacy else ()))
+        ours = reserved(self.kind)
         had = (before.get("metadata") or {}).get("annotations") or {}
         has = (after.get("metadata") or {}).get("annotations") or {}
-        annotations = {key: value for key, value in has.items() if key not in reserved}
-        annotations |= {key: value for key, value in had.items() if key in reserved}
+        annotations = {key: value for key, value in has.items() if key not in ours}
+        annotations |= {key: value for key, value in had.items() if key in ours}
         metadata = {name: value for name, value in after["metadata"].items() if name != "annotations"}
         return {
             **after,

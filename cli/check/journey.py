@@ -12,7 +12,7 @@ from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.remainder import KEPT, keys
+from dynamo_webhooks.conversion.remainder import KEPT, keys, reserved
 from dynamo_webhooks.conversion.weight import OTHER, weight
 from dynamo_webhooks.policies.raised import log
 
@@ -76,8 +76,8 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
         return False
     kept = f'"{KEPT}":'
     before, after = ((one.get("metadata") or {}).get("annotations") or {} for one in (obj, there))
-    reserved = keys(kind)
-    return not any(key in before for key in reserved) and not any(kept in after.get(key, "") for key in reserved)
+    own = keys(kind)
+    return not any(key in before for key in own) and not any(kept in after.get(key, "") for key in own)
 
 
 def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
@@ -90,7 +90,7 @@ def _compared(kind: Kind, obj: Fields) -> Fields:
     """The object without the annotations that conversion writes and without metadata that is empty: it always makes some."""
     metadata: dict[str, Any] = dict(obj.get("metadata") or {})
     annotations = metadata.pop("annotations", None) or {}
-    own = _reserved(kind)
+    own = reserved(kind)
     if left := {key: value for key, value in annotations.items() if key not in own}:
         metadata["annotations"] = left
     return {**obj, "metadata": metadata}
@@ -99,11 +99,7 @@ def _compared(kind: Kind, obj: Fields) -> Fields:
 def _level(kind: Kind, obj: Fields) -> str:
     """Whose fault a loss is: remainders may have been edited by hand, but an object without any must come home."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    return record.WARNING if any(key in annotations for key in _reserved(kind)) else record.FAULT
-
-
-def _reserved(kind: Kind) -> tuple[str, ...]:
-    return (*keys(kind), *(kind.legacy.keys if kind.legacy else ()))
+    return record.WARNING if any(key in annotations for key in reserved(kind)) else record.FAULT
 
 
 def _fault(error: Exception, what: str) -> Loss:

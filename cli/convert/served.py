@@ -1,6 +1,7 @@
 """Converts an object of a file with the remainder that a server would hold: schema defaults are there when it converts, and the file's
 fields stay as they were written. Blocks that switch something on are the exception, and say their defaults: where a manager owns nothing
-below them, an apply beside another manager would switch them off. A sync of the converted file then finds nothing to write."""
+below them, an apply beside another manager would switch them off. So do empty sections of a request, which v1alpha1 can't say. A sync of
+the converted file then finds nothing to write."""
 
 from __future__ import annotations
 
@@ -11,8 +12,11 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.conversion.engine import Converted
 from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.objects import convert_object
-from dynamo_webhooks.conversion.remainder import keys
+from dynamo_webhooks.conversion.remainder import reserved
+from dynamo_webhooks.conversion.request import REQUEST
+from dynamo_webhooks.conversion.request_stored import SECTIONS
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.objects import Target
@@ -27,13 +31,15 @@ def as_served(obj: Object, wanted: Target) -> Converted:
 
     Raises: ConversionError as `convert_object` does.
     """
-    done = convert_object(obj, wanted, whole=True)
+    done = convert_object(_with_sections(obj), wanted, whole=True)
     full = convert_object(_stored(defaulted(obj)), wanted, whole=True).object
-    kind = KINDS[obj["kind"]]
-    reserved = {*keys(kind), *(kind.legacy.keys if kind.legacy else ())}
+    ours = reserved(KINDS[obj["kind"]])
     metadata = dict(done.object["metadata"])
-    annotations = {key: text for key, text in _annotations(done.object).items() if key not in reserved}
-    annotations |= {key: text for key, text in _annotations(full).items() if key in reserved}
+    annotations = {key: text for key, text in _annotations(done.object).items() if key not in ours}
+    held = {key: text for key, text in _annotations(full).items() if key in ours}
+    if not _annotations(obj).keys() & set(ours):
+        held.pop(RECORD, None)  # it would say that older operators wrote nothing, and be written anew at each sync once the file is edited
+    annotations |= held
     if annotations:
         metadata["annotations"] = annotations
     elif metadata.get("annotations"):
@@ -50,6 +56,14 @@ def _stored(obj: Object) -> Object:
     return {**obj, "metadata": {"uid": "-", **metadata}} if type(metadata) is dict else obj
 
 
+def _with_sections(obj: Object) -> Object:
+    """What was written, with the defaults of sections of a request that stand empty."""
+    spec: Any = obj.get("spec")
+    if obj["kind"] != REQUEST.name or type(spec) is not dict:
+        return obj
+    return {**obj, "spec": {**spec, **{name: defaults for name, defaults in SECTIONS.items() if spec.get(name) == {}}}}
+
+
 def _with_blocks(written: Any, full: Any) -> Any:
     """What was written, with the blocks of the defaulted object."""
     if type(written) is dict and type(full) is dict:
@@ -60,7 +74,7 @@ def _with_blocks(written: Any, full: Any) -> Any:
 
 
 def _annotations(obj: Object) -> Object:
-    return obj["metadata"].get("annotations") or {}
+    return (obj.get("metadata") or {}).get("annotations") or {}
 
 
 def defaulted(obj: Object) -> Object:

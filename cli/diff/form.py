@@ -13,7 +13,7 @@ from dynamo_webhooks.cli.stored import NotStoredError, stored
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
-from dynamo_webhooks.conversion.remainder import ASIDE, keys
+from dynamo_webhooks.conversion.remainder import ASIDE, reserved
 from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, Review
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def in_version(obj: Fields, kind: str, version: str) -> Fields:
 
 def bare(obj: Fields, kind: str) -> Fields:
     """The object without what is no author's: the server's own metadata, conversion's annotations, empty maps of names."""
-    reserved = _reserved(kind)
+    ours = reserved(KINDS[kind]) if kind in KINDS else ()
     metadata = {name: value for name, value in (obj.get("metadata") or {}).items() if name not in _SERVERS}
     annotations = metadata.get("annotations") or {}
     metadata["annotations"] = {
-        key: value for key, value in annotations.items() if key not in reserved and not key.startswith(ASIDE) and key not in _CLIENTS
+        key: value for key, value in annotations.items() if key not in ours and not key.startswith(ASIDE) and key not in _CLIENTS
     }
     metadata = {name: value for name, value in metadata.items() if value not in ({}, None)}
     return {name: value for name, value in obj.items() if name not in ("apiVersion", "status")} | {"metadata": metadata}
@@ -87,13 +87,6 @@ def bare(obj: Fields, kind: str) -> Fields:
 def other_version(kind: str, version: str) -> str:
     """The version of a kind that a given one isn't; empty where there is none."""
     return next((one.name for one in BY_NAME[kind].versions if one.name != version), "") if kind in KINDS else ""
-
-
-def _reserved(kind: str) -> tuple[str, ...]:
-    if kind not in KINDS:
-        return ()
-    declared = KINDS[kind]
-    return (*keys(declared), *(declared.legacy.keys if declared.legacy else ()))
 
 
 def _filled(obj: Fields, kind: str, version: str) -> Fields:

@@ -11,10 +11,12 @@ from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.cli.convert.served import as_served, defaulted
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
+from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.conversion.objects import GRAPH, made
 from tests.laws.managers.subjects import REQUEST
 
+OVERRIDES = '{"spec":{"deploymentOverrides":{"name":"n"}},"version":1}'
 MOUNTS = [{"name": "c", "mountPoint": "/c"}, {"name": "d", "mountPoint": "/d"}]
 SERVICES: list[dict[str, Any]] = [
     {"componentType": "worker", "volumeMounts": MOUNTS},
@@ -65,3 +67,20 @@ def test_a_converted_request_is_what_the_server_holds_and_says_no_status(version
     default(file, load_schema(REQUEST, other))
     assert file == held
     assert "status" not in file
+
+
+def test_an_empty_section_of_a_request_says_its_defaults() -> None:
+    """In v1alpha1 it has no field of its own, so that its defaults would go with the last one who said it."""
+    obj = made(REQUEST, RIGHT, {"model": "m", "backend": "vllm", "workload": {}, "modelCache": {}})
+    config = {"sla": {"isl": 4000, "osl": 1000}, "deployment": {"modelCache": {"pvcMountPath": "/opt/model-cache"}}}
+    assert as_served(obj, target(f"nvidia.com/{LEFT}")).object["spec"]["profilingConfig"]["config"] == config
+
+
+def test_a_record_of_older_annotations_is_in_a_file_only_where_it_had_reserved_ones() -> None:
+    """That there were none need not be said; what was there comes home."""
+    obj = made(REQUEST, RIGHT, {"model": "m", "backend": "vllm", "sla": {"ttft": 9}})
+    assert "annotations" not in as_served(obj, target(f"nvidia.com/{LEFT}")).object["metadata"]
+    obj["metadata"]["annotations"] = {"nvidia.com/dgdr-output-pvc": "o", "nvidia.com/dgdr-spec": OVERRIDES}
+    there = as_served(obj, target(f"nvidia.com/{LEFT}")).object
+    assert RECORD in there["metadata"]["annotations"]
+    assert as_served(there, target(f"nvidia.com/{RIGHT}")).object["metadata"]["annotations"]["nvidia.com/dgdr-output-pvc"] == "o"

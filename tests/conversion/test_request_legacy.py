@@ -7,8 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
+from dynamo_webhooks.conversion.bounds import MOST, size
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.legacy import RECORD
+from dynamo_webhooks.conversion.remainder import aside_key
+from dynamo_webhooks.conversion.request import REQUEST
 from dynamo_webhooks.conversion.request_legacy import KEYS
-from tests.conversion.test_request import LEFT, RIGHT, request, to
+from dynamo_webhooks.conversion.request_stored import ALONE
+from tests.conversion.test_request import LEFT, RIGHT, request, stored, to
 
 PREFIX = "nvidia.com/dgdr-"
 OLD = {
@@ -94,6 +100,45 @@ def test_annotations_that_were_never_there_are_gone_when_the_object_comes_home()
     assert to(RIGHT, there) == obj
     there["spec"]["profilingConfig"]["config"]["extra"] = 1
     assert older(to(RIGHT, there))["profiling-config"] == {"sla": {"ttft": 9}, "extra": 1}
+
+
+def test_a_stored_request_remembers_them_apart_from_its_remainder() -> None:
+    """So the annotation of the spec is there where the spec needs it, and server-side apply keeps nothing else with it."""
+    obj = stored(RIGHT, "spec: {model: m, autoApply: true, searchStrategy: rapid, sla: {ttft: 9}}")
+    there = to(LEFT, obj)
+    assert list(there["metadata"]["annotations"]) == [RECORD]
+    assert to(RIGHT, there) == obj
+
+
+def test_a_stored_request_is_read_that_an_earlier_build_converted() -> None:
+    """It kept in the remainder what has an annotation of its own now."""
+    obj = request(RIGHT, "spec: {model: m, autoApply: true, searchStrategy: rapid, sla: {ttft: 9}}")
+    there = to(LEFT, obj)
+    assert list(there["metadata"]["annotations"]) == ["nvidia.com/dgdr-spec"]
+    there["metadata"]["uid"] = obj["metadata"]["uid"] = "u"
+    there["spec"] |= ALONE[LEFT]
+    there.pop("status")
+    assert to(RIGHT, there) == obj
+
+
+@pytest.mark.parametrize("text", ["{oops", "3", "{}", '{"legacy":[]}', '{"legacy":[["k",3,""]]}', '{"packed":"!","spec":{},"version":1}'])
+def test_a_damaged_record_is_set_aside_and_comes_home(text: str) -> None:
+    obj = stored(RIGHT, "spec: {model: m, autoApply: true, searchStrategy: rapid, sla: {ttft: 9}}")
+    obj["metadata"]["annotations"] = {RECORD: text}
+    there = convert(REQUEST, obj, LEFT)
+    assert there.damaged == (RECORD,)
+    assert there.object["metadata"]["annotations"][aside_key(RECORD)] == text
+    assert to(RIGHT, there.object) == obj
+
+
+def test_a_long_record_is_packed_and_comes_home() -> None:
+    obj = stored(RIGHT, "spec: {model: m, autoApply: true, searchStrategy: rapid}")
+    obj["metadata"]["annotations"] = {f"{PREFIX}output-pvc": '"' * 200_000}
+    obj["metadata"]["annotations"][f"{PREFIX}spec"] = '{"spec":{"deploymentOverrides":{"name":"n"}},"version":1}'
+    there = to(LEFT, obj)
+    assert size(there["metadata"]["annotations"]) < MOST
+    assert there["metadata"]["annotations"][RECORD].startswith('{"packed":')
+    assert to(RIGHT, there) == obj
 
 
 def test_the_name_of_the_job_from_an_older_operator_wins() -> None:

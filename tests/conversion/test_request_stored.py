@@ -9,6 +9,7 @@ import pytest
 
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
+from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.request_stored import ALONE, SECTIONS
 from tests.conversion.test_request import LEFT, RIGHT, request, stored, to
 
@@ -110,17 +111,21 @@ def test_a_fragment_without_a_spec_says_nothing_of_that() -> None:
     text = '{"spec":{"deploymentOverrides":{"name":"n"}},"version":1}'
     there = to(LEFT, {**stored(RIGHT, "{}"), "metadata": request(RIGHT, "{}", {"spec": text})["metadata"] | {"uid": "u"}})
     assert there["spec"] == {"deploymentOverrides": {"name": "n"}}
-    assert "annotations" not in there["metadata"]
+    assert "nvidia.com/dgdr-spec" not in there["metadata"]["annotations"]
 
 
-def test_a_fragment_gets_no_annotations_of_older_operators() -> None:
-    """They are read, and left to the whole object."""
+def test_a_fragment_gets_the_annotations_of_older_operators_that_the_whole_object_gets() -> None:
+    """Server-side apply takes from an object what no fragment of it has: one that came and went would be written at every sync."""
     texts = {"profiling-config": '{"sla":{"keep":2}}', "output-pvc": "o"}
     obj = {**stored(RIGHT, "spec: {sla: {ttft: 9}}"), "metadata": request(RIGHT, "{}", texts)["metadata"] | {"uid": "u"}}
     there = to(LEFT, obj)
     assert there["spec"]["profilingConfig"] == {"config": {"sla": {"keep": 2, "ttft": 9}}, "outputPVC": "o"}
-    assert "annotations" not in there["metadata"]
-    assert list(to(RIGHT, there)["metadata"]["annotations"]) == ["nvidia.com/dgdr-spec"]
+    assert list(there["metadata"]["annotations"]) == [RECORD]
+    assert to(RIGHT, there) == obj
+    del there["metadata"]["annotations"]
+    assert sorted(to(RIGHT, there)["metadata"]["annotations"]) == [
+        f"nvidia.com/dgdr-{name}" for name in ("output-pvc", "profiling-config", "spec")
+    ]
 
 
 def test_a_stored_status_without_a_phase_is_valid_in_v1alpha1() -> None:
@@ -135,4 +140,4 @@ def test_a_section_that_server_side_apply_made_null_is_the_schemas(section: str,
     """Its author said an empty one, and all that is in it is the schema's: it must not go while v1alpha1 has a manager, too."""
     there = to(LEFT, stored(RIGHT, f"spec: {{model: m, {section}: null}}"))
     assert to(RIGHT, there)["spec"][section] == defaults
-    assert "annotations" not in there["metadata"]
+    assert list(there["metadata"]["annotations"]) == [RECORD]

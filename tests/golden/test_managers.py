@@ -17,7 +17,6 @@ from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manife
 from tests.laws.conftest import OBJECTS, SEED
 from tests.laws.managers.apply import Object
 from tests.laws.managers.law import breaches
-from tests.laws.managers.subjects import REQUEST
 from tests.laws.managers.test_managers import TRIED, modelled
 
 pytestmark = pytest.mark.golden
@@ -47,11 +46,8 @@ def test_recorded_objects_are_stable() -> None:
 
 
 def test_what_convert_writes_of_recorded_objects_changes_nothing() -> None:
-    """Neither the object nor its generation; and syncs after the first one write nothing.
-
-    Requests apart: annotations of older operators go and come back while the manager changes the version.
-    """
-    _check(lambda manifest: converted_wrongly(manifest, modelled) if manifest["kind"] != REQUEST else ())
+    """Neither the object nor its generation; and syncs after the first one write nothing."""
+    _check(lambda manifest: converted_wrongly(manifest, modelled))
 
 
 def test_upstream_pairs_move_in_either_direction() -> None:

@@ -92,12 +92,12 @@ def _type(kind: str, version: str) -> tuple[tuple[str, str], ...]:
 def remainder(body: bytes) -> None:
     """What annotations remember is read or set aside; what was read, is written and read again as the same.
 
-    The first byte draws the kind and direction; the annotations' texts follow, those of older operators last.
+    The first byte draws the kind and direction; the annotations' texts follow, then those of older operators and what is known of them.
     """
     names = sorted(KINDS)
     first = body[0] if body else 0
     kind, rightward = KINDS[names[first % len(names)]], bool(first & 64)
-    keys = (kind.spec_key, kind.status_key, *(sorted(kind.legacy.keys) if kind.legacy else ()))
+    keys = (kind.spec_key, kind.status_key, *((*sorted(kind.legacy.keys), dynamo_webhooks.conversion.legacy.RECORD) if kind.legacy else ()))
     annotations = dict(zip(keys, body[1:].decode(errors="replace").split("\x00"), strict=False))
     found, damaged = dynamo_webhooks.conversion.remainder.read(kind, annotations, rightward)
     assert set(damaged) <= set(annotations)
@@ -181,6 +181,7 @@ def _remainders() -> Iterator[bytes]:
     legacy = KINDS["DynamoGraphDeploymentRequest"].legacy
     assert legacy
     older = b"\0".join(LEGACY[key.removeprefix("nvidia.com/dgdr-")][0].encode() for key in sorted(legacy.keys))
+    older += b'\0{"legacy":[["nvidia.com/dgdr-output-pvc","o",""]]}'
     for number, short in enumerate(("dcd", "dgd", "dgdr", "dgdsa")):
         for specs, side in ((LEFTISH, 0), (RIGHTISH, 64)):
             for spec in specs[short]:

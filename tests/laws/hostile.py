@@ -103,6 +103,15 @@ LEGACY: Final = {
     "deployment-status": ('{"name":"d","state":"","created":true,"requestState":"DeploymentDeleted"}', "{oops", '{"requestState":"Odd"}'),
     "profiling-job-name": ("job-1", ""),
 }
+# how the annotations above differed on an object that was converted: damaged, stale, and as there were none
+RECORDS: Final = (
+    *DAMAGED,
+    '{"legacy":[]}',
+    '{"legacy":[["nvidia.com/dgdr-output-pvc",null,""]]}',
+    '{"legacy":[["nvidia.com/dgdr-output-pvc","out",""],["nvidia.com/dgdr-spec",null,""]]}',
+    '{"legacy":[["nvidia.com/dgdr-profiling-job-name",null,"000000000000"]]}',
+    '{"packed":"!","spec":{},"version":1}',
+)
 
 
 class Chooser(Protocol):
@@ -129,6 +138,8 @@ def annotations_for(make: Chooser, kind: str, version: str) -> dict[str, str]:
     if short == "dgdr" and make.chance(2):
         name = make.one_of(tuple(LEGACY))
         out[f"nvidia.com/dgdr-{name}"] = make.one_of(LEGACY[name])
+    if short == "dgdr" and make.chance(5):
+        out["nvidia.com/dynamo-webhooks-legacy"] = make.one_of(RECORDS)
     if make.chance(10):
         out[f"nvidia.com/dynamo-webhooks-aside.{short}-spec"] = make.one_of(DAMAGED)
     return out

@@ -31,7 +31,12 @@ LEGACY: Final = (
 )
 # of a request: what the schema of one version alone writes by default
 DEFAULTS: Final[dict[str, Object]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
-RESERVED: Final = {f"{GROUP}{short}-{part}" for short in SHORTS for part in ("spec", "status")} | {f"{GROUP}dgdr-{name}" for name in LEGACY}
+RECORD: Final = f"{GROUP}dynamo-webhooks-legacy"  # of a request: how the older ones differed
+RESERVED: Final = {
+    *(f"{GROUP}{short}-{part}" for short in SHORTS for part in ("spec", "status")),
+    *(f"{GROUP}dgdr-{name}" for name in LEGACY),
+    RECORD,
+}
 
 
 def version_of(obj: Object) -> str:

@@ -11,7 +11,7 @@ from dynamo_webhooks.cli.convert.served import as_served
 from dynamo_webhooks.conversion.objects import target
 from tests.laws.managers.apply import ConflictError, Object
 from tests.laws.managers.server import Server
-from tests.laws.managers.subjects import GRAPH, Subject
+from tests.laws.managers.subjects import GRAPH, REQUEST, Subject
 from tests.laws.managers.test_managers import modelled
 from tests.laws.managers.twins import Part
 from tests.laws.managers.types import type_of
@@ -157,6 +157,20 @@ def test_converted_output_changes_the_owner_and_no_field() -> None:
     assert (written.changed, written.generation) == (True, False)
     assert not server.apply(output, FLUX).changed
     assert {version: server.read(version) for version in (ALPHA, BETA)} == before
+
+
+@pytest.mark.parametrize("version", [ALPHA, BETA])
+def test_an_edited_request_that_was_converted_is_written_once(version: str) -> None:
+    """Its file says nothing that an edit of the file makes wrong, which each sync would write again."""
+    server, manifest = modelled(REQUEST), Subject(REQUEST, (), ("goals", "lengths")).manifest(version)
+    server.apply(manifest, FLUX)
+    other = BETA if version == ALPHA else ALPHA
+    output = as_served(manifest, target(f"{GROUP}/{other}")).object
+    assert not server.apply(output, FLUX, force=True).generation
+    targets = output["spec"]["sla"] if other == BETA else output["spec"]["profilingConfig"]["config"]["sla"]
+    targets["ttft"] = 321
+    assert server.apply(output, FLUX).generation
+    assert not server.apply(output, FLUX).changed
 
 
 def test_going_back_leaves_a_flat_copy_of_what_the_main_container_says() -> None:

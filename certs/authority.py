@@ -29,7 +29,7 @@ ECDSA: Final = "ecdsa-p256"
 RSA: Final = "rsa-2048"  # for those who must
 
 
-class Pair(NamedTuple):
+class KeyPair(NamedTuple):
     """A certificate and its private key, both PEM; the key is PKCS#8 and not encrypted."""
 
     certificate: bytes
@@ -44,7 +44,7 @@ def make_authority(
     backdate: timedelta = BACKDATE,
     key_kind: str = ECDSA,
     organisation: str = "",
-) -> Pair:
+) -> KeyPair:
     """Makes a self-signed authority that may sign leaves and nothing else. `now` must be timezone-aware."""
     key = _new_key(key_kind)
     name = _name(f"{AUTHORITY_NAME}{generation}", organisation)
@@ -58,7 +58,7 @@ def make_authority(
 
 
 def issue_leaf(
-    authority: Pair,
+    authority: KeyPair,
     names: Iterable[str],
     now: datetime,
     *,
@@ -66,7 +66,7 @@ def issue_leaf(
     backdate: timedelta = BACKDATE,
     key_kind: str = ECDSA,
     organisation: str = "",
-) -> Pair:
+) -> KeyPair:
     """Issues a server certificate for DNS names and IP addresses; it ends with its authority at the latest.
 
     The first name decides nothing, clients read all of them. The authority's key may be PKCS#1, SEC1 or PKCS#8.
@@ -133,8 +133,8 @@ def _issuer_identifier(issuer: x509.Certificate, signer: PrivateKey) -> x509.Aut
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
 
 
-def _pair(builder: x509.CertificateBuilder, key: PrivateKey, signer: PrivateKey) -> Pair:
-    return Pair(builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), encode_key(key))
+def _pair(builder: x509.CertificateBuilder, key: PrivateKey, signer: PrivateKey) -> KeyPair:
+    return KeyPair(builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), encode_key(key))
 
 
 def _name(common: str, organisation: str) -> x509.Name:

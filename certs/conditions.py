@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.certs.state import CertificateState
 
 
-def conditions(state: State, now: datetime) -> str:
+def conditions(state: CertificateState, now: datetime) -> str:
     """A JSON list: first `Ready`, then one condition for each report; no times, so that the same facts give the same text."""
     cause = unready(state, now)
     reason, text = cause or ("Ready", "every request of the API server is trusted and served")

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import AUTHORITY_NAME, Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import AUTHORITY_NAME, KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.certs.step import (
     AdoptAuthority,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.certs.certificate import Certificate, Key
     from dynamo_webhooks.certs.names import Names
-    from dynamo_webhooks.certs.state import AuthoritySecret, State
+    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState
     from dynamo_webhooks.certs.step import Step
 
 Node: TypeAlias = dict[str, Any]
@@ -53,7 +53,7 @@ class Write(NamedTuple):
     version: str  # resourceVersion that must still be there; empty: the object must not exist yet
 
 
-def content(step: Step, state: State, now: datetime, called: Names) -> Write | None:
+def content(step: Step, state: CertificateState, now: datetime, called: Names) -> Write | None:
     """What the step writes; new keys are made here. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
     if isinstance(step, (WriteServing, RewriteServing)):
         return _serving(step, state, now, called)
@@ -84,34 +84,34 @@ def as_object(write: Write, old: Mapping[str, Any] | None, namespace: str) -> No
     return obj
 
 
-def _serving(step: WriteServing | RewriteServing, state: State, now: datetime, called: Names) -> Write:
+def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: datetime, called: Names) -> Write:
     old = state.serving
     if isinstance(step, RewriteServing):
         if old is None or old.key is None:
             raise ValueError("a serving Secret is rewritten only when it holds a pair")
-        pair = Pair(old.chain, old.key.pem)
+        pair = KeyPair(old.chain, old.key.pem)
     else:
         pair = _leaf(state, _signer(state, step), now)
     data = {names.TLS_CERTIFICATE: pair.certificate, names.TLS_KEY: pair.key, names.TLS_AUTHORITY: step.bundle}
     return Write("Secret", called.serving, "kubernetes.io/tls", data, {}, old.version if old else "")
 
 
-def _signer(state: State, step: WriteServing) -> Pair:
+def _signer(state: CertificateState, step: WriteServing) -> KeyPair:
     secret = state.authority
     certificate, key = (None, None) if secret is None else (secret.current, secret.current_key)
     if secret and step.signer == "next":
         certificate, key = secret.next, secret.next_key
     if certificate is None or key is None:
         raise ValueError(f"the {step.signer} authority must have a key to sign with")
-    return Pair(certificate.pem, key.pem)
+    return KeyPair(certificate.pem, key.pem)
 
 
-def _leaf(state: State, signer: Pair, now: datetime) -> Pair:
+def _leaf(state: CertificateState, signer: KeyPair, now: datetime) -> KeyPair:
     timings, profile = state.timings, state.profile
     return issue_leaf(signer, profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind)
 
 
-def _trust(step: Step, state: State, now: datetime, called: Names) -> Write:
+def _trust(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
     old = state.trust
     bundle, usable = (step.bundle, step.usable) if isinstance(step, WriteTrust) else (old.bundle, old.usable) if old else (b"", frozenset())
     notes = _entered(step.phase, now) if isinstance(step, MarkPhase) else {}
@@ -119,7 +119,7 @@ def _trust(step: Step, state: State, now: datetime, called: Names) -> Write:
     return Write("ConfigMap", called.trust, "", data, notes, old.version if old else "")
 
 
-def _authority(step: Step, state: State, now: datetime, called: Names) -> Write:
+def _authority(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
     secret = state.authority
     data = _stored(secret) if secret else {}
     generation = _generation(state) + 1
@@ -145,25 +145,25 @@ def _authority(step: Step, state: State, now: datetime, called: Names) -> Write:
     return Write("Secret", called.authority, "Opaque", data, notes, secret.version if secret else "")
 
 
-def _new(state: State, generation: int, now: datetime) -> Pair:
+def _new(state: CertificateState, generation: int, now: datetime) -> KeyPair:
     timings = state.timings
     life, kind = timings.authority_life, state.profile.key_kind
     return make_authority(now, generation=generation, life=life, backdate=timings.backdate, key_kind=kind)
 
 
-def _generation(state: State) -> int:
+def _generation(state: CertificateState) -> int:
     """The highest that was ever used, as far as anybody remembers: the annotation, or the names of all authorities seen."""
     numbers = [int(found[1]) for one in seen(state) if (found := _NUMBERED.match(one.common_name))]
     return max([0, *numbers, state.authority.generation if state.authority else 0])
 
 
-def _adopted(state: State) -> dict[str, bytes]:
+def _adopted(state: CertificateState) -> dict[str, bytes]:
     serving = state.serving
     key = serving.authority_key if serving else None
     if serving is None or key is None:
         raise ValueError("an authority is adopted only with its key")
     certificate = next(one for one in serving.authorities if key.belongs_to(one))
-    return _slot(names.CURRENT, names.CURRENT_KEY, Pair(certificate.pem, key.pem))
+    return _slot(names.CURRENT, names.CURRENT_KEY, KeyPair(certificate.pem, key.pem))
 
 
 def _promoted(data: dict[str, bytes], step: PromoteNext) -> dict[str, bytes]:
@@ -182,7 +182,7 @@ def _kept(slot: str, key_slot: str, certificate: Certificate | None, key: Key | 
     return data | ({key_slot: key.pem} if key else {})
 
 
-def _slot(slot: str, key_slot: str, pair: Pair) -> dict[str, bytes]:
+def _slot(slot: str, key_slot: str, pair: KeyPair) -> dict[str, bytes]:
     return {slot: pair.certificate, key_slot: pair.key}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.certs.files import PairError, read_file
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_trust
-from dynamo_webhooks.certs.state import Mode, State, Target
+from dynamo_webhooks.certs.state import CertificateState, Mode, Target
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.times import now as local_now
 
@@ -38,7 +38,7 @@ class _Refusal(NamedTuple):
 class Gathered(NamedTuple):
     """The facts of one moment."""
 
-    state: State
+    state: CertificateState
     now: datetime  # by the API server's clock
     serving: Node | None  # the Secret itself, for Events; it holds a key: never log it
     notes: dict[str, str]  # annotations of the object that the hint is kept in
@@ -103,7 +103,7 @@ class Gatherer:
         )
         theirs = await self._cluster.server_time()
         found = read_serving(serving) if serving else None
-        state = State(
+        state = CertificateState(
             mode=about.mode,
             profile=about.profile,
             timings=about.timings,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, State
+    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState
 
 AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 
 
-def derive(state: State, now: datetime) -> Phase:
+def derive(state: CertificateState, now: datetime) -> Phase:
     """The phase of mode `managed`, by the table of operations.md 1.14.4 with the emergencies of 1.14.7."""
     secret = state.authority
     if secret is None or secret.current is None:
@@ -37,19 +37,19 @@ def derive(state: State, now: datetime) -> Phase:
     return Phase.BOOTSTRAP if secret.hint.phase is Phase.BOOTSTRAP else Phase.STABLE
 
 
-def served_by(state: State, authority: Certificate) -> bool:
+def served_by(state: CertificateState, authority: Certificate) -> bool:
     """Whether the authority issued the leaf of the serving Secret, or one that an endpoint presents."""
     return bool(issuers((authority,), served(state)))
 
 
-def _lacks_next(state: State, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:
+def _lacks_next(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> bool:
     """In the midst of a rotation, another authority is needed: the next one can't sign, or the newest can't and a leaf is needed."""
     if secret.next:
         return secret.next_key is None or not secret.next.valid_at(now)
     return bool(secret.previous) and not can_sign(secret, now) and bool(leaf_reason(state, current, now))
 
 
-def _towards(state: State, now: datetime) -> Phase:
+def _towards(state: CertificateState, now: datetime) -> Phase:
     """On the way to a new issuer: trust is published everywhere, has settled, is used."""
     if not everywhere(state, wanted(state, Phase.TRUST, now)):
         return Phase.TRUST
@@ -59,7 +59,7 @@ def _towards(state: State, now: datetime) -> Phase:
     return Phase.SETTLE
 
 
-def _after(state: State, secret: AuthoritySecret, current: Certificate, now: datetime) -> Phase:
+def _after(state: CertificateState, secret: AuthoritySecret, current: Certificate, now: datetime) -> Phase:
     """With a previous authority: the current one is either in use, or (after the loss of the CA Secret) on its way to be."""
     phase = secret.hint.phase
     if stored_by(state, current):
@@ -72,31 +72,31 @@ def _after(state: State, secret: AuthoritySecret, current: Certificate, now: dat
     return _towards(state, now)
 
 
-def settle_time(state: State) -> timedelta:
+def settle_time(state: CertificateState) -> timedelta:
     """How long every object must have shown a bundle before it is relied upon."""
     return min(state.timings.settle, SHORT_SETTLE) if compromised(state) else state.timings.settle
 
 
-def roll_time(state: State) -> timedelta:
+def roll_time(state: CertificateState) -> timedelta:
     """How long ROLL lasts at least; twice as long when nobody can be asked what is served."""
     return state.timings.min_roll * (2 if unprobed(state) else 1)
 
 
-def unprobed(state: State) -> bool:
+def unprobed(state: CertificateState) -> bool:
     """Whether probing is impossible: not permitted, or none of the endpoints answers although some are ready."""
     if state.endpoints is None:
         return True
     return not any(one.leaf for one in state.endpoints) and any(one.ready for one in state.endpoints)
 
 
-def clean(state: State) -> bool:
+def clean(state: CertificateState) -> bool:
     """Whether every endpoint has presented a leaf of the current authority, twice in a row."""
     if unprobed(state):
         return True
     return all(one.leaf and one.rounds >= ROUNDS for one in state.endpoints or ()) and not strayed(state)
 
 
-def strayed(state: State) -> tuple[str, ...]:
+def strayed(state: CertificateState) -> tuple[str, ...]:
     """The addresses that are known to present a leaf of another authority than the current one."""
     current = state.authority.current if state.authority else None
     return tuple(one.address for one in state.endpoints or () if one.leaf and not (current and current.issued(one.leaf)))

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, State
+    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState
     from dynamo_webhooks.certs.step import Step
 
 _WAITING: Final = frozenset({Phase.TRUST, Phase.ROLL})  # entering these again only makes waits longer
 
 
-def next_step(state: State, now: datetime) -> Step:
+def next_step(state: CertificateState, now: datetime) -> Step:
     """The one thing to do now. `now` is the API server's time (our clock less `state.skew`).
 
     A crash after any step is harmless: the same facts give the same step again, and what was done shows in the facts.
@@ -54,7 +54,7 @@ def _harmless(step: Step) -> bool:
     return not isinstance(step, (CreateAuthority, AdoptAuthority, StoreNext, WriteServing, PromoteNext, DropPrevious, WriteTrust))
 
 
-def _candidates(state: State, now: datetime) -> Iterator[Step]:
+def _candidates(state: CertificateState, now: datetime) -> Iterator[Step]:
     secret = state.authority
     if secret is None or secret.current is None:
         yield _begin(state)
@@ -74,7 +74,7 @@ def _candidates(state: State, now: datetime) -> Iterator[Step]:
         yield from _rest(state, secret.current, phase, bundle, now)
 
 
-def _begin(state: State) -> Step:
+def _begin(state: CertificateState) -> Step:
     """There is no authority of ours: adopt what the Go operator left, or make one and keep trusting what is still served."""
     serving = state.serving
     if state.authority is None and serving and serving.authority_key:
@@ -88,7 +88,7 @@ def _begin(state: State) -> Step:
     return CreateAuthority(survivors(state))
 
 
-def _approach(state: State, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """TRUST and SETTLE: everybody learns of the new issuer, the old one goes on signing while it can."""
     current = secret.current
     if secret.next and current and can_sign(secret, now) and (reason := leaf_reason(state, current, now)):
@@ -108,7 +108,7 @@ def _approach(state: State, secret: AuthoritySecret, phase: Phase, bundle: bytes
     yield _wait(state, now, settle_time(state), "every API server must have seen the new authority before it is used")
 
 
-def _issue(state: State, secret: AuthoritySecret, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now: datetime) -> Iterator[Step]:
     """ISSUE: permission for servers, the leaf, the rename; each is found half done by facts."""
     yield from bundles(state, bundle, "rotation")
     yield from trust(state, bundle, _known((secret.current, secret.next, *secret.previous)))
@@ -118,7 +118,7 @@ def _issue(state: State, secret: AuthoritySecret, bundle: bytes, now: datetime) 
     yield PromoteNext(_outgoing(state, secret)) if secret.next else MarkPhase(Phase.ROLL)
 
 
-def _withdraw(state: State, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """ROLL, DRAIN and DROP: the old authority is let go when nobody serves its leaves, has done for long, and then everywhere."""
     yield from _leaf(state, current, bundle, now)
     timed = state.hint.phase is phase and age(state.hint.since, now) is not None
@@ -142,7 +142,7 @@ def _withdraw(state: State, current: Certificate, phase: Phase, bundle: bytes, n
     yield _wait(state, now, state.timings.drain, "the old authority stays trusted in case its leaf comes back")
 
 
-def _drop(state: State, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
     """First nobody may serve the old authority's leaves, then nobody trusts them, then it is forgotten."""
     usable = frozenset({current.fingerprint})
     if state.trust is None or state.trust.usable != usable:
@@ -155,7 +155,7 @@ def _drop(state: State, current: Certificate, bundle: bytes, now: datetime) -> I
     yield _blocked(state, now)
 
 
-def _rest(state: State, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """STABLE and the end of BOOTSTRAP: renew, repair, wait."""
     yield from _leaf(state, current, bundle, now)
     yield from rewrite(state, bundle)
@@ -173,7 +173,7 @@ def _rest(state: State, current: Certificate, phase: Phase, bundle: bytes, now: 
     yield Wait(min(until, now + state.timings.resync), "everything is as it should be")
 
 
-def _leaf(state: State, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _leaf(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
     """A leaf of the current authority where one is needed; where another authority's is served, first everybody learns of the issuer."""
     if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
         if not all(current.issued(leaf) for leaf in served(state)):
@@ -181,7 +181,7 @@ def _leaf(state: State, current: Certificate, bundle: bytes, now: datetime) -> I
         yield WriteServing("current", bundle, reason)
 
 
-def _outgoing(state: State, secret: AuthoritySecret) -> tuple[Certificate, ...]:
+def _outgoing(state: CertificateState, secret: AuthoritySecret) -> tuple[Certificate, ...]:
     """The next `previous`: the current authority, and older ones while their leaves are or may be served; at most three."""
     older = secret.previous if blind(state) else issuers(secret.previous, served(state))
     return tuple(dict.fromkeys(filter(None, (secret.current, *older))))[: LARGEST - 1]
@@ -191,16 +191,16 @@ def _known(authorities: tuple[Certificate | None, ...]) -> frozenset[str]:
     return frozenset(one.fingerprint for one in authorities if one)
 
 
-def _still_usable(state: State, secret: AuthoritySecret) -> frozenset[str]:
+def _still_usable(state: CertificateState, secret: AuthoritySecret) -> frozenset[str]:
     """Permission is never withdrawn before DROP: a server may have acted on it."""
     return _known((secret.current, secret.next, *secret.previous)) & (state.trust.usable if state.trust else frozenset())
 
 
-def _blocked(state: State, now: datetime) -> Step:
+def _blocked(state: CertificateState, now: datetime) -> Step:
     return Wait(now + state.timings.resync, "some configuration objects can't be written, so the rotation stays where it is")
 
 
-def _wait(state: State, now: datetime, lasting: timedelta, why: str) -> Step:
+def _wait(state: CertificateState, now: datetime, lasting: timedelta, why: str) -> Step:
     """Until the phase has lasted long enough, or what else it waits for may have come."""
     end = (state.hint.since or now) + lasting
     return Wait(min(end, now + state.timings.resync) if end > now else now + state.timings.resync, why)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, Serving, State
+    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Serving
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
 MARGIN: Final = 30 * DAY
@@ -26,7 +26,7 @@ RESTING: Final = frozenset({Phase.BOOTSTRAP, Phase.STABLE, None})
 class _Leaf(NamedTuple):
     """What predicates on a leaf read; the serving Secret may be absent."""
 
-    state: State
+    state: CertificateState
     serving: Serving | None
     leaf: Certificate | None
     issuer: Certificate
@@ -63,7 +63,7 @@ _UNFIT: Final[tuple[tuple[str, _Check], ...]] = (
 LEAF_REASONS: Final = tuple(name for name, _ in (*_UNUSABLE, *_UNFIT))
 
 
-def leaf_reason(state: State, issuer: Certificate, now: datetime) -> str:
+def leaf_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
     """Why the serving Secret needs a new leaf of `issuer`; empty when it doesn't, or not yet.
 
     A leaf that can still be served is replaced at most once in timings.LEAF_GUARD, so that no disagreement can turn into a flood.
@@ -76,12 +76,12 @@ def leaf_reason(state: State, issuer: Certificate, now: datetime) -> str:
     return _first(_UNFIT, case)
 
 
-def unusable_reason(state: State, issuer: Certificate, now: datetime) -> str:
+def unusable_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
     """Why clients must refuse the leaf of the serving Secret; empty when they needn't."""
     return _first(_UNUSABLE, _case(state, issuer, now))
 
 
-def _case(state: State, issuer: Certificate, now: datetime) -> _Leaf:
+def _case(state: CertificateState, issuer: Certificate, now: datetime) -> _Leaf:
     return _Leaf(state, state.serving, state.serving.leaf if state.serving else None, issuer, now)
 
 
@@ -98,7 +98,7 @@ def _gains(case: _Leaf, leaf: Certificate) -> bool:
 class _Authority(NamedTuple):
     """What predicates on the current authority read."""
 
-    state: State
+    state: CertificateState
     secret: AuthoritySecret
     current: Certificate
     now: datetime
@@ -116,7 +116,7 @@ _ROTATE: Final[tuple[tuple[str, Callable[[_Authority], bool]], ...]] = (
 ROTATION_REASONS: Final = tuple(dict.fromkeys(name for name, _ in _ROTATE))
 
 
-def rotation_reason(state: State, now: datetime) -> str:
+def rotation_reason(state: CertificateState, now: datetime) -> str:
     """Why a new authority must follow the current one; empty when none need, and while there is no current one."""
     secret = state.authority
     if secret is None or secret.current is None:
@@ -124,7 +124,7 @@ def rotation_reason(state: State, now: datetime) -> str:
     return _first(_ROTATE, _Authority(state, secret, secret.current, now))
 
 
-def rotation_time(state: State, authority: Certificate) -> datetime:
+def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
     """When what is left of an authority would no longer cover a whole leaf, its drain and a margin; at most a third of its life."""
     ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
     return authority.not_after - min(ahead, authority.life / 3)
@@ -147,7 +147,7 @@ def _guarded(case: _Authority) -> bool:
     return case.now >= case.current.not_before + case.state.timings.backdate + AUTHORITY_GUARD
 
 
-def may_sign(state: State) -> bool:
+def may_sign(state: CertificateState) -> bool:
     """Whether our clock is near enough to the API server's to sign and to rotate."""
     return abs(state.skew) <= SKEW_STOP
 
@@ -157,7 +157,7 @@ def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
     return bool(secret.current and secret.current_key and secret.current.valid_at(now))
 
 
-def outage(state: State, now: datetime) -> bool:
+def outage(state: CertificateState, now: datetime) -> bool:
     """Whether nobody serves anything that clients accept, so that no wait can protect anybody."""
     leaves = served(state)
     if not leaves:
@@ -167,7 +167,7 @@ def outage(state: State, now: datetime) -> bool:
     return not any(leaf.valid_at(now) and any(one.issued(leaf) for one in trusted) for leaf in leaves)
 
 
-def compromised(state: State) -> bool:
+def compromised(state: CertificateState) -> bool:
     """Whether the rotation under way flees from a stolen key: waiting protects the thief."""
     return state.authority is not None and state.authority.reason == "compromised"
 

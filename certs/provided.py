@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.certs.state import CertificateState
     from dynamo_webhooks.certs.step import Step
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it nobody can be told whom to trust"
 
 
-def next_step(state: State, now: datetime) -> Step:
+def next_step(state: CertificateState, now: datetime) -> Step:
     """The one thing to do now. The writer of the Secret swaps leaf and authority at once; `usable` makes servers wait for the trust."""
     if state.mode is Mode.EXTERNAL_INJECTION:
         return next(_compare(state, now))
     return next(_publish(state, now))
 
 
-def brought(state: State) -> tuple[Certificate, ...]:
+def brought(state: CertificateState) -> tuple[Certificate, ...]:
     """The authorities that the Secret's writer wants trusted: all of ca.crt, or what was configured in its place."""
     inside = state.serving.authorities if state.serving else ()
     return inside or read_certificates(state.configured_trust)
 
 
-def bundle_of(state: State, now: datetime) -> bytes:
+def bundle_of(state: CertificateState, now: datetime) -> bytes:
     """The wanted bundle: what was brought, and older authorities while a leaf of theirs is, or may be, served."""
     new = brought(state)
     leaves = presented(state)
@@ -48,7 +48,7 @@ def bundle_of(state: State, now: datetime) -> bytes:
     return compose((*new, *kept), leaves, now) if new else b""
 
 
-def issuers_of(state: State, candidates: tuple[Certificate, ...], leaves: tuple[Certificate, ...]) -> tuple[Certificate, ...]:
+def issuers_of(state: CertificateState, candidates: tuple[Certificate, ...], leaves: tuple[Certificate, ...]) -> tuple[Certificate, ...]:
     """The candidates that stand behind any of the leaves, also by way of intermediates that tls.crt carries."""
     chain = read_certificates(state.serving.chain)[1:] if state.serving else ()
     reached = leaves
@@ -57,7 +57,7 @@ def issuers_of(state: State, candidates: tuple[Certificate, ...], leaves: tuple[
     return issuers(candidates, reached)
 
 
-def phase(state: State, now: datetime) -> Phase:
+def phase(state: CertificateState, now: datetime) -> Phase:
     """TRUST until every object shows the bundle, SETTLE until each API server has seen it, ROLL while old leaves are served, STABLE."""
     bundle = bundle_of(state, now)
     if not bundle or state.serving is None:
@@ -71,7 +71,7 @@ def phase(state: State, now: datetime) -> Phase:
     return Phase.ISSUE if idle or (lasted is not None and lasted >= state.timings.settle) else Phase.SETTLE
 
 
-def _publish(state: State, now: datetime) -> Iterator[Step]:
+def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
     bundle = bundle_of(state, now)
     if state.serving is None:
         yield Nothing("the serving Secret must exist: somebody else writes it in this mode")
@@ -98,7 +98,7 @@ def _publish(state: State, now: datetime) -> Iterator[Step]:
     yield Wait(min(end, now + state.timings.resync) if end > now else now + state.timings.resync, "the serving Secret is somebody else's")
 
 
-def _compare(state: State, now: datetime) -> Iterator[Step]:
+def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
     """Only a gate that an earlier mode left is kept open; nothing else is ours."""
     issuing = issuers_of(state, brought(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
     expected = [one for one in state.targets if one.stance in {Stance.OURS, Stance.ANNOTATED}]
@@ -108,20 +108,20 @@ def _compare(state: State, now: datetime) -> Iterator[Step]:
     yield Wait(now + state.timings.resync, "certificates and trust are somebody else's; differences are reported")
 
 
-def _new_here(state: State) -> bool:
+def _new_here(state: CertificateState) -> bool:
     """Whether what was brought holds an authority whose leaves servers were not yet told to use."""
     known = state.trust.usable if state.trust else frozenset()
     return not {one.fingerprint for one in brought(state)} <= known
 
 
-def _usable(state: State) -> frozenset[str]:
+def _usable(state: CertificateState) -> frozenset[str]:
     """Permission is withdrawn only when nobody serves the leaf any more; an absent ConfigMap permitted everything that was served."""
     if state.trust is None:
         return frozenset(one.fingerprint for one in issuers_of(state, (*brought(state), *seen(state)), presented(state)))
     return state.trust.usable
 
 
-def _uncertain(state: State, now: datetime) -> bool:
+def _uncertain(state: CertificateState, now: datetime) -> bool:
     """Whether an old leaf may still be served unseen: too few rounds, somebody silent, or trust of the new issuer not settled."""
     if _new_here(state):
         return True

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.certs.gather import Gathered
     from dynamo_webhooks.certs.installation import Installation
     from dynamo_webhooks.certs.probe import Ask
-    from dynamo_webhooks.certs.state import State, TargetKind
+    from dynamo_webhooks.certs.state import CertificateState, TargetKind
     from dynamo_webhooks.certs.step import Step
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
@@ -253,7 +253,7 @@ class Provisioner:
         self._changed.set()
 
 
-def _written(state: State, step: WriteBundle) -> State:
+def _written(state: CertificateState, step: WriteBundle) -> CertificateState:
     """The facts after a bundle was written and read back."""
     after = replace(step.target, stance=Stance.OURS, bundles=(step.bundle,))
     return replace(state, targets=tuple(after if one == step.target else one for one in state.targets))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import State, Target
+    from dynamo_webhooks.certs.state import CertificateState, Target
 
 
 class Report(NamedTuple):
@@ -37,14 +37,14 @@ class Gauge(NamedTuple):
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def phase_of(state: State, now: datetime) -> Phase:
+def phase_of(state: CertificateState, now: datetime) -> Phase:
     """The phase in any mode; where nothing is ours, STABLE."""
     if state.mode is Mode.MANAGED:
         return derive(state, now)
     return provided.phase(state, now) if state.mode is Mode.PROVIDED else Phase.STABLE
 
 
-def bundle_of(state: State, now: datetime) -> bytes:
+def bundle_of(state: CertificateState, now: datetime) -> bytes:
     """The bundle that every object must show now, in any mode; empty while nobody knows whom to trust."""
     if state.mode is Mode.MANAGED:
         return wanted(state, derive(state, now), now)
@@ -53,25 +53,25 @@ def bundle_of(state: State, now: datetime) -> bytes:
     return b"".join(one.pem for one in _needed(state))
 
 
-def _needed(state: State) -> tuple[Certificate, ...]:
+def _needed(state: CertificateState) -> tuple[Certificate, ...]:
     """Who stands behind the leaf in the serving Secret."""
     if state.serving is None or state.serving.leaf is None:
         return ()
     return provided.issuers_of(state, provided.brought(state), (state.serving.leaf,))
 
 
-def _trusting(state: State, target: Target) -> bool:
+def _trusting(state: CertificateState, target: Target) -> bool:
     needed = _needed(state)
     return bool(needed) and all(holds(bundle, needed) for bundle in target.bundles)
 
 
-def unready(state: State, now: datetime) -> tuple[str, str] | None:
+def unready(state: CertificateState, now: datetime) -> tuple[str, str] | None:
     """The first cause for which requests of the API server may fail, as a name and a sentence; None when there is none."""
     found = ((name, text(state, now)) for name, text in _READY)
     return next(((name, text) for name, text in found if text), None)
 
 
-def not_up(state: State, now: datetime) -> str:
+def not_up(state: CertificateState, now: datetime) -> str:
     """Why the first write after an installation would fail; empty when it would not. What is absent is not waited for."""
     if state.endpoints is not None and not any(one.ready for one in state.endpoints):
         return "no server is ready behind the Service"
@@ -81,7 +81,7 @@ def not_up(state: State, now: datetime) -> str:
     return "" if bundle and everywhere(state, bundle) else "the trust is not published to every configuration object yet"
 
 
-def reports(state: State, now: datetime) -> tuple[Report, ...]:
+def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
     """Everything that stands wrong at this moment and that waiting alone may not repair."""
     found = []
     if abs(state.skew) > SKEW_WARN:
@@ -101,7 +101,7 @@ def reports(state: State, now: datetime) -> tuple[Report, ...]:
     return tuple(found)
 
 
-def gauges(state: State, now: datetime) -> tuple[Gauge, ...]:
+def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
     """The metrics that follow from facts alone; counters are counted where steps are performed."""
     phase, bundle = phase_of(state, now), bundle_of(state, now)
     found = [Gauge("rotation_phase", float(one is phase), (("phase", one.value),)) for one in Phase]
@@ -125,7 +125,7 @@ def gauges(state: State, now: datetime) -> tuple[Gauge, ...]:
     return tuple(found)
 
 
-def _stuck(state: State, now: datetime) -> str:
+def _stuck(state: CertificateState, now: datetime) -> str:
     """Who holds a rotation up beyond `roll_warn`; empty when nobody does."""
     phase = phase_of(state, now)
     lasted = age(state.hint.since, now)
@@ -143,7 +143,7 @@ def _stuck(state: State, now: datetime) -> str:
     return f"phase {phase}: {'; '.join(parts)}" if parts else ""
 
 
-def _leaf_text(state: State, now: datetime) -> str:
+def _leaf_text(state: CertificateState, now: datetime) -> str:
     issuer = next(iter(_needed(state)), None)
     if issuer is None or state.serving is None or state.serving.leaf is None:
         return ""
@@ -159,24 +159,24 @@ def _leaf_text(state: State, now: datetime) -> str:
     return f"the certificate must be replaced: {reason}" if reason else ("no endpoint presents a valid certificate" if dead else "")
 
 
-def _gate_text(state: State) -> str:
+def _gate_text(state: CertificateState) -> str:
     known = state.trust.usable if state.trust else None
     if known is None or any(one.fingerprint in known for one in _needed(state)):
         return ""
     return "the authority of the new certificate has not been trusted long enough to be used"
 
 
-def _named(state: State, ending: str, wrong: Callable[[Target], bool]) -> str:
+def _named(state: CertificateState, ending: str, wrong: Callable[[Target], bool]) -> str:
     found = [f"{one.kind} {one.name}" for one in state.targets if wrong(one)]
     return f"{', '.join(found)} {ending}" if found else ""
 
 
-def _skew_text(state: State) -> str:
+def _skew_text(state: CertificateState) -> str:
     return f"this machine's clock must agree with the API server's, and differs by {state.skew.total_seconds():.0f} s"
 
 
 # the order is that of causes: what is named first explains what would be named later
-_READY: Final[tuple[tuple[str, Callable[[State, datetime], str]], ...]] = (
+_READY: Final[tuple[tuple[str, Callable[[CertificateState, datetime], str]], ...]] = (
     ("clock-differs", lambda state, _: "" if may_sign(state) else _skew_text(state)),
     (
         "authority-missing",

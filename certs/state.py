@@ -156,7 +156,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CertificateState:
     """Everything a decision may depend on, besides the time."""
 
     mode: Mode

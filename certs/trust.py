@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import AuthoritySecret, State, Target
+    from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Target
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})
 
 
-def presented(state: State) -> tuple[Certificate, ...]:
+def presented(state: CertificateState) -> tuple[Certificate, ...]:
     """The leaves that endpoints presented in the last round."""
     return tuple(dict.fromkeys(endpoint.leaf for endpoint in state.endpoints or () if endpoint.leaf))
 
 
-def served(state: State) -> tuple[Certificate, ...]:
+def served(state: CertificateState) -> tuple[Certificate, ...]:
     """Leaves that are served or about to be: those presented, and the one in the serving Secret."""
     stored = (state.serving.leaf,) if state.serving and state.serving.leaf else ()
     return tuple(dict.fromkeys((*presented(state), *stored)))
 
 
-def blind(state: State) -> bool:
+def blind(state: CertificateState) -> bool:
     """Whether somebody may be serving a leaf that we can't see."""
     return state.endpoints is None or any(endpoint.ready and not endpoint.leaf for endpoint in state.endpoints)
 
@@ -40,7 +40,7 @@ def ours(secret: AuthoritySecret) -> tuple[Certificate, ...]:
     return tuple(filter(None, (secret.current, secret.next, *secret.previous)))
 
 
-def seen(state: State) -> tuple[Certificate, ...]:
+def seen(state: CertificateState) -> tuple[Certificate, ...]:
     """Every authority that stands anywhere, the most trustworthy places first."""
     places = [ours(state.authority) if state.authority else ()]
     places.append(state.serving.authorities if state.serving else ())
@@ -55,7 +55,7 @@ def issuers(candidates: Iterable[Certificate], leaves: Iterable[Certificate]) ->
     return tuple(one for one in candidates if any(one.issued(leaf) for leaf in every))
 
 
-def survivors(state: State) -> tuple[Certificate, ...]:
+def survivors(state: CertificateState) -> tuple[Certificate, ...]:
     """The old authorities to keep trusting when the CA Secret is lost: those that issued what is served.
 
     When not every endpoint could be seen, all authorities that were published last are kept as well.
@@ -67,12 +67,12 @@ def survivors(state: State) -> tuple[Certificate, ...]:
     return tuple(dict.fromkeys(one for one in kept if one.is_authority))[: LARGEST - 1]
 
 
-def stored_by(state: State, authority: Certificate) -> bool:
+def stored_by(state: CertificateState, authority: Certificate) -> bool:
     """Whether the authority issued the leaf of the serving Secret."""
     return bool(state.serving and state.serving.leaf and authority.issued(state.serving.leaf))
 
 
-def orphaned(state: State) -> bool:
+def orphaned(state: CertificateState) -> bool:
     """Whether a lost CA Secret was being replaced and somebody then removed the old authorities that it still remembered.
 
     Their leaves are served all the same, and objects may not know the new authority yet: it must not sign before they do.
@@ -85,7 +85,7 @@ def orphaned(state: State) -> bool:
     return bool(presented(state)) and not issuers((secret.current,), presented(state))
 
 
-def wanted(state: State, phase: Phase, now: datetime) -> bytes:
+def wanted(state: CertificateState, phase: Phase, now: datetime) -> bytes:
     """The bundle T of a phase: ours first, and a stranger's authority only while an endpoint presents a leaf of it."""
     secret = state.authority
     if secret is None or secret.current is None:
@@ -111,7 +111,7 @@ def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
     return target.stance is Stance.OURS and all(one == bundle for one in target.bundles)
 
 
-def unsynced(state: State, bundle: bytes) -> tuple[Target, ...]:
+def unsynced(state: CertificateState, bundle: bytes) -> tuple[Target, ...]:
     """The objects that don't show the bundle, in the order in which they are to be written."""
     # cert-manager never overlaps authorities: in `provided` its objects show the new one alone
     needed = state.serving.authorities if state.mode is Mode.PROVIDED and state.serving else read_certificates(bundle)
@@ -119,6 +119,6 @@ def unsynced(state: State, bundle: bytes) -> tuple[Target, ...]:
     return tuple(sorted(wrong, key=lambda one: (_ORDER.index(one.kind), one.name)))
 
 
-def everywhere(state: State, bundle: bytes) -> bool:
+def everywhere(state: CertificateState, bundle: bytes) -> bool:
     """Whether every object that can trust us does."""
     return not unsynced(state, bundle)

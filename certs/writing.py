@@ -12,11 +12,11 @@ from dynamo_webhooks.certs.trust import everywhere, issuers, unsynced
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.certs.state import CertificateState
     from dynamo_webhooks.certs.step import Step
 
 
-def bundles(state: State, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
+def bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
     """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
     for target in unsynced(state, bundle) if bundle else ():
         if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
@@ -25,7 +25,7 @@ def bundles(state: State, bundle: bytes, reason: Literal["bootstrap", "rotation"
             yield WriteBundle(target, bundle, "rotation" if sorted_anew else reason)
 
 
-def rewrite(state: State, bundle: bytes) -> Iterator[Step]:
+def rewrite(state: CertificateState, bundle: bytes) -> Iterator[Step]:
     """The same leaf with the wanted `ca.crt` and without an authority's key; never for a pair that servers would refuse."""
     serving = state.serving
     if serving is None or serving.leaf is None or serving.key is None or not serving.key.belongs_to(serving.leaf):
@@ -36,7 +36,7 @@ def rewrite(state: State, bundle: bytes) -> Iterator[Step]:
         yield RewriteServing(bundle)
 
 
-def trust(state: State, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
+def trust(state: CertificateState, bundle: bytes, usable: frozenset[str]) -> Iterator[Step]:
     """The trust ConfigMap: the bundle only once every object shows it, permission to serve at once."""
     old = state.trust
     shown = bundle if everywhere(state, bundle) else (old.bundle if old else b"")

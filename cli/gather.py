@@ -11,7 +11,7 @@ from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 from dynamo_webhooks.kube.errors import ApiError, NotFoundError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of
+from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ async def gathered(cluster: Cluster, namespace: str = "") -> Gathered:
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
     for lease in leases or ():
         claims.seen(lease, 0.0, wall)
-    seen = Sighting(
+    seen = Observed(
         {fact: value for fact, value in served.items() if value is not None},
         {each["metadata"]["name"]: domains(each) for each in topologies} if topologies is not None else None,
         topologies is None and "clusterTopologies" not in reasons,

@@ -1,4 +1,4 @@
-"""Metrics over TLS of a process that serves no webhooks: a certificate of its own, and who may read. Whose answers are kept: gate.py.
+"""Metrics over TLS of a process that serves no webhooks: a certificate of its own, and who may read. Answers are kept by metrics_access.py.
 
 Nobody published an authority for these processes, so the pair is made in memory, as the Go operator's is: it keeps a token from those who
 listen on the way, and proves nothing about the server. A scraper has to skip verification.
@@ -13,8 +13,8 @@ from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.context import Offer, ReloadingContext
 from dynamo_webhooks.certs.files import local_names
 from dynamo_webhooks.kube.identity import instance
-from dynamo_webhooks.webhooks.cluster.reviews import Desk
-from dynamo_webhooks.webhooks.gate import Gate
+from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer
+from dynamo_webhooks.webhooks.metrics_access import MetricsAccess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,10 +52,10 @@ class Guard:
 
     def __init__(self) -> None:
         """Lets nobody in before there is a cluster to ask."""
-        self._desk = Desk(lambda _report: None)
+        self._desk = AccessReviewer(lambda _report: None)
         self.refused = 0
         self.context = ReloadingContext(OwnPair(local_names(instance())))
-        self.gate = Gate(self._desk.ask, self._count)
+        self.gate = MetricsAccess(self._desk.ask, self._count)
 
     def use(self, cluster: Cluster) -> None:
         """From now on `cluster` is asked."""

@@ -14,8 +14,8 @@ from dynamo_webhooks.cli.output import say
 from dynamo_webhooks.cli.vitals import vitals
 from dynamo_webhooks.kube.config import ConfigError
 from dynamo_webhooks.kube.identity import instance
-from dynamo_webhooks.webhooks.level import LevelFile
 from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.log_level import LevelFile
 from dynamo_webhooks.webhooks.logs import set_level
 from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.client import Client
     from dynamo_webhooks.kube.lease import Election
     from dynamo_webhooks.kube.traffic import Traffic
-    from dynamo_webhooks.webhooks.level import LevelSource
+    from dynamo_webhooks.webhooks.log_level import LevelSource
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dynamo_webhooks.api.operator.settings import Endpoint, Logs
-    from dynamo_webhooks.webhooks.level import LevelSource
+    from dynamo_webhooks.webhooks.log_level import LevelSource
     from dynamo_webhooks.webhooks.sockets import Address
 
 
@@ -111,10 +111,10 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
 
 def level_source(config: str) -> LevelSource:
     """Where the log level stands while the process runs: in its configuration file."""
-    from dynamo_webhooks.webhooks import child
-    from dynamo_webhooks.webhooks.level import LevelSource
+    from dynamo_webhooks.webhooks import child_process
+    from dynamo_webhooks.webhooks.log_level import LevelSource
 
-    return LevelSource(Path(config), child.command("dynamo_webhooks.cli.main", "config", "--config", config, "-o", "json"))
+    return LevelSource(Path(config), child_process.command("dynamo_webhooks.cli.main", "config", "--config", config, "-o", "json"))
 
 
 @contextlib.contextmanager

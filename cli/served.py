@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from dynamo_webhooks.webhooks.courier import Post
+    from dynamo_webhooks.webhooks.certificate_source import SecretNames
     from dynamo_webhooks.webhooks.process import Plan
 
 MOST_LAG: Final = 300.0  # seconds: what serving.drainLag allows
@@ -81,7 +81,7 @@ def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
 
     stated: dict[str, Any] = {}
     if args.config is not None:
-        from dynamo_webhooks.webhooks.cluster.sighting import told_by
+        from dynamo_webhooks.webhooks.cluster.observed_facts import told_by
 
         stated = told_by(settings)
     elif args.operator_version is not None:
@@ -115,19 +115,19 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
             "kubeconfig": args.kubeconfig or "",
             "context": "",
         }
-    post = post_for(args, settings) if orders is not None else None
+    names = secret_names(args, settings) if orders is not None else None
     judge = Settings(facts_from(stated), settings.profile)
     level = level_source(args.config) if args.config is not None else None
     callers = (Path(settings.client_ca), settings.client_names) if settings.client_ca else None
-    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, post, level, callers)
+    return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, names, level, callers)
 
 
-def post_for(args: argparse.Namespace, settings: ServerSettings) -> Post | None:
+def secret_names(args: argparse.Namespace, settings: ServerSettings) -> SecretNames | None:
     """How a cluster delivers certificates; None where a flag names a directory, whose pair is then served whatever it says."""
-    from dynamo_webhooks.webhooks.courier import Post
+    from dynamo_webhooks.webhooks.certificate_source import SecretNames
 
     named = args.cert_dir is not None or args.self_signed
     if named or not (settings.serving_secret and settings.identity.namespace):
         return None
     namespace = settings.identity.namespace
-    return Post(namespace, settings.serving_secret, settings.trust, f"{settings.service}.{namespace}.svc")
+    return SecretNames(namespace, settings.serving_secret, settings.trust, f"{settings.service}.{namespace}.svc")

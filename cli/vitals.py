@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from dynamo_webhooks.webhooks.declared import CLIENT, COUNTER, DECLARED, GAUGE, OWN, Declared
+from dynamo_webhooks.webhooks.metrics_table import CLIENT, COUNTER, DECLARED, GAUGE, OWN, Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

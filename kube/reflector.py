@@ -26,7 +26,7 @@ Subscriber: TypeAlias = "Callable[[Node | None, Node | None], None]"
 Key: TypeAlias = tuple[str, str]  # namespace, name
 
 
-class State(Enum):
+class WatchState(Enum):
     """How a reflector stands; what it knows stays in every one of them."""
 
     STARTING = "starting"
@@ -59,7 +59,7 @@ class Reflector:
         """
         self.store: dict[Key, Node] = {}
         self.synced = asyncio.Event()
-        self.state = State.STARTING
+        self.state = WatchState.STARTING
         self.reason = ""  # why the state is what it is, for people; empty while all is well
         self._cluster, self._resource, self._namespace = cluster, resource, namespace
         self._fields = ",".join(part for part in (f"metadata.name={name}" if name else "", fields) if part)
@@ -101,7 +101,7 @@ class Reflector:
             except Exception as error:
                 LOG.exception("watching %s failed in a way nobody foresaw", self._resource.plural)
                 self._version = ""
-                self.state, self.reason = State.UNAVAILABLE, f"{type(error).__name__}: {error}"
+                self.state, self.reason = WatchState.UNAVAILABLE, f"{type(error).__name__}: {error}"
                 wait = self._backoff.next()
             if wait:
                 await self._sleep(wait)
@@ -161,24 +161,24 @@ class Reflector:
 
     def _well(self) -> None:
         self._heard = self._clock()
-        self.state, self.reason = State.SYNCED, ""
+        self.state, self.reason = WatchState.SYNCED, ""
 
     def _failed(self, error: ApiError) -> float:
         """Notes the error; gives the seconds to wait. A version too old is no trouble, unless it comes again and again."""
         if isinstance(error, GoneError):
             self._version = ""
             return self._backoff.next()
-        states: Mapping[type[ApiError], State] = {
-            ForbiddenError: State.FORBIDDEN,
-            NotFoundError: State.ABSENT,
-            NotServedError: State.ABSENT,
+        states: Mapping[type[ApiError], WatchState] = {
+            ForbiddenError: WatchState.FORBIDDEN,
+            NotFoundError: WatchState.ABSENT,
+            NotServedError: WatchState.ABSENT,
         }
         if error.message != self.reason:  # said once, not with every attempt: an optional kind may be absent for years
             LOG.warning("watching %s: %s", self._resource.plural, error.message)
-        self.state, self.reason = states.get(type(error), State.UNAVAILABLE), error.message
-        if self.state is State.UNAVAILABLE:
+        self.state, self.reason = states.get(type(error), WatchState.UNAVAILABLE), error.message
+        if self.state is WatchState.UNAVAILABLE:
             return self._backoff.next()
-        if self.state is State.ABSENT:
+        if self.state is WatchState.ABSENT:
             self._heard = self._clock()
         self._version = ""
         return self._backoff.slow()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +35,9 @@ class Several:
         return next((event for event in every if not event.is_set()), every[0])
 
     @property
-    def state(self) -> State:
+    def state(self) -> WatchState:
         """Of the first namespace in which something is wrong."""
-        return next((part.state for part in self._parts.values() if part.state is not State.SYNCED), State.SYNCED)
+        return next((part.state for part in self._parts.values() if part.state is not WatchState.SYNCED), WatchState.SYNCED)
 
     @property
     def reason(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.webhooks.body_memory import BodyMemory, Reservation
 from dynamo_webhooks.webhooks.envelope import RejectedError
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.room import Room, Stay
-from dynamo_webhooks.webhooks.slack import Slack
+from dynamo_webhooks.webhooks.malloc_trim import IdleTrim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,21 +26,21 @@ WITH_ANSWER: Final = 3
 class Bodies:
     """The reader of one worker; it knows how much of long requests is in memory."""
 
-    __slots__ = ("_admission", "_conversion", "_limits", "_slack")
+    __slots__ = ("_admission", "_conversion", "_idle_trim", "_limits")
 
     def __init__(self, limits: Limits, met: Callable[[Bound], None]) -> None:
         """Nothing is being read yet; `met` is told when a body has to wait for room."""
         self._limits = limits
         # apart, so that no long list keeps an object waiting
         self._admission, self._conversion = (
-            Room(size, limits, lambda: met(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
+            BodyMemory(size, limits, lambda: met(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
         )
-        self._slack = Slack(lambda: bool(self._admission.used or self._conversion.used))
+        self._idle_trim = IdleTrim(lambda: bool(self._admission.used or self._conversion.used))
 
-    def stay(self, *, conversion: bool) -> Stay:
+    def reserve(self, *, conversion: bool) -> Reservation:
         """The room of a long request, which it has for its body until its answer has been taken."""
-        self._slack.begin()
-        return (self._conversion if conversion else self._admission).stay()
+        self._idle_trim.begin()
+        return (self._conversion if conversion else self._admission).reserve()
 
     def long(self, request: BaseRequest) -> bool:
         """Whether a body needs room of its own."""
@@ -60,7 +60,7 @@ class Bodies:
         except TimeoutError:
             raise _too_slow(seconds, conversion=conversion) from None
 
-    async def read_long(self, request: BaseRequest, stay: Stay, spool: Spool, *, conversion: bool = False) -> None:
+    async def read_long(self, request: BaseRequest, reservation: Reservation, spool: Spool, *, conversion: bool = False) -> None:
         """The same for a long one, for which there must be room, into `spool`; a conversion's may be longer, if its length is declared.
 
         Raises: as `read`, and RejectedError 429 when there was no room in time.
@@ -70,19 +70,19 @@ class Bodies:
         times = WITH_ANSWER if conversion else 1
         try:
             async with asyncio.timeout(seconds) as transfer:
-                await stay.enter(times * (request.content_length or most))
+                await reservation.enter(times * (request.content_length or most))
                 _go_on(request)
-                stay.begin()
-                with stay.turn(transfer):
-                    await self._spooled(request, most, stay, spool, conversion=conversion)
+                reservation.begin()
+                with reservation.turn(transfer):
+                    await self._spooled(request, most, reservation, spool, conversion=conversion)
         except TimeoutError:
-            if not stay.size:
+            if not reservation.size:
                 raise RejectedError(429, f"within {seconds:g} seconds there was no room: other long reviews came first") from None
-            if stay.evicted:
+            if reservation.evicted:
                 sentence = f"others wait, and the body came at less than {self._limits.pace} bytes a second"
                 raise RejectedError(408, sentence, Bound.PACE) from None
             raise _too_slow(seconds, conversion=conversion) from None
-        stay.change(times * spool.size)
+        reservation.change(times * spool.size)
 
     def most(self, request: BaseRequest) -> int:
         """The longest body that a conversion may have."""
@@ -112,14 +112,14 @@ class Bodies:
             parts.append(part)
         return b"".join(parts)
 
-    async def _spooled(self, request: BaseRequest, most: int, stay: Stay, spool: Spool, *, conversion: bool) -> None:
+    async def _spooled(self, request: BaseRequest, most: int, reservation: Reservation, spool: Spool, *, conversion: bool) -> None:
         content = request.content
         part = content.read_nowait()
         while part or not content.at_eof():
             if spool.size + len(part) > most:
                 raise _too_long(most, conversion=conversion)
             spool.write(part)
-            stay.moved = spool.size
+            reservation.moved = spool.size
             part = await content.readany()
 
 

@@ -12,7 +12,7 @@ from aiohttp.web import RequestHandler, StreamResponse
 from aiohttp.web_protocol import _ErrInfo  # what waits among the requests for what isn't one; it has no other name
 
 from dynamo_webhooks.webhooks.envelope import rejection
-from dynamo_webhooks.webhooks.fair import client_of
+from dynamo_webhooks.webhooks.fair_queue import client_of
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.reply import JSON, UNSENT, Reply
 
@@ -66,7 +66,7 @@ class Connection(RequestHandler):
         )
         self.spoken = False
         self.generation = generation
-        self.client = ""  # who shares CPU time fairly with others, see fair.py
+        self.client = ""  # who shares CPU time fairly with others, see fair_queue.py
         self.caller: tuple[str, float] | None = None
         self.last = False  # to be closed with the answer to the request that is handled
         self._limits = limits

@@ -18,10 +18,10 @@ from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.conversion.remainder import text_of
 from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
+from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME, ConversionStatistics
 from dynamo_webhooks.webhooks.envelope import MESSAGE_LENGTH, NAME_LENGTH, Answer, RejectedError, Verdict, load, rejection
+from dynamo_webhooks.webhooks.incremental_decode import NotDivisibleError, apart
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.pieces import DoubtError, apart
-from dynamo_webhooks.webhooks.tally import CONVERTED, FAULT, REFUSED, SAME, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,24 +72,24 @@ def answer(body: bytes) -> Answer:
 
 def answer_into(body: bytes | mmap, sink: Sink) -> Answer:
     """As `answer`, with the converted objects written to `sink`: the body of the returned answer is empty then, and `sink` else."""
-    with contextlib.suppress(DoubtError):
+    with contextlib.suppress(NotDivisibleError):
         return _in_pieces(body, sink)
     sink.clear()
     return _at_one_go(body, sink)
 
 
 def _in_pieces(body: bytes | mmap, sink: Sink) -> Answer:
-    """Decodes one object after the other, which also keeps only one of them in memory. Raises: DoubtError."""
+    """Decodes one object after the other, which also keeps only one of them in memory. Raises: NotDivisibleError."""
     parts = apart(body)
     if parts is None:
-        raise DoubtError
+        raise NotDivisibleError
     try:
         _, request, version, uid = load(parts.frame, "ConversionReview", VERSIONS)
     except RejectedError:
-        raise DoubtError from None
+        raise NotDivisibleError from None
     desired = request.get("desiredAPIVersion")
     if not parts.framed(request) or type(desired) is not str or not desired:
-        raise DoubtError
+        raise NotDivisibleError
     return _Work(desired, sink).through(parts.objects(body), version, uid)
 
 
@@ -100,9 +100,9 @@ def _at_one_go(body: bytes | mmap, sink: Sink) -> Answer:
         return rejection(error.status, error.sentence, error.bound)
     objects, desired = request.get("objects"), request.get("desiredAPIVersion")
     if objects is not None and type(objects) is not list:
-        return _failed(version, uid, 400, ["request.objects must be a list"], "", Tally())
+        return _failed(version, uid, 400, ["request.objects must be a list"], "", ConversionStatistics())
     if type(desired) is not str or not desired:
-        return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", Tally())
+        return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", ConversionStatistics())
     return _Work(desired, sink).through(_released(objects or []), version, uid)
 
 
@@ -119,7 +119,7 @@ class _Work:
     def __init__(self, desired: str, sink: Sink) -> None:
         self.target = target(desired)
         self.sink = sink
-        self.tally = Tally()
+        self.tally = ConversionStatistics()
         self.failures: list[str] = []
         self.damaged: list[str] = []
         self.converted = 0
@@ -215,7 +215,7 @@ def _called(obj: object, index: int) -> str:
     return f"{kind or 'object'} {namespace}/{name}" if namespace and name else f"{kind or 'object'} {name or index}"
 
 
-def _failed(version: str, uid: str, code: int, sentences: list[str], outcome: str, tally: Tally) -> Answer:
+def _failed(version: str, uid: str, code: int, sentences: list[str], outcome: str, tally: ConversionStatistics) -> Answer:
     reason = {400: "BadRequest", 413: "RequestEntityTooLarge", 422: "Invalid", 500: "InternalError"}[code]
     message = shortened("; ".join(sentences), LISTED * MESSAGE_LENGTH)
     # the API server reads the list even of a failure

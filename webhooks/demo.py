@@ -11,11 +11,11 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from dynamo_webhooks.webhooks import child
+from dynamo_webhooks.webhooks import child_process
 
 CERTIFICATES: Final = Path(".serve")
 PATH: Final = "/validate-nvidia-com-v1beta1-dynamographdeployment"
-COMMAND: Final = child.command(
+COMMAND: Final = child_process.command(
     "dynamo_webhooks.cli.main", "serve", "--self-signed", "--cert-dir", str(CERTIFICATES), "--no-cluster", "--workers", "1"
 )
 # three mistakes at once: a negative count, failover without the GPU memory service that it needs, and an unknown component's name
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
     once = "--once" in arguments
     ports = [f"127.0.0.1:{0 if once else port}" for port in (9443, 8081, 8080)]
     listen = ["--listen", ports[0], "--probe-listen", ports[1], "--metrics-listen", ports[2]]
-    server = subprocess.Popen([*COMMAND, *listen], stderr=subprocess.PIPE, text=True, env=child.environment())  # noqa: S603 - our own command
+    server = subprocess.Popen([*COMMAND, *listen], stderr=subprocess.PIPE, text=True, env=child_process.environment())  # noqa: S603 - our own command
     assert server.stderr  # noqa: S101 - asked for above
     try:
         for line in server.stderr:

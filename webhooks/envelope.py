@@ -12,7 +12,7 @@ from dynamo_webhooks.webhooks.budget import MEMORY
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.webhooks.tally import Tally
+    from dynamo_webhooks.webhooks.conversion_statistics import ConversionStatistics
 
 # The JSON decoder refuses what is nested deeper than 1,024 levels; rules that walk free-form parts must be able to follow it to there.
 DEEPEST: Final = 1_024
@@ -62,7 +62,7 @@ class Verdict(NamedTuple):
     rules: tuple[str, ...] = ()
     skipped: str = ""  # why no rule was asked: deleting, excluded, schema (a bound of it)
     patched: int = 0  # operations in the patch
-    tally: Tally | None = None  # of a conversion's objects
+    tally: ConversionStatistics | None = None  # of a conversion's objects
     bound: str = ""  # the bound of limits.py that was met
 
 

@@ -6,9 +6,9 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.webhooks.conversion_statistics import ConversionKey, ConversionStatistics
     from dynamo_webhooks.webhooks.envelope import Verdict
     from dynamo_webhooks.webhooks.routes import Route
-    from dynamo_webhooks.webhooks.tally import Tally, TallyKey
 
 Histogram: TypeAlias = tuple[str, str]  # a name of SPREADS, and the value of its one label or ""
 # of the Go operator's durations, and of its framework's
@@ -42,7 +42,7 @@ class Meter:
         self.spreads: dict[Histogram, list[float]] = {}  # the sum, then as above
         self.denials: dict[RuleKey, int] = {}  # by the first rule that refused
         self.spoke: dict[RuleKey, int] = {}  # every rule or default that had something to say
-        self.conversions: dict[TallyKey, list[float]] = {}  # objects, and seconds in all
+        self.conversions: dict[ConversionKey, list[float]] = {}  # objects, and seconds in all
         self.skipped: dict[tuple[str, str], int] = {}  # path, and why no rule was asked
         self.callers: dict[tuple[str, str], int] = {}  # path, and whether the caller's certificate is verified and allowed
         self.bounds: dict[str, int] = {}  # how often each bound of limits.py was met
@@ -90,7 +90,7 @@ class Meter:
         name = str(bound)  # a plain one, as JSON wants keys
         self.bounds[name] = self.bounds.get(name, 0) + 1
 
-    def _converted(self, tally: Tally, whole: float) -> None:
+    def _converted(self, tally: ConversionStatistics, whole: float) -> None:
         self.observe("conversion_duration_seconds", "", whole)
         self.observe("review_objects", "", tally.objects)
         for key, (objects, seconds) in tally.counts.items():

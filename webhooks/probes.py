@@ -1,4 +1,4 @@
-"""The side listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `State`."""
+"""The side listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `Probed` process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from dynamo_webhooks.certs.context import ReloadingContext
-    from dynamo_webhooks.webhooks.gate import Gate
+    from dynamo_webhooks.webhooks.metrics_access import MetricsAccess
 
 PROBES = frozenset({"/healthz", "/readyz"})
 METRICS = frozenset({"/metrics"})
@@ -23,7 +23,7 @@ _ALSO = {"/healthz/healthz": "/healthz", "/readyz/readyz": "/readyz"}  # the onl
 _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with TLS
 
 
-class State(Protocol):
+class Probed(Protocol):
     """What a serving process, or a supervisor of several, tells of itself."""
 
     async def checks(self) -> dict[str, list[str]]:
@@ -38,7 +38,7 @@ class State(Protocol):
 class Probes:
     """One or two plain HTTP listeners; they live until the process ends, so that a draining server can say so."""
 
-    def __init__(self, state: State, details: Callable[[], Awaitable[list[str]]] | None = None) -> None:
+    def __init__(self, state: Probed, details: Callable[[], Awaitable[list[str]]] | None = None) -> None:
         """Listens on nothing yet. `details` are lines for people who ask verbosely; nothing that readiness depends on."""
         self._state, self._details = state, details
         self._listeners: list[asyncio.AbstractServer] = []
@@ -51,9 +51,9 @@ class Probes:
         sock: socket.socket,
         paths: frozenset[str],
         context: ReloadingContext | None = None,
-        gate: Gate | None = None,
+        access: MetricsAccess | None = None,
     ) -> None:
-        """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh; `gate` guards metrics."""
+        """Serves some of the paths on a bound socket, over TLS when there is a context, which is kept fresh; `access` guards metrics."""
 
         async def handle(request: BaseRequest) -> StreamResponse:
             path, _, query = request.raw_path.partition("?")
@@ -63,7 +63,7 @@ class Probes:
                 return Response(status=404, text=f"not found; served here: {', '.join(sorted(paths))}\n")
             if request.method not in ("GET", "HEAD"):
                 return Response(status=405, text="must be read with GET\n", headers={"Allow": "GET, HEAD"})
-            refusal = await gate.refusal(request.headers.get("Authorization", "")) if gate is not None and path in METRICS else None
+            refusal = await access.refusal(request.headers.get("Authorization", "")) if access is not None and path in METRICS else None
             if refusal is not None:
                 headers = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
                 return Response(status=refusal.status, text=refusal.text + "\n", headers=headers)

@@ -14,14 +14,14 @@ from dynamo_webhooks.certs.clients import ClientTrust
 from dynamo_webhooks.certs.context import ReloadingContext
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks import logs, metrics
+from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
 from dynamo_webhooks.webhooks.cluster.feed import Feed
-from dynamo_webhooks.webhooks.courier import Courier, Post
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.forked import SIGNALS
-from dynamo_webhooks.webhooks.gate import Gate
 from dynamo_webhooks.webhooks.handshake import Handshake
-from dynamo_webhooks.webhooks.level import LevelFile, LevelSource
+from dynamo_webhooks.webhooks.log_level import LevelFile, LevelSource
 from dynamo_webhooks.webhooks.logs import Lines
+from dynamo_webhooks.webhooks.metrics_access import MetricsAccess
 from dynamo_webhooks.webhooks.probes import METRICS, PROBES, Probes
 from dynamo_webhooks.webhooks.server import Webhooks, self_check
 
@@ -51,63 +51,63 @@ class Plan(NamedTuple):
     lag: float  # seconds from not ready to not accepting, in which endpoints learn of it
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logs = Logs("info", console=False)
-    post: Post | None = None  # how the cluster delivers certificates; None: the directory alone counts
+    secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: the directory alone counts
     level: LevelSource | None = None  # where the log level stands while the server runs; None: it stays
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
 
     @property
     def server_name(self) -> str:
         """What the certificate must name; empty when nothing is known of that."""
-        return self.post.server_name if self.post is not None else ""
+        return self.secret_names.server_name if self.secret_names is not None else ""
 
     def context(self, pairs: Pairs | None) -> ReloadingContext:
         """The TLS context of a serving process; without `pairs` the directory's are served."""
         return ReloadingContext(pairs or self.directory, clients=ClientTrust(*self.callers) if self.callers is not None else None)
 
-    def courier(self) -> Courier | None:
+    def certificate_source(self) -> CertificateSource | None:
         """What brings the pair, if the cluster delivers any."""
-        return Courier(self.post, self.directory) if self.post is not None else None
+        return CertificateSource(self.secret_names, self.directory) if self.secret_names is not None else None
 
 
-class Plain(NamedTuple):
+class SideListeners(NamedTuple):
     """Bound sockets of the side listeners; the same one when both are to be served at one address."""
 
     probes: socket.socket
     metrics: socket.socket
     directory: Path | None = None  # of the pair with which metrics are served; None: plain HTTP
 
-    async def serve(self, probes: Probes, courier: Courier | None, gate: Gate | None) -> None:
-        """Starts to listen on both; a courier's pair is used before the directory's. Over TLS, `gate` asks who reads metrics."""
+    async def serve(self, probes: Probes, source: CertificateSource | None, access: MetricsAccess | None) -> None:
+        """Starts to listen on both; the source's pair is used before the directory's. Over TLS, `access` decides who reads metrics."""
         loop = asyncio.get_running_loop()
         if self.probes is self.metrics:
             await probes.listen(loop, self.probes, PROBES | METRICS)
         else:
             await probes.listen(loop, self.probes, PROBES)
-            context = ReloadingContext(courier or self.directory) if self.directory else None
-            await probes.listen(loop, self.metrics, METRICS, context, gate if context is not None else None)
+            context = ReloadingContext(source or self.directory) if self.directory else None
+            await probes.listen(loop, self.metrics, METRICS, context, access if context is not None else None)
 
 
-class Alone:
+class SingleProcess:
     """The state of a lone process, for its probes."""
 
-    def __init__(self, server: Webhooks, feed: Feed | None, courier: Courier | None, handshake: Handshake) -> None:
+    def __init__(self, server: Webhooks, feed: Feed | None, source: CertificateSource | None, handshake: Handshake) -> None:
         """Speaks of one server, and of its view of the cluster if it has one."""
-        self._server, self._feed, self._courier, self._handshake = server, feed, courier, handshake
+        self._server, self._feed, self._source, self._handshake = server, feed, source, handshake
 
     async def checks(self) -> dict[str, list[str]]:
         """Why the server is not ready; a handshake is tried when nothing else is wrong."""
         found = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
-        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(self._server.pair.bundle)}
+        return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(self._server.certificate.bundle)}
 
     async def details(self) -> list[str]:
         """What is served."""
-        return [*details(**self._server.pair.report(), courier=self._courier), *degraded(self._feed)]
+        return [*details(**self._server.certificate.report(), source=self._source), *degraded(self._feed)]
 
     async def metrics(self) -> bytes:
         """The server's metrics."""
         gauges = {**self._server.gauges(), **ready_gauge(await self.checks()), **(self._feed.gauges() if self._feed is not None else {})}
         traffic = self._feed.traffic() if self._feed is not None else {}
-        return metrics.export(self._server.snapshot(), gauges, self._server.pair.report()["certificate"], traffic)
+        return metrics.export(self._server.snapshot(), gauges, self._server.certificate.report()["certificate"], traffic)
 
 
 def run(main: Coroutine[None, None, None]) -> None:
@@ -116,24 +116,26 @@ def run(main: Coroutine[None, None, None]) -> None:
         runner.run(main)
 
 
-def serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
+def serve_alone(plan: Plan, sockets: list[socket.socket], plain: SideListeners, ready: Callable[[], None]) -> None:
     """Serves in this one process until a signal; `ready` is called once, when requests may come."""
     self_check(plan.settings)  # what it loads is there before the executor is forked
     run(_serve_alone(plan, sockets, plain, ready, Executor(plan.limits)))
 
 
-async def _serve_alone(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None], executor: Executor) -> None:
+async def _serve_alone(
+    plan: Plan, sockets: list[socket.socket], plain: SideListeners, ready: Callable[[], None], executor: Executor
+) -> None:
     loop = asyncio.get_running_loop()
     lines = Lines()
     logs.install(lines, plan.logs)
-    courier = plan.courier()
-    server = Webhooks(plan.settings, plan.context(courier), lines, executor, plan.limits)
+    source = plan.certificate_source()
+    server = Webhooks(plan.settings, plan.context(source), lines, executor, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(AT_ONCE))
-    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), courier, server.pair.hurry)
-    state = Alone(server, feed, courier, Handshake(sockets[0], plan.server_name))
+    feed = feed_of(plan, lambda facts: server.use(plan.settings._replace(facts=facts_from(facts))), source, server.certificate.hurry)
+    state = SingleProcess(server, feed, source, Handshake(sockets[0], plan.server_name))
     probes = Probes(state, state.details)
-    await plain.serve(probes, courier, gate_of(feed, server.meter))
+    await plain.serve(probes, source, metrics_access_of(feed, server.meter))
     lines.start(loop)
     await server.start(sockets)
     settle()
@@ -192,16 +194,20 @@ def settle() -> None:
     gc.set_threshold(*GC_THRESHOLD)
 
 
-def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None], courier: Courier | None, news: Callable[[], None]) -> Feed | None:
-    """What brings facts from the cluster, if the plan wants any, and certificates to the courier; `news` is called after these."""
+def feed_of(plan: Plan, taken: Callable[[dict[str, Any]], None], source: CertificateSource | None, news: Callable[[], None]) -> Feed | None:
+    """What brings facts from the cluster, if the plan wants any, and certificates to their source; `news` is called after these."""
 
     def delivered(report: dict[str, Any]) -> None:
-        if courier is not None:
-            courier.delivered(report)
+        if source is not None:
+            source.delivered(report)
             news()
 
     orders = plan.orders
-    return Feed({**orders, "certificates": plan.post and plan.post.orders()}, taken, delivered=delivered) if orders is not None else None
+    return (
+        Feed({**orders, "certificates": plan.secret_names and plan.secret_names.orders()}, taken, delivered=delivered)
+        if orders is not None
+        else None
+    )
 
 
 def degraded(feed: Feed | None) -> list[str]:
@@ -221,19 +227,19 @@ def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None]
     return asyncio.get_running_loop().create_task(LevelFile(plan.level, taken).run(plan.limits.poll_seconds))
 
 
-def gate_of(feed: Feed | None, meter: Meter) -> Gate | None:
+def metrics_access_of(feed: Feed | None, meter: Meter) -> MetricsAccess | None:
     """Who may read metrics, where a cluster can be asked."""
-    return Gate(feed.ask, lambda: meter.count("metrics_access_denied")) if feed is not None else None
+    return MetricsAccess(feed.ask, lambda: meter.count("metrics_access_denied")) if feed is not None else None
 
 
-def details(certificate: Mapping[str, str], trouble: str, courier: Courier | None) -> list[str]:
+def details(certificate: Mapping[str, str], trouble: str, source: CertificateSource | None) -> list[str]:
     """Lines about the certificate that is served, and about what is wrong though requests can be served."""
     told = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
     told += [f"degraded: {trouble}"] if certificate and trouble else []
-    return [*told, f"degraded: the serving Secret is not seen: {courier.away}"] if courier is not None and courier.away else told
+    return [*told, f"degraded: the serving Secret is not seen: {source.away}"] if source is not None and source.away else told
 
 
-async def _announce(server: Webhooks, state: Alone, ready: Callable[[], None]) -> None:
+async def _announce(server: Webhooks, state: SingleProcess, ready: Callable[[], None]) -> None:
     await server.listening.wait()
     while any((await state.checks()).values()):  # noqa: ASYNC110 - readiness is asked for, nobody announces it
         await asyncio.sleep(LOOK_SECONDS)

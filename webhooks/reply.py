@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from aiohttp.base_protocol import BaseProtocol
     from aiohttp.web import BaseRequest
 
+    from dynamo_webhooks.webhooks.body_memory import Reservation
     from dynamo_webhooks.webhooks.limits import Limits
-    from dynamo_webhooks.webhooks.room import Stay
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 JSON: Final = b"Content-Type: application/json\r\n"
@@ -90,8 +90,8 @@ class Reply:
         if self._head:
             await self.send(request)
 
-    async def send(self, request: BaseRequest, stay: Stay | None = None) -> None:
-        """Writes everything; waits only when the client doesn't take it. `stay` is the room that the body has meanwhile.
+    async def send(self, request: BaseRequest, reservation: Reservation | None = None) -> None:
+        """Writes everything; waits only when the client doesn't take it. `reservation` is the room that the body has meanwhile.
 
         Raises: as above.
         """
@@ -99,42 +99,42 @@ class Reply:
         if connection.transport is None:
             raise ConnectionResetError
         head, body, self._head, self._body = self._head, self._body, b"", b""
-        if stay is not None:
-            stay.begin()
+        if reservation is not None:
+            reservation.begin()
         if len(body) <= PIECE:
             connection.transport.write(head + body)
         else:
             connection.transport.write(head)
-            await self._in_pieces(request, memoryview(body), stay)
+            await self._in_pieces(request, memoryview(body), reservation)
         if connection.writing_paused:
-            await self._drain(request, stay)
+            await self._drain(request, reservation)
         if not self.keep_alive and len(body) > PIECE:
             with contextlib.suppress(TimeoutError):  # then as much of it is delivered as the system has
                 async with asyncio.timeout(self._seconds) as transfer:
-                    with _turn(stay, transfer):
+                    with _turn(reservation, transfer):
                         await _handed_over(connection)
 
-    async def _in_pieces(self, request: BaseRequest, body: memoryview, stay: Stay | None) -> None:
+    async def _in_pieces(self, request: BaseRequest, body: memoryview, reservation: Reservation | None) -> None:
         """A transport over TLS that is given much at one time takes it all, and never says that nobody reads it."""
         connection = request.protocol
         for start in range(0, len(body), PIECE):
             if connection.writing_paused:
-                await self._drain(request, stay)
+                await self._drain(request, reservation)
             if connection.transport is None:
                 raise ConnectionResetError
             piece = body[start : start + PIECE]
             connection.transport.write(piece)
-            if stay is not None:
-                stay.moved += len(piece)
+            if reservation is not None:
+                reservation.moved += len(piece)
             await asyncio.sleep(0)  # encrypting is work, too
 
-    async def _drain(self, request: BaseRequest, stay: Stay | None) -> None:
+    async def _drain(self, request: BaseRequest, reservation: Reservation | None) -> None:
         try:
             async with asyncio.timeout(self._seconds) as transfer:
-                with _turn(stay, transfer):
+                with _turn(reservation, transfer):
                     await request.writer.drain()
         except TimeoutError:
-            self._met(Bound.PACE if stay is not None and stay.evicted else Bound.WRITE_SECONDS)
+            self._met(Bound.PACE if reservation is not None and reservation.evicted else Bound.WRITE_SECONDS)
             if request.transport is not None:
                 request.transport.abort()
             raise ConnectionResetError from None
@@ -146,8 +146,8 @@ class Reply:
         """Nothing is left to write."""
 
 
-def _turn(stay: Stay | None, transfer: asyncio.Timeout) -> AbstractContextManager[None]:
-    return stay.turn(transfer) if stay is not None else contextlib.nullcontext()
+def _turn(reservation: Reservation | None, transfer: asyncio.Timeout) -> AbstractContextManager[None]:
+    return reservation.turn(transfer) if reservation is not None else contextlib.nullcontext()
 
 
 async def _handed_over(connection: BaseProtocol) -> None:

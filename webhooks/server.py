@@ -1,4 +1,4 @@
-"""The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Processes: workers.py."""
+"""The webhook server of one process: request in, answer out; readiness, certificate watch and drain. Processes: supervisor.py."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.listener import Listener
 from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.meters import Meter
-from dynamo_webhooks.webhooks.pair import Pair
 from dynamo_webhooks.webhooks.reply import JSON, Dates, Reply
 from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route, at
-from dynamo_webhooks.webhooks.turns import Turns
+from dynamo_webhooks.webhooks.served_certificate import ServedCertificate
+from dynamo_webhooks.webhooks.short_requests import ShortRequests
 
 if TYPE_CHECKING:
     import socket
@@ -53,7 +53,7 @@ class Webhooks:
         self.meter = Meter()
         self.listening = asyncio.Event()
         self._settings = settings
-        self.pair = Pair(context, self.meter)
+        self.certificate = ServedCertificate(context, self.meter)
         self._callers = Callers(context.clients, self.meter)
         self._lines = lines
         self._limits = limits
@@ -62,7 +62,7 @@ class Webhooks:
         self._http = Server(cast("Any", self._handle))
         self._busy: set[object] = set()  # connections whose request has begun to arrive, is being converted, or is being answered at length
         self._executor = executor
-        self._turns = Turns()
+        self._short_requests = ShortRequests()
         self._sockets: list[socket.socket] = []
         self._listeners: list[Listener] = []
         self._watch: asyncio.Task[None] | None = None
@@ -86,7 +86,7 @@ class Webhooks:
 
     def reasons(self) -> list[str]:
         """Why this server must not be sent requests; empty when it is ready."""
-        told = [*([self._failed] if self._failed else []), *self.pair.reasons()]
+        told = [*([self._failed] if self._failed else []), *self.certificate.reasons()]
         if not self._listeners:
             told.append("not listening")
         if self._draining:
@@ -98,7 +98,7 @@ class Webhooks:
     def gauges(self) -> dict[str, tuple[str, float]]:
         """What is measured at this moment, by name: its help and its value."""
         return {
-            **self.pair.gauges(),
+            **self.certificate.gauges(),
             "open_connections": ("Connections open now", float(len(self._http.connections))),
         }
 
@@ -108,7 +108,7 @@ class Webhooks:
             "reasons": self.reasons(),
             "meter": self.snapshot().snapshot(),
             "gauges": self.gauges(),
-            **self.pair.report(),
+            **self.certificate.report(),
         }
 
     def snapshot(self) -> Meter:
@@ -146,17 +146,17 @@ class Webhooks:
 
     async def _follow(self) -> None:
         while True:
-            await self.pair.pause(self._limits.poll_seconds)
+            await self.certificate.pause(self._limits.poll_seconds)
             try:
                 await self._look()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
                 _LOG.exception("the certificate could not be looked at")
 
     async def _look(self) -> None:
-        self.pair.look()
-        if self.pair.context.loaded and not self._listeners:
+        self.certificate.look()
+        if self.certificate.context.loaded and not self._listeners:
             for sock in self._sockets:
-                listener = Listener(sock, self.pair.context, self._limits, self._connection, self.meter.met)
+                listener = Listener(sock, self.certificate.context, self._limits, self._connection, self.meter.met)
                 self._listeners.append(listener)
             self.listening.set()
 
@@ -203,14 +203,16 @@ class Webhooks:
             return body, 0, started
         text, settings = body, self._settings
         with self._held(request):
-            found = await self._turns.run(cast("Connection", request.protocol).client, lambda: answer(route, text, settings))
+            found = await self._short_requests.run(cast("Connection", request.protocol).client, lambda: answer(route, text, settings))
         return found, len(body), started
 
     async def _long(self, route: Route, request: BaseRequest) -> StreamResponse:
         """Answers a review with a long body, and sees to it that the answer is taken: until then it has room in memory."""
         converting = route.purpose is Purpose.CONVERT
-        with self._held(request), self._bodies.stay(conversion=converting) as stay, Spool() as body:
-            found: Answer | LongAnswer | None = await self._read(route, self._bodies.read_long(request, stay, body, conversion=converting))
+        with self._held(request), self._bodies.reserve(conversion=converting) as reservation, Spool() as body:
+            found: Answer | LongAnswer | None = await self._read(
+                route, self._bodies.read_long(request, reservation, body, conversion=converting)
+            )
             started, size = time.perf_counter(), body.size
             if found is None and not size:
                 found = answer(route, b"", self._settings)
@@ -218,12 +220,12 @@ class Webhooks:
                 client = cast("Connection", request.protocol).client
                 found = await self._executor.run(route, client, body, self._settings, lambda: request.transport is not None)
             body.close()
-            stay.change(len(found.body))
+            reservation.change(len(found.body))
             self._told(route, request, found, started, size)
             reply = self._reply(request, found)
             del found
             with contextlib.suppress(ConnectionResetError):  # the client has left, or was too slow: nobody is there to be told
-                await reply.send(request, stay)
+                await reply.send(request, reservation)
             return cast("StreamResponse", reply)
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""One worker: what a fork of the supervisor becomes. It serves one socket, answers questions and takes facts; see workers.py."""
+"""One worker: what a fork of the supervisor becomes. It serves one socket, answers questions and takes facts; see supervisor.py."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import orjson
 
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks import logs, process
+from dynamo_webhooks.webhooks.certificate_source import ForwardedCertificate
 from dynamo_webhooks.webhooks.cluster.feed import LINE_BYTES
-from dynamo_webhooks.webhooks.courier import Handed
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.forked import settle
 from dynamo_webhooks.webhooks.logs import Lines
@@ -29,11 +29,11 @@ ASK: Final = b"ask\n"
 DRAIN: Final = b"drain\n"
 FACTS: Final = b"facts "  # and then the facts
 LEVEL: Final = b"level "  # and then the log level
-PAIR: Final = b"pair "  # and then a courier's line
+PAIR: Final = b"pair "  # and then a line of the certificate source
 
 
 def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes) -> NoReturn:
-    """Turns a fresh fork into a worker, and never returns into what the parent was doing. `pair` is a courier's line, or empty."""
+    """Turns a fresh fork into a worker, and never returns into what the parent was doing. `pair` is a line of the source."""
     code = 70
     try:
         settle({sock.fileno(), channel.fileno()})
@@ -51,12 +51,12 @@ async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: b
     loop = asyncio.get_running_loop()
     lines = Lines(shared=True)
     logs.install(lines, plan.logs)
-    handed = Handed(pair) if pair else None
-    server = Webhooks(plan.settings, plan.context(handed), lines, executor, plan.limits)
+    forwarded = ForwardedCertificate(pair) if pair else None
+    server = Webhooks(plan.settings, plan.context(forwarded), lines, executor, plan.limits)
     stop = asyncio.Event()
     lines.start(loop)
     await server.start([sock])
-    reports = loop.create_task(_report(server, plan, handed, channel, stop))
+    reports = loop.create_task(_report(server, plan, forwarded, channel, stop))
     await process.ended(stop, executor)
     await server.drain(plan.lag)
     reports.cancel()
@@ -64,7 +64,9 @@ async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: b
     lines.close()
 
 
-async def _report(server: Webhooks, plan: Plan, handed: Handed | None, channel: socket.socket, stop: asyncio.Event) -> None:
+async def _report(
+    server: Webhooks, plan: Plan, forwarded: ForwardedCertificate | None, channel: socket.socket, stop: asyncio.Event
+) -> None:
     """Answers the supervisor's questions with how things are, takes facts and pairs from it, and stops at its word, or when it is gone."""
     reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
     with contextlib.suppress(OSError):
@@ -79,9 +81,9 @@ async def _report(server: Webhooks, plan: Plan, handed: Handed | None, channel: 
                 logs.set_level(asked.removeprefix(LEVEL).decode().strip())
                 continue
             if asked.startswith(PAIR):
-                if handed is not None:
-                    handed.take(asked.removeprefix(PAIR))
-                    server.pair.hurry()
+                if forwarded is not None:
+                    forwarded.take(asked.removeprefix(PAIR))
+                    server.certificate.hurry()
                 continue
             writer.write(orjson.dumps(server.report(), option=orjson.OPT_APPEND_NEWLINE))
     stop.set()

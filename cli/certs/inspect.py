@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.certs.certificate import Certificate
     from dynamo_webhooks.certs.gather import Gathered
-    from dynamo_webhooks.certs.state import State, Target
+    from dynamo_webhooks.certs.state import CertificateState, Target
 
 Facts = dict[str, Any]
 
@@ -104,7 +104,7 @@ def _certificate(one: Certificate) -> Facts:
     }
 
 
-def _authorities(state: State) -> tuple[Certificate, ...]:
+def _authorities(state: CertificateState) -> tuple[Certificate, ...]:
     inside = state.serving.authorities if state.serving else ()
     return tuple(dict.fromkeys((*(ours(state.authority) if state.authority else ()), *inside)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificate, read_key
 from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, read_file, store
 from dynamo_webhooks.certs.names import AUTHORITY_KEY
@@ -43,7 +43,7 @@ def issue(directory: Path, about: Installation, now: datetime, *, dry_run: bool)
     return f"{what} is in {directory}; keep {AUTHORITY_KEY} away from the cluster, servers need the other three"
 
 
-def _authority(directory: Path, about: Installation, now: datetime) -> tuple[Pair, bool]:
+def _authority(directory: Path, about: Installation, now: datetime) -> tuple[KeyPair, bool]:
     """The authority of the directory and whether it is new; half of one is never completed by another."""
     files = directory / AUTHORITY, directory / AUTHORITY_KEY
     if not any(file.exists() for file in files):
@@ -52,7 +52,7 @@ def _authority(directory: Path, about: Installation, now: datetime) -> tuple[Pai
     for file in files:
         if not file.exists():
             raise FilesError(f"{file} must be there beside the other half of the authority; put it there, or choose an empty directory")
-    pair = Pair(read_file(files[0]), read_file(files[1]))
+    pair = KeyPair(read_file(files[0]), read_file(files[1]))
     certificate, key = read_certificate(pair.certificate), read_key(pair.key)
     if certificate is None or not certificate.is_authority:
         raise FilesError(f"{files[0]} must hold the certificate of an authority")
@@ -60,4 +60,4 @@ def _authority(directory: Path, about: Installation, now: datetime) -> tuple[Pai
         raise FilesError(f"{files[1]} must hold the key of {files[0]}, PEM and not encrypted")
     if not certificate.valid_at(now):
         raise FilesError(f"{files[0]} must be valid now, and ends at {certificate.not_after:%Y-%m-%d}")
-    return Pair(certificate.pem, pair.key), False
+    return KeyPair(certificate.pem, pair.key), False

@@ -58,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
 
     Raises: UsageError for a configuration that can't be served, with the flag or key.
     """
-    from dynamo_webhooks.webhooks import first
+    from dynamo_webhooks.webhooks import pid1
 
-    first.step_aside()
-    from dynamo_webhooks.webhooks import process, workers
+    pid1.step_aside()
+    from dynamo_webhooks.webhooks import process, supervisor
 
     settings = served.settings_for(args, os.environ)
     listen = listening.address("--listen", args.listen, settings.webhook)
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     told = _told(args, settings)
     directory, authority = _certificates(args, settings, listen.host)
     listen, sockets = listening.bound("--listen", listen, settings.workers, settings.drain_lag and settings.drain_lag + GRACE_SECONDS)
-    plain = process.Plain(*beside, directory if settings.metrics_secure else None)
+    plain = process.SideListeners(*beside, directory if settings.metrics_secure else None)
     say(f"ca {authority}" if authority else f"certificates {directory}")
 
     def ready() -> None:
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if settings.workers == 1:
         process.serve_alone(plan, sockets, plain, ready)
     else:
-        workers.supervise(plan, sockets, plain, ready)
+        supervisor.supervise(plan, sockets, plain, ready)
     return 0
 
 

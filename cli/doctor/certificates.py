@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dynamo_webhooks.certs.certificate import Certificate
-    from dynamo_webhooks.certs.state import Serving, State, Target
+    from dynamo_webhooks.certs.state import CertificateState, Serving, Target
     from dynamo_webhooks.cli.doctor.sight import Sight
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
@@ -60,7 +60,7 @@ def _serving(sight: Sight, serving: Serving, what: str, repair: str) -> Iterator
         yield warning("trust", f"ConfigMap {sight.namespace}/{sight.about.called.trust}", text, repairs.inject(sight.namespace))
 
 
-def _authority(sight: Sight, state: State) -> Iterator[Finding]:
+def _authority(sight: Sight, state: CertificateState) -> Iterator[Finding]:
     what, repair = f"Secret {sight.namespace}/{sight.about.called.authority}", repairs.rotate(sight.namespace)
     secret = state.authority
     if secret is None or secret.current is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.certs.state import State
+    from dynamo_webhooks.certs.state import CertificateState
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
 Found = TypeVar("Found")
@@ -37,7 +37,7 @@ class Sight(NamedTuple):
 
     about: Installation
     now: datetime  # by the API server's clock
-    state: State | None
+    state: CertificateState | None
     conditions: tuple[dict[str, str], ...]  # what the provisioner wrote of itself
     crds: dict[str, Node | None]  # by plural
     configurations: dict[TargetKind, Node | None]

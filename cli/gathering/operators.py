@@ -104,7 +104,7 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
         return _unreadable(container, flags, f"its configuration can't be read: {error.message}")
     except (LookupError, UsageError) as error:
         return _unreadable(container, flags, f"its configuration can't be used: {error.args[0]}")
-    from dynamo_webhooks.webhooks.cluster.sighting import told_by
+    from dynamo_webhooks.webhooks.cluster.observed_facts import told_by
 
     told = {name: value for name, value in {**told_by(settings), **flags}.items() if name not in unseen}
     return Operator(container.namespace, container.deployment["metadata"]["name"], told, settings.scope, unseen)

@@ -9,7 +9,7 @@ from dynamo_webhooks.kube.times import seconds
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
-from dynamo_webhooks.reconciler.loop.work import SLOWLY, Outcome
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.names import COMPONENT, GRAPH_NAME
 
 if TYPE_CHECKING:
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.work import Work
 
 
-async def reconcile_adapter(work: Work, obj: Node) -> Outcome:
+async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
     """Carries the number of an adapter into its graph. Raises: ApiError, StandDownError."""
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
-        return Outcome()
+        return PassResult()
     reference = obj["spec"]["dgdRef"]
     name, component, wanted = str(reference["name"]), str(reference["componentName"]), int(obj["spec"]["replicas"])
     graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, name))
     if graph is None:
         problem = Problem(f"dgdRef.name: there is no DynamoGraphDeployment {name}", "not_found")
         await work.say(obj, "Warning", "UpdateFailed", problem.text)
-        return Outcome((problem,), SLOWLY)
+        return PassResult((problem,), SLOWLY)
     members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
     status = {**(obj.get("status") or {}), "replicas": wanted, "selector": f"{COMPONENT}={component},{GRAPH_NAME}={name}"}
     if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
         problem_found = await _scale(work, obj, graph, component, wanted)
         if problem_found is not None:
-            return Outcome((problem_found,), SLOWLY)
+            return PassResult((problem_found,), SLOWLY)
         status["lastScaleTime"] = seconds(work.now())
     elif members and replicas_in(members[0]) != wanted:
-        return Outcome()  # the graph's own pass writes its number into the adapter, and that wakes this one
+        return PassResult()  # the graph's own pass writes its number into the adapter, and that wakes this one
     await work.patch_status(obj, status)
-    return Outcome()
+    return PassResult()
 
 
 def adapter_to_apply(rendered: Node, cache: Cache) -> Node:

@@ -7,7 +7,7 @@ import random
 import time
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
@@ -77,7 +77,7 @@ class Cache:
         Of other kinds it is enough to know why they can't be listed.
         """
         lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set()]
-        known = (State.FORBIDDEN, State.ABSENT)
+        known = (WatchState.FORBIDDEN, WatchState.ABSENT)
         return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
 
     def why(self, kind: str) -> str:
@@ -86,14 +86,14 @@ class Cache:
 
     def lacking(self) -> dict[str, str]:
         """Kinds that can't be read, and why."""
-        return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (State.FORBIDDEN, State.ABSENT)}
+        return {kind: each.reason for kind, each in self.reflectors.items() if each.state in (WatchState.FORBIDDEN, WatchState.ABSENT)}
 
     def unreadable(self) -> list[str]:
         """Those of them that somebody must do something about: forbidden ones, and definitions of ours that are missing.
 
         What only newer clusters serve is no fault of this one.
         """
-        return [kind for kind in self.lacking() if kind in _OURS or self.reflectors[kind].state is State.FORBIDDEN]
+        return [kind for kind in self.lacking() if kind in _OURS or self.reflectors[kind].state is WatchState.FORBIDDEN]
 
     def knows(self, kind: str) -> bool:
         """Whether all of our objects of a kind are here, so that one that isn't is not there."""

@@ -12,7 +12,7 @@ from dynamo_webhooks.reconciler.loop.observe import observed_component
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined, of_error, of_render
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
-from dynamo_webhooks.reconciler.loop.work import SLOWLY, Outcome
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import direct_children
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")
 
 
-async def reconcile_component(work: Work, obj: Node) -> Outcome:
+async def reconcile_component(work: Work, obj: Node) -> PassResult:
     """Brings one component's object to what it says. Raises: ApiError, StandDownError."""
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
-        return Outcome()
+        return PassResult()
     if not _of_a_graph(obj) and (refusal := work.judge.refusal(obj, facts_of(work.settings, work.known()))):
         await work.say(obj, "Warning", "ValidationFailed", refusal)
         return await _failed(work, obj, [Problem(refusal, "validation")], 0.0)
@@ -45,7 +45,7 @@ async def reconcile_component(work: Work, obj: Node) -> Outcome:
             problems.append(of_error(error, "what is not asked for any more"))
     await work.told_repairs(obj)
     if any(problem.passing for problem in problems):
-        return Outcome(tuple(problems))
+        return PassResult(tuple(problems))
     if problems or workload is None:
         return await _failed(work, obj, problems, SLOWLY)
     before = obj.get("status") or {}
@@ -53,13 +53,13 @@ async def reconcile_component(work: Work, obj: Node) -> Outcome:
     if await work.patch_status(obj, now) and found(before, "Available").get("status") != found(now, "Available")["status"]:
         told = found(now, "DynamoComponentReady")
         await work.say(obj, "Normal", told["reason"], told["message"])
-    return Outcome()
+    return PassResult()
 
 
-async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) -> Outcome:
+async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) -> PassResult:
     if await work.patch_status(obj, failed(obj.get("status") or {}, problems, work.now())):
         await work.say(obj, "Warning", "ReconcileError", joined(problems))
-    return Outcome(tuple(problems), after)
+    return PassResult(tuple(problems), after)
 
 
 def _of_a_graph(obj: Node) -> bool:

@@ -18,7 +18,7 @@ Resize = tuple[Any, int]  # a component's object, and the replicas that it is to
 READY: Final = "Available"
 
 
-class Standing(NamedTuple):
+class Replicas(NamedTuple):
     """One generation of one component."""
 
     desired: int = 0  # what its objects ask for
@@ -107,7 +107,7 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
     return roll._replace(replicas=replicas, resized=resized, updated=sorted(updated), retired=old if done else ())
 
 
-def _standing(objects: list[Node]) -> Standing:
+def _standing(objects: list[Node]) -> Replicas:
     """Sums of some objects. More than is asked for is never counted: those pods are on their way out."""
     desired = available = ready = 0
     for one in objects:
@@ -118,7 +118,7 @@ def _standing(objects: list[Node]) -> Standing:
         told = seen.get("availableReplicas")
         available += min(asked, ready_now if told is None else int(told))
         ready += ready_now
-    return Standing(desired, available, ready)
+    return Replicas(desired, available, ready)
 
 
 def _shared_out(objects: list[Node], target: int) -> list[Resize]:

@@ -16,7 +16,7 @@ from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_rende
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
-from dynamo_webhooks.reconciler.loop.work import SLOWLY, Outcome
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import direct_children, on_grove, worker_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import read_graph
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 
-async def reconcile_graph(work: Work, obj: Node) -> Outcome:
+async def reconcile_graph(work: Work, obj: Node) -> PassResult:
     """Brings a graph one step nearer to what it says. Raises: ApiError, StandDownError."""
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
-        return Outcome()
+        return PassResult()
     refusal = work.judge.refusal(obj, facts_of(work.settings, work.known()))
     if refusal:
         return await _refuse(work, obj, refusal)
@@ -61,7 +61,7 @@ def _rolled(graph: Graph, settings: Settings, owned: list[Node]) -> tuple[Roll, 
     return roll, observed_graph(graph, roll, objects)
 
 
-async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observed: Observed) -> Outcome:
+async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observed: Observed) -> PassResult:
     obj = graph.object
     problems: list[Problem] = []
     if roll.adopted:
@@ -86,10 +86,10 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
         await _finish(work, obj, roll, names, problems)
     await work.told_repairs(obj)
     if any(problem.passing for problem in problems):
-        return Outcome(tuple(problems))  # tried again at once: not worth a word in the status
+        return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, others)
     await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
-    return Outcome(tuple(problems), SLOWLY if problems else 0.0)
+    return PassResult(tuple(problems), SLOWLY if problems else 0.0)
 
 
 async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
@@ -145,12 +145,12 @@ async def _note_digest(work: Work, graph: Graph, observed: Observed) -> None:
     await work.say(graph.object, "Normal", "WorkerHashMigrated", f"workers keep the generation {observed.worker_hash}")
 
 
-async def _refuse(work: Work, obj: Node, message: str) -> Outcome:
+async def _refuse(work: Work, obj: Node, message: str) -> PassResult:
     """Says why nothing is done. What runs already is left as it is."""
     status = refused(obj.get("status") or {}, obj["metadata"].get("generation"), message, work.now())
     await work.patch_status(obj, status)
     await work.say(obj, "Warning", "ValidationFailed", message)
-    return Outcome((Problem(message, "validation"),))
+    return PassResult((Problem(message, "validation"),))
 
 
 async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:

@@ -10,14 +10,14 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from dynamo_webhooks.reconciler.loop import framework
+from dynamo_webhooks.reconciler.loop import controller_runtime_metrics
 from dynamo_webhooks.reconciler.loop.series import Declared, Label, filled, observe, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dynamo_webhooks.reconciler.loop.queue_statistics import QueueStatistics
     from dynamo_webhooks.reconciler.loop.series import Series
-    from dynamo_webhooks.reconciler.loop.turns import Turns
 
 _REFERENCE: Final = "dynamo_operator_"
 _OURS: Final = "dynamo_webhooks_reconciler_"
@@ -38,12 +38,12 @@ GAUGES: Final = {
 }
 
 
-class Standing(NamedTuple):
+class Gauges(NamedTuple):
     """The gauges of a scrape."""
 
     leading: bool
     queued: Mapping[str, int]  # by kind, every one of them
-    turns: Turns  # of the queue
+    turns: QueueStatistics  # of the queue
     workers: int
     excluded_namespaces: int
     unreadable_kinds: int
@@ -68,7 +68,7 @@ class Meters:
         """Counts one pass."""
         observe(self.passes, label, seconds)
 
-    def text(self, objects: Mapping[Label, int], standing: Standing) -> bytes:
+    def text(self, objects: Mapping[Label, int], standing: Gauges) -> bytes:
         """All metrics in the Prometheus text format, with how many objects there are."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Export(self, objects, standing))
@@ -78,7 +78,7 @@ class Meters:
 class _Export(Collector):
     """One scrape."""
 
-    def __init__(self, meters: Meters, objects: Mapping[Label, int], standing: Standing) -> None:
+    def __init__(self, meters: Meters, objects: Mapping[Label, int], standing: Gauges) -> None:
         self._meters, self._objects, self._standing = meters, objects, standing
 
     def collect(self) -> Iterator[Metric]:
@@ -94,8 +94,8 @@ class _Export(Collector):
         measured: list[Series] = [self._objects.items(), *([((), float(value))] for value in bare)]
         for (called, (names, text)), values in zip(GAUGES.items(), measured, strict=True):
             yield filled(GaugeMetricFamily(called, text, labels=self._told(names)), self._told(names), values)
-        yield from framework.passes(passes, self._meters.terminal, self._meters.panics, standing.queued)
-        yield from framework.queue(standing.queued, standing.turns, standing.workers)
+        yield from controller_runtime_metrics.passes(passes, self._meters.terminal, self._meters.panics, standing.queued)
+        yield from controller_runtime_metrics.queue(standing.queued, standing.turns, standing.workers)
 
     def _told(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The labels of a metric about objects of some namespace, of others as they are."""

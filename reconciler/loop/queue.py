@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.backoff import Backoff
-from dynamo_webhooks.reconciler.loop.turns import Turns
+from dynamo_webhooks.reconciler.loop.queue_statistics import QueueStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ class Queue:
         self._later: dict[Key, tuple[float, asyncio.Task[None]]] = {}
         self._failures: dict[Key, Backoff] = {}
         self._news = asyncio.Event()
-        self.turns = Turns(clock)  # what it tells of itself
+        self.turns = QueueStatistics(clock)  # what it tells of itself
 
     def __len__(self) -> int:
         """How many wait to be worked on now."""

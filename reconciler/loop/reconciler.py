@@ -22,13 +22,13 @@ from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
-from dynamo_webhooks.reconciler.loop.meters import Meters, Standing
+from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
+from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.route import routed
-from dynamo_webhooks.reconciler.loop.tally import objects_by_state
 from dynamo_webhooks.reconciler.loop.territory import Territory
-from dynamo_webhooks.reconciler.loop.work import Outcome, Work
+from dynamo_webhooks.reconciler.loop.work import PassResult, Work
 from dynamo_webhooks.reconciler.loop.write import Writer
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Reconciler:
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = dict.fromkeys(_PASSES, 0) | self.queue.waiting()
-        standing = Standing(leading, queued, self.queue.turns, WORKERS, len(self.territory.excluded), unreadable)
+        standing = Gauges(leading, queued, self.queue.turns, WORKERS, len(self.territory.excluded), unreadable)
         return self.meters.text(objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}, standing)
 
     def may_write(self, namespace: str) -> bool:
@@ -183,7 +183,7 @@ class Reconciler:
                 self.meters.stood_down += 1
                 self.queue.done(key)
             except ApiError as error:
-                result = self._again(key, Outcome((of_error(error, str(key)),)))
+                result = self._again(key, PassResult((of_error(error, str(key)),)))
             except Exception:
                 LOG.exception("a pass over %s failed in a way nobody foresaw", key)
                 self.meters.errors[self.meters.label(key.kind, "internal", key.namespace)] += 1
@@ -192,15 +192,15 @@ class Reconciler:
                 result = "error"
             self.meters.passed(self.meters.label(key.kind, result, key.namespace), self._clocks.monotonic() - began)
 
-    async def _pass(self, work: Work, key: Key) -> Outcome:
+    async def _pass(self, work: Work, key: Key) -> PassResult:
         obj = work.cache.get(key)
         if obj is None:
-            return Outcome()
+            return PassResult()
         if not self.may_write(key.namespace):
             raise StandDownError(key.namespace)
         return await _PASSES[key.kind](work, obj)
 
-    def _settle(self, key: Key, outcome: Outcome) -> str:
+    def _settle(self, key: Key, outcome: PassResult) -> str:
         if not outcome.problems:
             self.queue.done(key, outcome.after)
             return "requeue" if outcome.after else "success"
@@ -211,13 +211,13 @@ class Reconciler:
         self.queue.done(key, outcome.after)
         return "error"
 
-    def _again(self, key: Key, outcome: Outcome) -> str:
+    def _again(self, key: Key, outcome: PassResult) -> str:
         self._count(key, outcome)
         pause = self.queue.failed(key)
         LOG.warning("%s: %s; again in %.1f s", key, joined([*outcome.problems]), pause)
         return "error"
 
-    def _count(self, key: Key, outcome: Outcome) -> None:
+    def _count(self, key: Key, outcome: PassResult) -> None:
         for category in {problem.category for problem in outcome.problems}:
             self.meters.errors[self.meters.label(key.kind, category, key.namespace)] += 1
 

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.kube.times import now as local_now
@@ -75,7 +75,7 @@ class Territory:
         watch = asyncio.ensure_future(self._leases.run())
         try:
             while True:
-                heard = self._leases.state is State.SYNCED
+                heard = self._leases.state is WatchState.SYNCED
                 (self._claims.regained if heard else self._claims.lost)(self._clock())
                 self._look()
                 await self._sleep(TICK)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SLOWLY: float = 60.0  # seconds until what only a person can mend is tried again
 
 
-class Outcome(NamedTuple):
+class PassResult(NamedTuple):
     """How a pass ended."""
 
     problems: tuple[Problem, ...] = ()

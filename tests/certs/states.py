@@ -7,10 +7,22 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.bundle import compose
 from dynamo_webhooks.certs.certificate import Certificate, Key, read_certificate, read_certificates, read_key
-from dynamo_webhooks.certs.state import AuthoritySecret, Endpoint, Hint, Mode, Phase, Profile, Serving, State, Target, TargetKind, Trust
+from dynamo_webhooks.certs.state import (
+    AuthoritySecret,
+    CertificateState,
+    Endpoint,
+    Hint,
+    Mode,
+    Phase,
+    Profile,
+    Serving,
+    Target,
+    TargetKind,
+    Trust,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +33,7 @@ PROFILE = Profile("dynamo-webhooks", "dynamo-system")
 
 
 @lru_cache
-def pair(letter: str) -> Pair:
+def pair(letter: str) -> KeyPair:
     """The authority of a letter, made ten days ago."""
     return make_authority(BORN, generation=ord(letter) - ord("a") + 1)
 
@@ -32,7 +44,7 @@ def authority(letter: str) -> Certificate:
 
 
 @lru_cache
-def leaf_pair(letter: str) -> Pair:
+def leaf_pair(letter: str) -> KeyPair:
     return issue_leaf(pair(letter), PROFILE.names, BORN)
 
 
@@ -56,7 +68,7 @@ def bundle(letters: str) -> bytes:
     return compose([authority(letter) for letter in letters], (), NOW)
 
 
-def serving_of(made: Pair, trusted: bytes, **changes: Any) -> Serving:
+def serving_of(made: KeyPair, trusted: bytes, **changes: Any) -> Serving:
     """A serving Secret with this pair."""
     found = Serving("1", made.certificate, read_certificate(made.certificate), read_key(made.key), trusted, read_certificates(trusted))
     return replace(found, **changes)
@@ -80,7 +92,7 @@ def state(
     presents: str | None = None,
     keys: str | None = None,
     **more: Any,
-) -> State:
+) -> CertificateState:
     """A managed state. `slots` is `current[>next][<previous]`, as in `a`, `a>b`, `b<a`; letters name authorities.
 
     `by` is the issuer of the stored leaf (empty: no Secret), `presents` those of the endpoints, `shows` the objects' bundles.
@@ -99,7 +111,7 @@ def state(
         generation=3,
     )
     everyone = by if presents is None else presents
-    found = State(
+    found = CertificateState(
         mode=Mode.MANAGED,
         profile=PROFILE,
         authority=secret,

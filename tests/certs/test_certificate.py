@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import kind_of, read_certificate, read_certificates, read_key
 from tests.certs.world import certificate, verifies
 
@@ -39,7 +39,7 @@ def test_an_authority_in_any_form_signs(key: ec.EllipticCurvePrivateKey | rsa.RS
     read = read_key(pem)
     assert read is not None
     assert read.belongs_to(authority)
-    leaf = certificate(issue_leaf(Pair(authority.pem, pem), ["a.b.svc"], NOW).certificate)
+    leaf = certificate(issue_leaf(KeyPair(authority.pem, pem), ["a.b.svc"], NOW).certificate)
     assert authority.issued(leaf)
     assert leaf.key_kind == "ecdsa-p256"
     identifier = leaf.parsed.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier

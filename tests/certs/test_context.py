@@ -10,7 +10,7 @@ import pytest
 import trustme
 from cryptography import x509
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY, store
 
@@ -28,7 +28,7 @@ class Clock:
         return self.now
 
 
-def put(directory: Path, pair: Pair) -> str:
+def put(directory: Path, pair: KeyPair) -> str:
     """Writes a pair and returns its serial."""
     store(directory / KEY, pair.key, 0o600)
     store(directory / CERTIFICATE, pair.certificate, 0o644)
@@ -59,7 +59,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def pairs() -> tuple[Pair, Pair]:
+def pairs() -> tuple[KeyPair, KeyPair]:
     authority = make_authority(NOW)
     return issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
 
@@ -76,7 +76,7 @@ def test_nothing_is_served_before_there_is_a_pair(tmp_path: Path, clock: Clock) 
 
 
 @pytest.mark.parametrize("name", ["a", None])
-def test_new_handshakes_see_the_new_pair(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair], name: str | None) -> None:
+def test_new_handshakes_see_the_new_pair(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair], name: str | None) -> None:
     """With and without a server name."""
     context = ReloadingContext(tmp_path, clock)
     first = put(tmp_path, pairs[0])
@@ -90,11 +90,11 @@ def test_new_handshakes_see_the_new_pair(tmp_path: Path, clock: Clock, pairs: tu
     assert context.leaf.serial == second
 
 
-def test_a_key_of_another_type_takes_over_whole(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) -> None:
+def test_a_key_of_another_type_takes_over_whole(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
     """RSA first, ECDSA next: no client may still be offered the old one."""
     clock.now = datetime.now(UTC)
     rsa = trustme.CA(key_type=trustme.KeyType.RSA).issue_cert("a", key_type=trustme.KeyType.RSA)
-    put(tmp_path, Pair(rsa.cert_chain_pems[0].bytes(), rsa.private_key_pem.bytes()))
+    put(tmp_path, KeyPair(rsa.cert_chain_pems[0].bytes(), rsa.private_key_pem.bytes()))
     context = ReloadingContext(tmp_path, clock)
     assert context.refresh() is Change.LOADED
     now = clock.now
@@ -103,7 +103,7 @@ def test_a_key_of_another_type_takes_over_whole(tmp_path: Path, clock: Clock, pa
     assert handshake(context, "a") == second
 
 
-def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) -> None:
+def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
     """Certificate and key are two files: in between their writes they don't belong together."""
     first = put(tmp_path, pairs[0])
     context = ReloadingContext(tmp_path, clock)
@@ -117,7 +117,7 @@ def test_a_torn_pair_is_kept_out_and_reported_once(tmp_path: Path, clock: Clock,
     assert (context.reason, handshake(context, "a")) == ("", second)
 
 
-def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) -> None:
+def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
     """A bad pair that is taken back leaves no complaint behind."""
     first = put(tmp_path, pairs[0])
     context = ReloadingContext(tmp_path, clock)
@@ -129,7 +129,7 @@ def test_going_back_to_the_served_pair_clears_the_reason(tmp_path: Path, clock: 
     assert (context.reason, handshake(context, "a")) == ("", first)
 
 
-def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) -> None:
+def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
     """Refused today by its dates, taken into use when they come, though the files never change again."""
     context = ReloadingContext(tmp_path, clock)
     put(tmp_path, issue_leaf(make_authority(NOW), ["a"], NOW + timedelta(days=1)))
@@ -138,7 +138,7 @@ def test_a_pair_of_tomorrow_waits_for_its_day(tmp_path: Path, clock: Clock, pair
     assert context.refresh() is Change.LOADED
 
 
-def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) -> None:
+def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
     """Readiness asks for it: nobody can use an expired certificate."""
     put(tmp_path, pairs[0])
     context = ReloadingContext(tmp_path, clock)
@@ -149,7 +149,7 @@ def test_expiry_is_seen(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) 
     assert context.loaded
 
 
-def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path, clock: Clock, pairs: tuple[Pair, Pair]) -> None:
+def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path, clock: Clock, pairs: tuple[KeyPair, KeyPair]) -> None:
     """OpenSSL would ask the terminal for a password; a server must not wait for one."""
     from cryptography.hazmat.primitives import serialization
 
@@ -157,7 +157,7 @@ def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path, clock: Clock
     encrypted = secret.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"word")
     )
-    put(tmp_path, Pair(pairs[0].certificate, encrypted))
+    put(tmp_path, KeyPair(pairs[0].certificate, encrypted))
     context = ReloadingContext(tmp_path, clock)
     assert context.refresh() is Change.REFUSED
     assert "not encrypted" in context.reason

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 import trustme
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificate
 from dynamo_webhooks.certs.delivery import PATIENCE, UNHEARD, Content, Delivery, Gate, Source, accept
 from dynamo_webhooks.certs.files import PairError
@@ -19,12 +19,12 @@ OLD, NEW = make_authority(NOW, generation=1), make_authority(NOW, generation=2)
 DAY: Final = timedelta(days=1)
 
 
-def content(authority: Pair = OLD, *, at: datetime = NOW, name: str = NAME, bundle: bytes | None = None) -> Content:
+def content(authority: KeyPair = OLD, *, at: datetime = NOW, name: str = NAME, bundle: bytes | None = None) -> Content:
     leaf = issue_leaf(authority, [name], at)
     return Content(leaf.certificate, leaf.key, authority.certificate if bundle is None else bundle)
 
 
-def usable(*authorities: Pair) -> Gate:
+def usable(*authorities: KeyPair) -> Gate:
     found = [read_certificate(each.certificate) for each in authorities]
     return Gate(heard=True, usable=frozenset(each.fingerprint for each in found if each))
 

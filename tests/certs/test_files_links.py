@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import AUTHORITY, CERTIFICATE, KEY, LARGEST_FILE, PairError, load_pair, read_file
 from dynamo_webhooks.certs.gather import _content
@@ -21,7 +21,7 @@ NOW: Final = datetime(2026, 5, 17, 12, tzinfo=UTC)
 WORDS: Final = "root:x:0:0:private-word"
 
 
-def mount(directory: Path, version: str, pair: Pair) -> None:
+def mount(directory: Path, version: str, pair: KeyPair) -> None:
     """Writes a Secret as the kubelet does: files in a directory of their own, to which `..data` is turned in one step."""
     data = directory / f"..{version}"
     data.mkdir()
@@ -35,12 +35,12 @@ def mount(directory: Path, version: str, pair: Pair) -> None:
 
 
 @pytest.fixture(scope="module")
-def pairs() -> tuple[Pair, Pair]:
+def pairs() -> tuple[KeyPair, KeyPair]:
     authority = make_authority(NOW)
     return issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
 
 
-def test_a_secret_that_the_kubelet_swaps_is_followed(tmp_path: Path, pairs: tuple[Pair, Pair]) -> None:
+def test_a_secret_that_the_kubelet_swaps_is_followed(tmp_path: Path, pairs: tuple[KeyPair, KeyPair]) -> None:
     context = ReloadingContext(tmp_path, lambda: NOW)
     serials = []
     for version, pair in zip(("2026_01", "2026_02"), pairs, strict=True):
@@ -51,7 +51,7 @@ def test_a_secret_that_the_kubelet_swaps_is_followed(tmp_path: Path, pairs: tupl
     assert len(set(serials)) == 2
 
 
-def test_a_link_that_leads_out_of_the_directory_is_followed(tmp_path: Path, pairs: tuple[Pair, Pair]) -> None:
+def test_a_link_that_leads_out_of_the_directory_is_followed(tmp_path: Path, pairs: tuple[KeyPair, KeyPair]) -> None:
     """As certbot's do."""
     live, archive = tmp_path / "live", tmp_path / "archive"
     live.mkdir()
@@ -95,7 +95,7 @@ def huge(path: Path) -> None:
 @pytest.mark.parametrize("name", [KEY, CERTIFICATE, AUTHORITY])
 @pytest.mark.parametrize("make", [no_target, a_loop, a_pipe, a_directory, endless, a_terminal, huge], ids=lambda make: make.__name__)
 def test_what_is_no_small_file_is_refused_at_once(
-    tmp_path: Path, pairs: tuple[Pair, Pair], make: Callable[[Path], None], name: str
+    tmp_path: Path, pairs: tuple[KeyPair, KeyPair], make: Callable[[Path], None], name: str
 ) -> None:
     """A pipe would block the only loop for ever, a device has no end; the last good pair stays, and no descriptor is left open."""
     mount(tmp_path, "1", pairs[0])
@@ -115,7 +115,7 @@ def test_what_is_no_small_file_is_refused_at_once(
 
 
 @pytest.mark.parametrize("name", [KEY, CERTIFICATE])
-def test_what_another_file_holds_is_not_told(tmp_path: Path, pairs: tuple[Pair, Pair], name: str) -> None:
+def test_what_another_file_holds_is_not_told(tmp_path: Path, pairs: tuple[KeyPair, KeyPair], name: str) -> None:
     """A link to somebody else's file is an unusable pair like any other."""
     mount(tmp_path, "1", pairs[0])
     other = tmp_path / "other"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.certs.phase import clean, derive, strayed, unprobed
-from dynamo_webhooks.certs.state import Endpoint, Phase, State
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Phase
 from tests.certs.states import NOW, leaf, leaf_pair, serving_of, state
 
 LONG, SHORT = timedelta(days=2), timedelta(seconds=119)
@@ -102,7 +102,7 @@ def test_expiry_is_an_outage() -> None:
     assert derive(state(), NOW + timedelta(days=3640)) is Phase.PREPARE
 
 
-def asked(*endpoints: Endpoint) -> State:
+def asked(*endpoints: Endpoint) -> CertificateState:
     return state("b<a", shows=("ba",), by="b", phase=Phase.ROLL, endpoints=endpoints)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.plan import next_step
-from dynamo_webhooks.certs.state import AuthoritySecret, Endpoint, Hint, Phase, Stance, State, Trust
+from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Stance, Trust
 from dynamo_webhooks.certs.step import (
     CreateAuthority,
     DropPrevious,
@@ -125,7 +125,7 @@ def test_an_expired_authority_is_replaced_without_waiting() -> None:
     assert [type(one) for one in follow(told, late, 9)][5:] == [WriteTrust, WriteServing, WriteServing, WriteServing]
 
 
-def follow(found: State, now: datetime, count: int) -> list[Step]:
+def follow(found: CertificateState, now: datetime, count: int) -> list[Step]:
     """The steps one after another, as if each write but that of the leaf were done."""
     steps: list[Step] = []
     for _ in range(count):

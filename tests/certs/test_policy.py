@@ -24,7 +24,7 @@ from dynamo_webhooks.certs.policy import (
     rotation_time,
     unusable_reason,
 )
-from dynamo_webhooks.certs.state import AuthoritySecret, Endpoint, Hint, Phase, Profile, Serving, State
+from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Profile, Serving
 from dynamo_webhooks.certs.timings import BOUNDS, Timings, violations
 from tests.certs.states import BORN, NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
 
@@ -96,7 +96,7 @@ def test_a_leaf_that_would_gain_nothing_is_not_renewed() -> None:
     assert leaf_reason(replace(state(), serving=serving), read(short.certificate), BORN + 55 * DAY) == ""
 
 
-def secret(**changes: Any) -> State:
+def secret(**changes: Any) -> CertificateState:
     found = state()
     assert found.authority is not None
     return replace(found, authority=replace(found.authority, **changes))

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from dynamo_webhooks.certs.authority import Pair, encode_key, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, encode_key, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.provided import bundle_of, phase
@@ -51,7 +51,7 @@ def shown(world: World) -> set[tuple[str, ...]]:
     return {tuple(one.fingerprint for one in read_certificates(found)) for target in world.gather().targets for found in target.bundles}
 
 
-def fingerprint(made: Pair) -> str:
+def fingerprint(made: KeyPair) -> str:
     return certificate(made.certificate).fingerprint
 
 
@@ -165,9 +165,9 @@ def test_an_authority_behind_an_intermediate() -> None:
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     signer = load_pem_private_key(pair("a").key, None)
     assert isinstance(signer, ec.EllipticCurvePrivateKey)
-    between = Pair(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM), encode_key(key))
+    between = KeyPair(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM), encode_key(key))
     made = leaf_of(between, NOW)
-    serving = serving_of(Pair(made.certificate + between.certificate, made.key), bundle("a"))
+    serving = serving_of(KeyPair(made.certificate + between.certificate, made.key), bundle("a"))
     chained = replace(
         state(), mode=Mode.PROVIDED, authority=None, serving=serving, endpoints=(Endpoint("1", certificate(made.certificate), 2),)
     )

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.conditions import read_conditions
 from dynamo_webhooks.certs.state import Mode, Phase
@@ -456,7 +456,7 @@ async def test_new_pods_are_asked_when_they_appear(stable: Site) -> None:
     assert stable.asked > before
 
 
-async def _left_by_the_go_operator(site: Site) -> Pair:
+async def _left_by_the_go_operator(site: Site) -> KeyPair:
     """A serving Secret as the Go operator leaves it: RSA, PKCS#1, with the authority's key."""
     authority = make_authority(site.storage.now, key_kind="rsa-2048")
     key = load_pem_private_key(authority.key, password=None)
@@ -466,7 +466,7 @@ async def _left_by_the_go_operator(site: Site) -> Pair:
     metadata = {"name": CALLED.serving, "namespace": NAMESPACE}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
     await site.admin.create(SECRETS, secret | {"data": {name: encoded(value) for name, value in data.items()}})
-    return Pair(leaf.certificate, old)
+    return KeyPair(leaf.certificate, old)
 
 
 async def test_an_authority_of_the_go_operator_is_adopted_and_then_replaced(site: Site) -> None:
@@ -502,7 +502,7 @@ async def test_where_somebody_else_signs_trust_is_published_before_a_new_leaf_ma
     metadata = {"name": CALLED.serving, "namespace": NAMESPACE}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls"}
 
-    def given(authority: Pair) -> dict[str, str]:
+    def given(authority: KeyPair) -> dict[str, str]:
         leaf = issue_leaf(authority, site.about.profile.names, site.storage.now)
         return {"tls.crt": encoded(leaf.certificate), "tls.key": encoded(leaf.key), "ca.crt": encoded(authority.certificate)}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import Pair, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.phase import derive
 from dynamo_webhooks.certs.plan import next_step
@@ -190,7 +190,7 @@ def test_a_stanza_is_repaired_at_once() -> None:
 
 
 @lru_cache
-def reference_authority() -> Pair:
+def reference_authority() -> KeyPair:
     return make_authority(START, key_kind="rsa-2048", generation=0, organisation="NVIDIA")
 
 

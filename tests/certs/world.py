@@ -13,14 +13,14 @@ from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
 from dynamo_webhooks.certs.content import as_object, content
 from dynamo_webhooks.certs.phase import derive
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.policy import outage
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
-from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Profile, State, TargetKind
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Phase, Profile, TargetKind
 from dynamo_webhooks.certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
 from dynamo_webhooks.certs.timings import ROUND_APART, Timings
 from dynamo_webhooks.certs.trust import issuers, seen
@@ -190,11 +190,11 @@ class World:
 
     # the provisioner
 
-    def gather(self) -> State:
+    def gather(self) -> CertificateState:
         stored = self.objects
         found = {name: stored.get(name) for name in (CALLED.authority, CALLED.serving, CALLED.trust)}
         authority, serving, trust = found[CALLED.authority], found[CALLED.serving], found[CALLED.trust]
-        return State(
+        return CertificateState(
             mode=self.mode,
             profile=PROFILE,
             timings=self.timings,
@@ -218,7 +218,7 @@ class World:
         self.perform(state, step)
         return step
 
-    def perform(self, state: State, step: Step) -> None:
+    def perform(self, state: CertificateState, step: Step) -> None:
         self.steps.append(step)
         if isinstance(step, (Wait, Nothing)):
             return
@@ -250,7 +250,7 @@ class World:
             assert not (key.endswith(".key") and write.name != CALLED.authority and key != names.TLS_KEY), "I5"
             assert key != "previous.key", "I5"
 
-    def _inject(self, state: State, step: WriteBundle) -> None:
+    def _inject(self, state: CertificateState, step: WriteBundle) -> None:
         self.check_bundle(state, step.bundle)
         name = step.target.name
         node = copy.deepcopy(self.targets[name])
@@ -298,7 +298,7 @@ class World:
             if not all(verifies(leaf.der, base64.b64decode(config.get("caBundle", ""))) for config in _configs(node))
         ]
 
-    def check_signing(self, state: State) -> None:
+    def check_signing(self, state: CertificateState) -> None:
         """A new issuer is used only when each API server has seen it, unless nobody is served anyway; never by a wrong clock."""
         assert abs(state.skew) <= timedelta(hours=1)
         if derive(state, self.wall) is not Phase.ISSUE or outage(state, self.wall) or state.authority is None:
@@ -311,7 +311,7 @@ class World:
                     shown = [read_certificates(base64.b64decode(config.get("caBundle", ""))) for config in _configs(node)]
                     assert all(issuer in one for one in shown), f"an API server hasn't seen the new authority in {name}"
 
-    def check_bundle(self, state: State, bundle: bytes) -> None:
+    def check_bundle(self, state: CertificateState, bundle: bytes) -> None:
         """I6: never empty, never unparsable, never without the issuer of a leaf that is known to be served."""
         inside = read_certificates(bundle)
         assert inside, "I6: empty"
@@ -397,7 +397,7 @@ def verifies(leaf: bytes, bundle: bytes, name: str = PROFILE.server_name) -> boo
     return True
 
 
-def secret_of(authority: Pair, leaf: Pair, *, with_key: bool = False) -> Node:
+def secret_of(authority: KeyPair, leaf: KeyPair, *, with_key: bool = False) -> Node:
     """A serving Secret as somebody else writes it."""
     data = {"tls.crt": leaf.certificate, "tls.key": leaf.key, "ca.crt": authority.certificate}
     if with_key:
@@ -406,7 +406,7 @@ def secret_of(authority: Pair, leaf: Pair, *, with_key: bool = False) -> Node:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": CALLED.serving}, "type": "kubernetes.io/tls", "data": encoded}
 
 
-def leaf_of(authority: Pair, now: datetime = START) -> Pair:
+def leaf_of(authority: KeyPair, now: datetime = START) -> KeyPair:
     return issue_leaf(authority, PROFILE.names, now)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.certs.names import Names
-from dynamo_webhooks.certs.state import Endpoint, Mode, Stance, State
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance
 from dynamo_webhooks.cli.commands.doctor import examine, judge
 from dynamo_webhooks.cli.doctor import about, certificates, objects, running
 from dynamo_webhooks.cli.doctor.finding import Finding, Level, as_data, as_text, error, info, ordered, warning
@@ -28,7 +28,7 @@ NAMESPACE = "dynamo-system"
 Node = dict[str, Any]
 
 
-def sight(found: State | None = None, **changes: Any) -> Sight:
+def sight(found: CertificateState | None = None, **changes: Any) -> Sight:
     """A look at an installation of which nothing but the certificates is there."""
     place = about.by_manifests(NAMESPACE)
     crds: dict[str, Node | None] = {kind.plural: None for kind in KINDS}
@@ -51,13 +51,13 @@ def test_a_state_of_rest_has_nothing_wrong() -> None:
     assert [*certificates.secrets(sight(rest)), *certificates.trust(sight(rest)), *certificates.rotation(sight(rest))] == []
 
 
-def _serving(**changes: Any) -> State:
+def _serving(**changes: Any) -> CertificateState:
     found = state()
     assert found.serving is not None
     return replace(found, serving=replace(found.serving, **changes))
 
 
-def _authority(**changes: Any) -> State:
+def _authority(**changes: Any) -> CertificateState:
     found = state()
     assert found.authority is not None
     return replace(found, authority=replace(found.authority, **changes))
@@ -75,7 +75,7 @@ def _authority(**changes: Any) -> State:
         (_authority(current_key=None), "warning", "authority", "current.key is missing"),
     ],
 )
-def test_secrets(found: State, level: str, check: str, words: str) -> None:
+def test_secrets(found: CertificateState, level: str, check: str, words: str) -> None:
     assert has([*certificates.secrets(sight(found))], level, check, words)
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from dynamo_webhooks.cli.vitals import VITALS
-from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
+from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
 from tools.manual.metrics import PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
 
 ROOT: Final = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from dynamo_webhooks.kube.config import load
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.identity import principal
 from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CORE_EVENTS, LEASES, SECRETS
 from dynamo_webhooks.kube.scope import NAME, NamespaceLease
 from tests.cluster.backends import PATIENCE
@@ -79,7 +79,7 @@ async def test_a_reflector_follows_a_named_object(backend: Backend) -> None:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-    assert (reflector.store, reflector.state) == ({}, State.SYNCED)
+    assert (reflector.store, reflector.state) == ({}, WatchState.SYNCED)
 
 
 async def test_events_are_counted(backend: Backend) -> None:

@@ -20,7 +20,7 @@ import pytest
 from cryptography import x509
 from cryptography.x509.verification import PolicyBuilder, Store
 
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Phase
@@ -205,7 +205,7 @@ def test_a_leaf_that_ends_soon_is_renewed_and_both_servers_take_it(site: Install
     secret = read_authority(found)
     assert secret.current is not None
     assert secret.current_key is not None
-    signer = Pair(secret.current.pem, secret.current_key.pem)
+    signer = KeyPair(secret.current.pem, secret.current_key.pem)
     names = sorted(_leaf(site).names)
     aging = issue_leaf(signer, names, now() - timedelta(minutes=30), life=timedelta(minutes=40))
     data = {"tls.crt": aging.certificate, "tls.key": aging.key, "ca.crt": secret.current.pem}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.slack import QUIET_SECONDS
+from dynamo_webhooks.webhooks.malloc_trim import QUIET_SECONDS
 from tests.bench.beside import VALIDATE, shapes
 from tests.hostile.growth import resident
 from tests.hostile.judging import SHOWN, complaint

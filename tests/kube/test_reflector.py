@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
 
 REFUSALS = [
-    (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), State.FORBIDDEN, 15.0),
-    (NotServedError(404, "NotFound", "no such kind"), State.ABSENT, 15.0),
-    (UnavailableError(503, "", "etcd is away"), State.UNAVAILABLE, 0.25),
+    (ForbiddenError(403, "Forbidden", "configmaps is forbidden"), WatchState.FORBIDDEN, 15.0),
+    (NotServedError(404, "NotFound", "no such kind"), WatchState.ABSENT, 15.0),
+    (UnavailableError(503, "", "etcd is away"), WatchState.UNAVAILABLE, 0.25),
 ]
 
 
@@ -107,11 +107,11 @@ async def test_a_version_too_old_lists_again_and_tells_what_happened_meanwhile()
         restore()
         await timing.advance(120)
         assert kept.told == [("a", None), ("b", "new")]
-        assert reflector.state is State.SYNCED
+        assert reflector.state is WatchState.SYNCED
 
 
 @pytest.mark.parametrize(("error", "state", "wait"), REFUSALS)
-async def test_a_refusal_is_a_state_with_a_reason_and_never_an_end(error: ApiError, state: State, wait: float) -> None:
+async def test_a_refusal_is_a_state_with_a_reason_and_never_an_end(error: ApiError, state: WatchState, wait: float) -> None:
     cluster, timing = MemoryCluster(), Timing()
     await cluster.create(CONFIG_MAPS, config())
     restore = cluster.fail(lambda *_: error)
@@ -121,12 +121,12 @@ async def test_a_refusal_is_a_state_with_a_reason_and_never_an_end(error: ApiErr
         assert timing.slept == [wait]
         restore()
         await timing.advance(wait)
-        assert (reflector.state, reflector.reason) == (State.SYNCED, "")
+        assert (reflector.state, reflector.reason) == (WatchState.SYNCED, "")
         assert kept.told == [(None, "1")]
 
 
 @pytest.mark.parametrize(("error", "state", "_"), REFUSALS)
-async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, state: State, _: float) -> None:
+async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, state: WatchState, _: float) -> None:
     cluster, timing = MemoryCluster(), Timing()
     await cluster.create(CONFIG_MAPS, config())
     async with reflecting(cluster, timing) as (reflector, kept):
@@ -136,7 +136,7 @@ async def test_what_is_known_stays_while_the_server_refuses(error: ApiError, sta
         assert reflector.state is state
         assert set(reflector.store) == {("n", "a")}
         assert kept.told == [(None, "1")]
-        assert reflector.stale_seconds() == pytest.approx(9.75 if state is State.ABSENT else 100)  # asked again every 15 s
+        assert reflector.stale_seconds() == pytest.approx(9.75 if state is WatchState.ABSENT else 100)  # asked again every 15 s
 
 
 async def test_a_kind_that_is_not_served_is_never_out_of_date_while_the_server_says_so() -> None:
@@ -204,7 +204,7 @@ async def test_an_answer_that_nobody_foresaw_is_survived(caplog: pytest.LogCaptu
     cluster, timing = MemoryCluster(), Timing()
     restore = cluster.fail(lambda *_: KeyError("metadata"))
     async with reflecting(cluster, timing) as (reflector, _):
-        assert reflector.state is State.UNAVAILABLE
+        assert reflector.state is WatchState.UNAVAILABLE
         restore()
         await timing.advance(1)
         assert reflector.synced.is_set()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICES
 from dynamo_webhooks.kube.several import Several
 from tests.kube.memory import MemoryCluster
@@ -33,7 +33,7 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
         assert {await heard.get() for _ in expected} == expected
         assert {namespace for namespace, _ in several.store} == expected
         assert several.synced.is_set()
-        assert (several.state, several.reason) == (State.SYNCED, "")
+        assert (several.state, several.reason) == (WatchState.SYNCED, "")
         assert (several.get("s", "b") is not None, several.get("s", "c") is not None) == (True, "c" in expected)
         await cluster.create(SERVICES, _service("b", "later"))
         assert await heard.get() == "b"
@@ -47,7 +47,7 @@ async def test_one_namespace_that_is_not_known_leaves_the_whole_unknown() -> Non
     parts = {one: Reflector(cluster, SERVICES, one) for one in ("a", "b")}
     several = Several(("a", "b"), parts.__getitem__)
     parts["a"].synced.set()
-    parts["a"].state = State.SYNCED
-    parts["b"].state, parts["b"].reason = State.FORBIDDEN, "not permitted"
+    parts["a"].state = WatchState.SYNCED
+    parts["b"].state, parts["b"].reason = WatchState.FORBIDDEN, "not permitted"
     assert not several.synced.is_set()
-    assert (several.state, several.reason) == (State.FORBIDDEN, "not permitted")
+    assert (several.state, several.reason) == (WatchState.FORBIDDEN, "not permitted")

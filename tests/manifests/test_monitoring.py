@@ -13,9 +13,9 @@ import yaml
 
 from dynamo_webhooks.certs.timings import SKEW_WARN
 from dynamo_webhooks.cli.vitals import VITALS
-from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, HISTOGRAM, Declared
+from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
-from dynamo_webhooks.webhooks.tally import CONVERTED, FAULT, REFUSED, SAME
+from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, HISTOGRAM, Declared
 from tests.manifests.environment import ROOT
 from tools.manual.metrics import provisioner_metrics, reconciler_metrics
 

@@ -56,7 +56,7 @@ class Site:
         return await (await self.connect(leaf)).post(path, body)
 
     async def generation(self, number: int) -> None:
-        trust = self.running.server.pair.context.clients
+        trust = self.running.server.certificate.context.clients
         assert trust is not None
         await until(lambda: trust.generation == number)
 

@@ -18,8 +18,8 @@ import trustme
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
-from dynamo_webhooks.webhooks.cluster.carrier import Carrier
-from dynamo_webhooks.webhooks.courier import Courier, Handed, Post
+from dynamo_webhooks.webhooks.certificate_source import CertificateSource, ForwardedCertificate, SecretNames
+from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.handshake import Handshake
 from dynamo_webhooks.webhooks.logs import Lines
@@ -29,7 +29,7 @@ from tests.kube.memory import MemoryCluster
 from tests.webhooks.serving import DEADLINE, QUICK, until, write_pair
 from tests.webhooks.test_admission import SETTINGS
 
-POST: Final = Post("dynamo-system", "webhook-server-cert", "webhook-server-cert-trust", "dynamo-webhooks.dynamo-system.svc")
+POST: Final = SecretNames("dynamo-system", "webhook-server-cert", "webhook-server-cert-trust", "dynamo-webhooks.dynamo-system.svc")
 META: Final = {"namespace": POST.namespace}
 
 
@@ -45,12 +45,12 @@ def trust(*usable: str) -> dict[str, Any]:
 
 
 class Carried:
-    """A carrier with what it reported."""
+    """A watch with what it reported."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self.cluster = cluster
         self.reports: list[dict[str, Any]] = []
-        self._carrier = Carrier(cluster, POST.orders(), lambda report: self.reports.append(report["delivery"]))
+        self._carrier = SecretWatch(cluster, POST.orders(), lambda report: self.reports.append(report["delivery"]))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Carried]:
@@ -99,11 +99,11 @@ async def test_a_missing_permission_is_told_and_what_was_seen_stays(authority: t
     cluster.denied.add(("list", "secrets"))
     async with Carried(cluster).running() as carried:
         await carried.until(lambda told: "forbidden" in told["why"])
-    courier = Courier(POST, Path("/nowhere"))
-    courier.delivered(carried.reports[-1])
-    assert "forbidden" in courier.away
+    source = CertificateSource(POST, Path("/nowhere"))
+    source.delivered(carried.reports[-1])
+    assert "forbidden" in source.away
     with pytest.raises(PairError, match=r"api: .*forbidden.*; file: tls\.crt can't be read"):
-        courier.offer()
+        source.offer()
 
 
 def delivery(held: dict[str, Any] | None, usable: list[str] | None = None, why: str = "", *, heard: bool = True) -> dict[str, Any]:
@@ -111,49 +111,51 @@ def delivery(held: dict[str, Any] | None, usable: list[str] | None = None, why: 
 
 
 async def test_workers_are_handed_what_the_supervisor_decided(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
-    courier = Courier(POST, tmp_path)
-    handed = Handed(courier.line())
-    context = ReloadingContext(handed)
+    source = CertificateSource(POST, tmp_path)
+    forwarded = ForwardedCertificate(source.line())
+    context = ReloadingContext(forwarded)
     assert context.refresh() is Change.REFUSED
     assert "the API server has not answered yet" in context.reason
-    courier.delivered(delivery(secret(authority, leaf)))
-    line = courier.line()
+    source.delivered(delivery(secret(authority, leaf)))
+    line = source.line()
     assert line.count(b"\n") == 1
-    handed.take(line)
+    forwarded.take(line)
     assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     assert context.served is not None
     facts = context.served.facts()
     assert facts["source"] == "api"
     assert all(facts[name] for name in ("serial", "issuer_key_id", "not_after", "bundle"))
     stranger = trustme.CA()
-    courier.delivered(delivery(secret(stranger, stranger.issue_cert(POST.server_name)), usable=[]))
-    handed.take(courier.line())
+    source.delivered(delivery(secret(stranger, stranger.issue_cert(POST.server_name)), usable=[]))
+    forwarded.take(source.line())
     assert [context.refresh() for _ in range(3)] == [Change.REFUSED, Change.SAME, Change.SAME]
     assert "waiting, because its issuer is not among the usable ones" in context.reason
-    assert Handed(courier.line()).offer().certificate == handed.offer().certificate, "a worker that starts now serves the same"
+    assert ForwardedCertificate(source.line()).offer().certificate == forwarded.offer().certificate, (
+        "a worker that starts now serves the same"
+    )
 
 
 async def test_files_are_served_while_the_cluster_is_silent(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
     """T18."""
     seconds = 0.0
-    courier = Courier(POST, tmp_path, seconds=lambda: seconds)
-    courier.delivered(delivery(None, why="the API server can't be reached", heard=False))
+    source = CertificateSource(POST, tmp_path, seconds=lambda: seconds)
+    source.delivered(delivery(None, why="the API server can't be reached", heard=False))
     write_pair(tmp_path, leaf)
     (tmp_path / "ca.crt").write_bytes(authority.cert_pem.bytes())
     with pytest.raises(PairError, match="the API server has not said so"):
-        courier.offer()
+        source.offer()
     seconds = 10.0
-    assert courier.offer().source == "file"
-    assert courier.away == "the API server can't be reached"
-    assert courier.bundle() == authority.cert_pem.bytes()
+    assert source.offer().source == "file"
+    assert source.away == "the API server can't be reached"
+    assert source.bundle() == authority.cert_pem.bytes()
 
 
 @asynccontextmanager
-async def listening(courier: Courier) -> AsyncIterator[tuple[Webhooks, Handshake]]:
+async def listening(source: CertificateSource) -> AsyncIterator[tuple[Webhooks, Handshake]]:
     """A server that is brought its certificate, and its handshake with itself."""
     lines = Lines()
     executor = Executor(QUICK)
-    server = Webhooks(SETTINGS, ReloadingContext(courier), lines, executor, QUICK)
+    server = Webhooks(SETTINGS, ReloadingContext(source), lines, executor, QUICK)
     _, sockets = bind(Address("127.0.0.1", 0))
     seconds = iter(range(10**6))
     await server.start(sockets)
@@ -170,25 +172,25 @@ async def listening(courier: Courier) -> AsyncIterator[tuple[Webhooks, Handshake
 async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_opens_the_listener(
     tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert
 ) -> None:
-    courier = Courier(POST, tmp_path)
-    async with listening(courier) as (server, handshake):
+    source = CertificateSource(POST, tmp_path)
+    async with listening(source) as (server, handshake):
         assert any("the API server has not answered yet" in reason for reason in server.reasons())
         assert "not listening" in server.reasons()
         [refused] = await handshake.reasons(authority.cert_pem.bytes())
         assert "ConnectionRefusedError" in refused
-        courier.delivered(delivery(secret(authority, leaf)))
-        server.pair.hurry()
+        source.delivered(delivery(secret(authority, leaf)))
+        server.certificate.hurry()
         await until(lambda: not server.reasons())
-        assert await handshake.reasons(courier.bundle()) == []
+        assert await handshake.reasons(source.bundle()) == []
         assert server.report()["certificate"]["source"] == "api"
 
 
 async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
     tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert
 ) -> None:
-    courier = Courier(POST, tmp_path)
-    courier.delivered(delivery(secret(authority, leaf)))
-    async with listening(courier) as (server, handshake):
+    source = CertificateSource(POST, tmp_path)
+    source.delivered(delivery(secret(authority, leaf)))
+    async with listening(source) as (server, handshake):
         await until(lambda: not server.reasons())
         [stranger] = await handshake.reasons(trustme.CA().cert_pem.bytes())
         assert POST.server_name in stranger
@@ -198,17 +200,17 @@ async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
 
 
 async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert) -> None:
-    courier = Courier(POST, tmp_path)
-    courier.delivered(delivery(secret(authority, leaf)))
-    async with listening(courier) as (server, handshake):
+    source = CertificateSource(POST, tmp_path)
+    source.delivered(delivery(secret(authority, leaf)))
+    async with listening(source) as (server, handshake):
         await until(lambda: not server.reasons())
         context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
         address = handshake._address
         async with asyncio.timeout(DEADLINE):
             reader, writer = await asyncio.open_connection(*address, ssl=context, server_hostname=POST.server_name)
         before = server.report()["certificate"]["serial"]
-        courier.delivered(delivery(secret(authority, authority.issue_cert(POST.server_name))))
-        server.pair.hurry()
+        source.delivered(delivery(secret(authority, authority.issue_cert(POST.server_name))))
+        server.certificate.hurry()
         await until(lambda: server.report()["certificate"]["serial"] != before)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         async with asyncio.timeout(DEADLINE):
@@ -219,4 +221,4 @@ async def test_connections_live_on_while_the_pair_is_replaced(tmp_path: Path, au
 def test_the_watching_process_is_ordered_to_look_at_two_objects_of_one_namespace() -> None:
     assert POST.orders() == {"namespace": POST.namespace, "secret": POST.secret, "trust": POST.trust}
     now = datetime.now(UTC)
-    assert json.loads(Courier(POST, Path("/nowhere"), now=lambda: now).line()).keys() == {"trouble"}
+    assert json.loads(CertificateSource(POST, Path("/nowhere"), now=lambda: now).line()).keys() == {"trouble"}

@@ -18,7 +18,7 @@ from dynamo_webhooks.conversion import objects
 from dynamo_webhooks.webhooks import admission, convert
 from dynamo_webhooks.webhooks.executor import job
 from dynamo_webhooks.webhooks.executor.executor import ENDED
-from dynamo_webhooks.webhooks.executor.job import Order, Outcome, told, written
+from dynamo_webhooks.webhooks.executor.job import JobResult, Order, told, written
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES
@@ -256,14 +256,14 @@ async def test_an_empty_long_body_is_answered(tmp_path: Path) -> None:
 
 def test_an_outcome_survives_its_line() -> None:
     found = admission.answer(ROUTES["/convert"], conversion(MIXED), SETTINGS)
-    outcome = Outcome(found.status, len(found.body), 0.25, found.verdict)
+    outcome = JobResult(found.status, len(found.body), 0.25, found.verdict)
     again = told(written(outcome))
     assert again[:3] == outcome[:3]
     assert again.verdict._replace(tally=None) == outcome.verdict._replace(tally=None)
     assert again.verdict.tally is not None
     assert outcome.verdict.tally is not None
     assert again.verdict.tally.counts == outcome.verdict.tally.counts
-    denied = Outcome(200, 5, 0.1, admission.answer(ROUTES[GRAPHS], review({**graph(), "spec": {"services": {}}}), SETTINGS).verdict)
+    denied = JobResult(200, 5, 0.1, admission.answer(ROUTES[GRAPHS], review({**graph(), "spec": {"services": {}}}), SETTINGS).verdict)
     assert told(written(denied)) == denied
 
 

@@ -16,16 +16,16 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.authority import Pair, issue_leaf, make_authority
+from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificate, read_certificates
 from dynamo_webhooks.certs.files import PairError
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.kube.resources import SECRETS
-from dynamo_webhooks.webhooks.cluster.carrier import Carrier
-from dynamo_webhooks.webhooks.courier import Courier, Post
+from dynamo_webhooks.webhooks.certificate_source import CertificateSource, SecretNames
+from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
 from tests.certs.site import CALLED, NAMESPACE, SERVICE, Site
 
-POST: Final = Post(NAMESPACE, CALLED.serving, CALLED.trust, f"{SERVICE}.{NAMESPACE}.svc")
+POST: Final = SecretNames(NAMESPACE, CALLED.serving, CALLED.trust, f"{SERVICE}.{NAMESPACE}.svc")
 LATE: Final = 90.0  # seconds by which a kubelet may be behind
 STEP: Final = 5.0
 PARTS: Final = ("tls.crt", "tls.key", "ca.crt")
@@ -38,7 +38,7 @@ class Server:
         folder.mkdir()
         self._site, self._folder, self._late, self._files = site, folder, late, files
         self._pending: list[tuple[float, dict[str, Any]]] = []
-        self.courier = Courier(POST, folder, now=lambda: site.storage.now, seconds=site.timing.clock)
+        self.source = CertificateSource(POST, folder, now=lambda: site.storage.now, seconds=site.timing.clock)
 
     def tell(self, report: dict[str, Any]) -> None:
         self._pending.append((self._site.timing.seconds + self._late, report))
@@ -50,7 +50,7 @@ class Server:
         for report in due:
             self._take(report)
         try:
-            return read_certificate(self.courier.offer().certificate)
+            return read_certificate(self.source.offer().certificate)
         except PairError:
             return None
 
@@ -59,7 +59,7 @@ class Server:
             for part in PARTS if report["pair"] else ():
                 (self._folder / part).write_bytes(base64.b64decode(report["pair"][part]))
             report = {**report, "pair": None, "why": "forbidden"}
-        self.courier.delivered(report)
+        self.source.delivered(report)
 
 
 class Presented(dict[str, Certificate | None]):
@@ -81,7 +81,7 @@ class Cluster:
         lateness = {"10.0.0.1": (0.0, False), "10.0.0.2": (LATE, False), "10.0.0.3": (LATE, True)}
         self.servers = {host: Server(site, folder / host, late, files=files) for host, (late, files) in lateness.items()}
         site.frozen = Presented(self.servers)
-        self._carrier = Carrier(site.admin, POST.orders(), self._tell)
+        self._carrier = SecretWatch(site.admin, POST.orders(), self._tell)
         self.began = False
 
     def _tell(self, report: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ async def test_a_pair_and_its_authority_swapped_by_a_foreign_tool_in_one_write(c
     """T15: the use gate holds the new leaf until trust in it is published."""
     site = cluster.site.with_(mode=Mode.PROVIDED)
 
-    def given(authority: Pair) -> dict[str, str]:
+    def given(authority: KeyPair) -> dict[str, str]:
         leaf = issue_leaf(authority, site.about.profile.names, site.storage.now)
         parts = (leaf.certificate, leaf.key, authority.certificate)
         return {part: base64.b64encode(value).decode() for part, value in zip(PARTS, parts, strict=True)}
@@ -182,7 +182,7 @@ async def test_a_pair_and_its_authority_swapped_by_a_foreign_tool_in_one_write(c
     await cluster.until(lambda: any(new in read_certificates(each) for each in site.bundles()["dynamo-webhooks-validating"]))
     assert new.fingerprint not in site.usable()
     assert cluster.servers["10.0.0.1"].serves() != site.leaf()
-    assert "waiting" in cluster.servers["10.0.0.1"].courier.offer().trouble
+    assert "waiting" in cluster.servers["10.0.0.1"].source.offer().trouble
     await cluster.until(lambda: cluster.all_serve(site.leaf()))
     assert new.fingerprint in site.usable()
     passed = timedelta(seconds=site.timing.seconds)

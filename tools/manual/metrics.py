@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.certs import meters as provisioner
 from dynamo_webhooks.cli.vitals import VITALS
-from dynamo_webhooks.reconciler.loop import framework
+from dynamo_webhooks.reconciler.loop import controller_runtime_metrics
 from dynamo_webhooks.reconciler.loop import meters as reconciler
 from dynamo_webhooks.reconciler.loop.series import BUCKETS
 from dynamo_webhooks.webhooks.cluster.feed import STALE_SECONDS
 from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS
-from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
-from dynamo_webhooks.webhooks.gate import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
 from dynamo_webhooks.webhooks.limits import Limits
+from dynamo_webhooks.webhooks.metrics_access import ALLOW_SECONDS, DENY_SECONDS, STALE_ALLOW_SECONDS
+from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ RECONCILER_EVENTS: Final = (
     "PlannerRights",
 )
 _HEAD: Final = """\
-<!-- written by `make docs` (tools/pages.py) from webhooks/declared.py and the meters.py of each room; edit those, not this file -->
+<!-- written by `make docs` (tools/pages.py) from webhooks/metrics_table.py and the meters.py of each room; edit those, not this file -->
 
 # Metrics, probes and logs
 
@@ -148,7 +148,11 @@ def reconciler_metrics() -> Iterator[Declared]:
     for kind, table in ((COUNTER, reconciler.COUNTERS), (GAUGE, reconciler.GAUGES)):
         for name, (labels, text) in table.items():
             yield Declared(name, kind, text, labels)
-    for kind, singles in ((COUNTER, framework.COUNTERS), (GAUGE, framework.GAUGES), (HISTOGRAM, framework.HISTOGRAMS)):
+    for kind, singles in (
+        (COUNTER, controller_runtime_metrics.COUNTERS),
+        (GAUGE, controller_runtime_metrics.GAUGES),
+        (HISTOGRAM, controller_runtime_metrics.HISTOGRAMS),
+    ):
         for name, labels, text in singles:
             yield Declared(name, kind, text, labels, BUCKETS if kind == HISTOGRAM else ())
 

@@ -18,8 +18,8 @@ from dynamo_webhooks.kube.config import ConfigError
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.scope import LeaseTakenError, NamespaceLease
 from dynamo_webhooks.webhooks import logs
-from dynamo_webhooks.webhooks.cluster.carrier import Carrier
-from dynamo_webhooks.webhooks.cluster.reviews import Desk
+from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer
+from dynamo_webhooks.webhooks.cluster.secret_watch import SecretWatch
 from dynamo_webhooks.webhooks.cluster.watcher import Watcher
 from dynamo_webhooks.webhooks.logs import Lines
 
@@ -82,7 +82,7 @@ async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], No
             await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], desk: Desk, stopped: asyncio.Event) -> None:
+async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], desk: AccessReviewer, stopped: asyncio.Event) -> None:
     traffic: Traffic = Counter()
     cluster = desk.cluster = await _cluster(orders, report, traffic)
     scope = ScopeSettings(**orders["scope"])
@@ -97,7 +97,7 @@ async def _watch(orders: dict[str, Any], report: Callable[[dict[str, Any]], None
             if holder is not None:
                 tasks.create_task(holder.run())
             if orders["certificates"] is not None:
-                tasks.create_task(Carrier(cluster, orders["certificates"], report).run())
+                tasks.create_task(SecretWatch(cluster, orders["certificates"], report).run())
             tasks.create_task(watcher.run())
     finally:
         if holder is not None and stopped.is_set():
@@ -116,7 +116,7 @@ async def _main() -> None:
     def report(found: dict[str, Any]) -> None:
         writer.write(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
 
-    desk = Desk(report)
+    desk = AccessReviewer(report)
     watching = asyncio.create_task(_watch(orders, report, desk, stopped))
 
     async def told() -> None:

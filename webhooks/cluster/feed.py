@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from dynamo_webhooks.policies.facts import FactsError, facts_from
-from dynamo_webhooks.webhooks import child
+from dynamo_webhooks.webhooks import child_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ LEVEL: Final = b"level "  # and then the log level
 ACCESS: Final = b"access "  # and then a question about a token
 ASK_SECONDS: Final = 5.0  # for the answer
 STALE_SECONDS: Final = 60.0  # a source that is older is told of: a watch that is well is never older than its last event or a second
-COMMAND: Final = child.command("dynamo_webhooks.webhooks.cluster")
+COMMAND: Final = child_process.command("dynamo_webhooks.webhooks.cluster")
 SOURCES: Final = {
     "scope_watch": "Seconds since the claims of namespaces were last known to be complete",
     "topology_watch": "Seconds since the ClusterTopologies were last known to be complete, or not to be served",
@@ -54,7 +54,7 @@ class Feed:
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Starts nothing yet; `orders` is what the process is told first. `delivered` gets what carrier.py reports."""
+        """Starts nothing yet; `orders` is what the process is told first. `delivered` gets what secret_watch.py reports."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
         self._taken, self._delivered = taken, delivered
         self._command = command
@@ -158,7 +158,7 @@ class Feed:
             # its own session: a signal to our group must not end it before it has been told to stop
             end = theirs.fileno()
             self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes no longer than a fork
-                self._command, stdin=end, stdout=end, start_new_session=True, env=child.environment()
+                self._command, stdin=end, stdout=end, start_new_session=True, env=child_process.environment()
             )
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         self._writer = writer

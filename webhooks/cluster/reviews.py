@@ -1,4 +1,4 @@
-"""Asks the API server whose a token is, and whether that user may read metrics. No answer is kept here (gate.py), and no token ever."""
+"""Asks the API server whose a token is, and whether that user may read metrics. Keeps no answer (see metrics_access.py) and no token."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _review(cluster: Cluster, resource: Resource, spec: dict[str, Any]) ->
     return await cluster.create(resource, obj)
 
 
-class Desk:
+class AccessReviewer:
     """Answers the serving process; what it can't answer is None."""
 
     def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:

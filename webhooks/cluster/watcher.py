@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
 from dynamo_webhooks.kube.times import now as local_time
-from dynamo_webhooks.webhooks.cluster.sighting import CAPABILITIES, Sighting, domains, facts_of, missing
+from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of, missing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -81,33 +81,33 @@ class Watcher:
     def look(self) -> None:
         """Reports when something is different, or nothing was reported for a while; not before every source has spoken or failed."""
         now = self._clocks.monotonic()
-        (self.claims.regained if self._leases.state is State.SYNCED else self.claims.lost)(now)
+        (self.claims.regained if self._leases.state is WatchState.SYNCED else self.claims.lost)(now)
         if not self._last and not self._settled():
             return
-        sighting = self._sighting(now)
-        found = {"facts": facts_of(self._told, sighting), "refused": self._refused()}
+        observed = self._observed(now)
+        found = {"facts": facts_of(self._told, observed), "refused": self._refused()}
         if found != self._last or now - self._reported >= REPORT_SECONDS:
             self._last, self._reported = found, now
             self._report({**found, "stale": self._stale()})
-        lacking = missing(self._told, sighting)
+        lacking = missing(self._told, observed)
         if lacking and lacking != self._missing:
             _LOG.error("switched on by the configuration, but its API group is not served: %s", ", ".join(lacking))
         self._missing = lacking
 
-    def _sighting(self, now: float) -> Sighting:
+    def _observed(self, now: float) -> Observed:
         served = {fact: self._groups.known[name].served for name, fact in CAPABILITIES.items()}
-        return Sighting(
+        return Observed(
             {fact: value for fact, value in served.items() if value is not None},
             {key[1]: domains(topology) for key, topology in self._topologies.store.items()} if self._topologies.synced.is_set() else None,
-            self._topologies.state is State.ABSENT,
+            self._topologies.state is WatchState.ABSENT,
             self.claims.excluded(now) if self._leases.synced.is_set() else None,
         )
 
     def _settled(self) -> bool:
         """Whether the first report can be made: each source has an answer, or a reason for having none."""
-        leases = self.claims.scope.restricted or self._leases.state is not State.STARTING
+        leases = self.claims.scope.restricted or self._leases.state is not WatchState.STARTING
         groups = self._groups.stale_seconds() is not None or self._groups.reason
-        return bool(leases and groups and self._topologies.state is not State.STARTING)
+        return bool(leases and groups and self._topologies.state is not WatchState.STARTING)
 
     def _stale(self) -> dict[str, float | None]:
         """Seconds since each source was last known to be whole; None when it never was."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.webhooks.envelope import Answer, rejection
 from dynamo_webhooks.webhooks.executor import forker
-from dynamo_webhooks.webhooks.executor.job import Order, Outcome, told
+from dynamo_webhooks.webhooks.executor.job import JobResult, Order, told
 from dynamo_webhooks.webhooks.executor.spool import Spool
-from dynamo_webhooks.webhooks.fair import FairQueue
+from dynamo_webhooks.webhooks.fair_queue import FairQueue
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import Purpose
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger("webhooks.executor")
 _MIB: Final = 1024 * 1024
-_LINE: Final = 64 * 1024  # bytes of an outcome: its tally has a row for each kind, version and outcome
+_LINE: Final = 64 * 1024  # bytes of a result: its statistics have a row for each kind, version and outcome
 CONVERSIONS: Final = 2  # at a time: a list that takes long must not keep the lists of other clients waiting
 ENDED: Final = "the request took more memory or CPU time than one may, and its process was ended; make it smaller"
 
@@ -89,7 +89,7 @@ class Executor:
             cpu = max(cpu, min(cpu + limits.conversion_cpu * size / _MIB, limits.conversion_seconds))
         return Order(route.path, size, cpu, limits.request_memory, logging.getLogger().level)
 
-    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> Outcome | None:
+    async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> JobResult | None:
         """What came of it; nothing when its process was ended."""
         reading, writing = os.pipe()
         try:

@@ -20,10 +20,10 @@ import orjson
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import Settings, answer
 from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
+from dynamo_webhooks.webhooks.conversion_statistics import ConversionStatistics
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict, rejection
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
-from dynamo_webhooks.webhooks.tally import Tally
 
 if TYPE_CHECKING:
     from dynamo_webhooks.webhooks.executor.spool import Spool
@@ -58,7 +58,7 @@ class Kept:
             self.lines.append(line)
 
 
-class Outcome(NamedTuple):
+class JobResult(NamedTuple):
     """What the process says of its answer, which stands in a spool."""
 
     status: int
@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
     lines: tuple[bytes, ...] = ()  # for the log
 
 
-def perform(order: Order, body: Spool, out: Spool, settings: Settings) -> Outcome:
+def perform(order: Order, body: Spool, out: Spool, settings: Settings) -> JobResult:
     """Answers one request; its answer is in `out` afterwards."""
     try:
         found = _answered(order, body, out, settings)
@@ -77,7 +77,7 @@ def perform(order: Order, body: Spool, out: Spool, settings: Settings) -> Outcom
             out.write(found.body)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return Outcome(found.status, out.size, time.process_time(), found.verdict)
+    return JobResult(found.status, out.size, time.process_time(), found.verdict)
 
 
 def _answered(order: Order, body: Spool, out: Spool, settings: Settings) -> Answer:
@@ -118,7 +118,7 @@ def _data() -> int:
         return 0
 
 
-def written(outcome: Outcome) -> bytes:
+def written(outcome: JobResult) -> bytes:
     """An outcome as a line of JSON."""
     verdict = outcome.verdict
     tally = verdict.tally
@@ -129,13 +129,13 @@ def written(outcome: Outcome) -> bytes:
     return orjson.dumps([*outcome[:3], plain, counts, damaged, lines], option=orjson.OPT_APPEND_NEWLINE)
 
 
-def told(line: bytes) -> Outcome:
+def told(line: bytes) -> JobResult:
     """The outcome that `written` wrote."""
     status, size, seconds, plain, counts, damaged, lines = orjson.loads(line)
     fields: dict[str, Any] = dict(zip(Verdict._fields, plain, strict=True))
     fields["rules"] = tuple(fields["rules"])
     if counts is not None:
-        fields["tally"] = tally = Tally()
+        fields["tally"] = tally = ConversionStatistics()
         tally.damaged = damaged
         tally.counts = {(kind, source, version, outcome): [count, spent] for kind, source, version, outcome, count, spent in counts}
-    return Outcome(status, size, seconds, Verdict(**fields), tuple(text.encode() for text in lines))
+    return JobResult(status, size, seconds, Verdict(**fields), tuple(text.encode() for text in lines))

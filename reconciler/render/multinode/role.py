@@ -45,25 +45,25 @@ def check_nodes(nodes: int, path: Path) -> None:
         raise RenderError((*path, "multinode", "nodeCount"), f"must be at most {MOST_NODES} for children to be made, got {nodes}")
 
 
-class Pair(NamedTuple):
+class Roles(NamedTuple):
     """Both parts."""
 
     leader: Role
     worker: Role
 
 
-def lws_roles(nodes: int) -> Pair:
+def lws_roles(nodes: int) -> Roles:
     """The parts in a group of a LeaderWorkerSet, whose workers are called as the leader with a number before the first dot."""
     others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
     leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True)
-    return Pair(leader, leader._replace(leader=False, rank=_LWS_RANK))
+    return Roles(leader, leader._replace(leader=False, rank=_LWS_RANK))
 
 
-def grove_roles(component: str, nodes: int) -> Pair:
+def grove_roles(component: str, nodes: int) -> Roles:
     """The parts in a scaling group of Grove with one clique for the leader and one for all workers."""
     others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
     leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False)
-    return Pair(leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True))
+    return Roles(leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True))
 
 
 def grove_rank(component: str, nodes: int, rank: int) -> Role:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.keys import Key
 
 
-class Turns:
+class QueueStatistics:
     """What a queue tells of itself. A key that comes while it waits already is not counted again."""
 
     __slots__ = ("_began", "_came", "_clock", "added", "repeated", "waited", "worked")

@@ -14,9 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from dynamo_webhooks.policies.catalogue import declared as rules
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
-from dynamo_webhooks.webhooks.declared import COUNTER, DECLARED, GAUGE, OWN
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.metrics import export
+from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, OWN
 from dynamo_webhooks.webhooks.process import ready_gauge
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.webhooks.requests import GRAPHS, graph, review

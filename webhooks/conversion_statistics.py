@@ -16,17 +16,17 @@ OTHER: Final = "other"
 _VERSIONS: Final = {f"{GROUP}/{version.name}": version.name for kind in BY_NAME.values() for version in kind.versions}
 _OURS: Final = frozenset((name, version.name) for name, kind in BY_NAME.items() for version in kind.versions)
 # kind, the object's version, the version that was asked for, outcome; "other" where they are none of ours
-TallyKey: TypeAlias = tuple[str, str, str, str]
+ConversionKey: TypeAlias = tuple[str, str, str, str]
 
 
-class Tally:
+class ConversionStatistics:
     """Counts of one review; clients can't make labels, so names that aren't ours are `other`."""
 
     __slots__ = ("counts", "damaged")
 
     def __init__(self) -> None:
         """Nothing is counted yet."""
-        self.counts: dict[TallyKey, list[float]] = {}
+        self.counts: dict[ConversionKey, list[float]] = {}
         self.damaged = 0  # annotations whose text could not be used
 
     def add(self, obj: object, version: str, outcome: str, seconds: float) -> None:
@@ -44,7 +44,7 @@ class Tally:
         return int(sum(count for count, _ in self.counts.values()))
 
 
-def _key(obj: object, version: str, outcome: str) -> TallyKey:
+def _key(obj: object, version: str, outcome: str) -> ConversionKey:
     kind, own = (obj.get("kind"), obj.get("apiVersion")) if type(obj) is dict else (None, None)
     if type(kind) is not str or kind not in BY_NAME:
         return (OTHER, OTHER, OTHER, outcome)

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
 
 
-class Stay:
+class Reservation:
     """The room of one request, in bytes; use as a context manager, whose end gives it back."""
 
-    __slots__ = ("_room", "_since", "_transfer", "evicted", "moved", "size")
+    __slots__ = ("_memory", "_since", "_transfer", "evicted", "moved", "size")
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, memory: BodyMemory) -> None:
         """Has none yet."""
-        self._room = room
+        self._memory = memory
         self.size = 0
         self.moved = 0  # bytes that the client has sent or taken since `begin`
         self.evicted = False  # for being slow
@@ -44,11 +44,11 @@ class Stay:
 
     async def enter(self, size: int) -> None:
         """Waits for room for so many bytes; what is more than there is at all has everything, alone."""
-        await self._room.take(self, size)
+        await self._memory.take(self, size)
 
     def change(self, size: int) -> None:
         """Needs so many bytes from now on; more are had at once, for work that is done can't wait."""
-        self._room.changed(self, size)
+        self._memory.changed(self, size)
 
     def begin(self) -> None:
         """From now on the client's pace counts, while it sends or while it takes."""
@@ -74,7 +74,7 @@ class Stay:
         self._transfer = None
 
 
-class Room:
+class BodyMemory:
     """All that one worker has for one purpose."""
 
     def __init__(self, size: int, limits: Limits, crowded: Callable[[], None]) -> None:
@@ -82,8 +82,8 @@ class Room:
         self._size = self._free = size
         self._limits = limits
         self._crowded = crowded
-        self._stays: set[Stay] = set()
-        self._waiting: deque[tuple[Stay, int, asyncio.Future[None]]] = deque()
+        self._reservations: set[Reservation] = set()
+        self._waiting: deque[tuple[Reservation, int, asyncio.Future[None]]] = deque()
         self._watch: asyncio.TimerHandle | None = None
 
     @property
@@ -91,18 +91,18 @@ class Room:
         """Bytes that are given away."""
         return self._size - self._free
 
-    def stay(self) -> Stay:
+    def reserve(self) -> Reservation:
         """A place for one request, without any room yet."""
-        return Stay(self)
+        return Reservation(self)
 
-    async def take(self, stay: Stay, size: int) -> None:
+    async def take(self, reservation: Reservation, size: int) -> None:
         """Waits for its turn."""
         size = min(size, self._size)
         if not self._waiting and size <= self._free:
-            self._give(stay, size)
+            self._give(reservation, size)
             return
         self._crowded()
-        entry = (stay, size, asyncio.get_running_loop().create_future())
+        entry = (reservation, size, asyncio.get_running_loop().create_future())
         self._waiting.append(entry)
         self._watch_slow()
         try:
@@ -113,24 +113,24 @@ class Room:
                 self._next()
             raise
 
-    def changed(self, stay: Stay, size: int) -> None:
+    def changed(self, reservation: Reservation, size: int) -> None:
         """Takes note that one needs more or less."""
-        self._free += stay.size - size
-        stay.size = size
+        self._free += reservation.size - size
+        reservation.size = size
         if not size:
-            self._stays.discard(stay)
+            self._reservations.discard(reservation)
         self._next()
 
-    def _give(self, stay: Stay, size: int) -> None:
+    def _give(self, reservation: Reservation, size: int) -> None:
         self._free -= size
-        stay.size = size
-        self._stays.add(stay)
+        reservation.size = size
+        self._reservations.add(reservation)
 
     def _next(self) -> None:
         while self._waiting and self._waiting[0][1] <= self._free:
-            stay, size, turn = self._waiting.popleft()
+            reservation, size, turn = self._waiting.popleft()
             if not turn.done():
-                self._give(stay, size)
+                self._give(reservation, size)
                 turn.set_result(None)
 
     def _watch_slow(self) -> None:
@@ -143,6 +143,6 @@ class Room:
         if not self._waiting:
             return
         now = asyncio.get_running_loop().time()
-        for stay in self._stays:
-            stay.look(now, self._limits)
+        for reservation in self._reservations:
+            reservation.look(now, self._limits)
         self._watch_slow()

@@ -1,4 +1,4 @@
-"""How modules of this installation are started as processes of their own. Workers are forked instead: see workers.py."""
+"""How modules of this installation are started as processes of their own. Workers are forked instead: see supervisor.py."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dynamo_webhooks.certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY, USABLE
-from dynamo_webhooks.kube.reflector import Reflector, State
+from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Report: TypeAlias = "Callable[[dict[str, Any]], None]"
 _LOOK_SECONDS = 0.5  # between two looks at what has changed without an event: a permission that is missing, a server that is gone
 
 
-class Carrier:
+class SecretWatch:
     """Reports `{"delivery": ...}` at once, and whenever it is another one. What it reports holds a key: never log it."""
 
     def __init__(self, cluster: Cluster, names: Mapping[str, str], report: Report) -> None:
@@ -54,7 +54,7 @@ class Carrier:
 
     def _why(self) -> str:
         """Why there is no pair, or why it may be an old one."""
-        if self._secret.state is State.SYNCED:
+        if self._secret.state is WatchState.SYNCED:
             there = self._pair() is not None
             return "" if there else f"there is no Secret {self._names['secret']} in namespace {self._names['namespace']}"
         return self._secret.reason

@@ -1,4 +1,4 @@
-"""Giving memory back to the system when long reviews are over. How much of it they may have is the business of room.py.
+"""Giving memory back to the system when long reviews are over. How much of it they may have is the business of body_memory.py.
 
 The C library keeps what they leave between small things that live on: after a storm of them twice what a worker needs, for as long
 as it runs. To give that back takes milliseconds, in which nothing is answered, so that it waits for a quiet moment; the next long reviews
@@ -25,7 +25,7 @@ def trim() -> None:
         give_back(ctypes.c_size_t(0))
 
 
-class Slack:
+class IdleTrim:
     """Looks whether it is quiet, from one long review on until it is."""
 
     __slots__ = ("_busy", "_give_back", "_last", "_seconds", "_timer")

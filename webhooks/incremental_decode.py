@@ -25,7 +25,7 @@ _QUOTED: Final = f'"{_MARK}"'.encode()
 _ABOVE: Final = b"[[[", b"]]]"  # an object lies three levels deep in its review, and the decoder's bound of depth counts from the top
 
 
-class DoubtError(ValueError):
+class NotDivisibleError(ValueError):
     """A review that must be decoded at one go."""
 
 
@@ -44,7 +44,7 @@ class Apart(NamedTuple):
     def objects(self, body: bytes | mmap) -> Iterator[Any]:
         """Decodes one after the other.
 
-        Raises: DoubtError.
+        Raises: NotDivisibleError.
         """
         start, cut = self.start, b"}," + self.lead
         while start < self.end:
@@ -53,7 +53,7 @@ class Apart(NamedTuple):
             try:
                 [[[obj]]] = orjson.loads(body[start:stop].join(_ABOVE))
             except ValueError:  # no JSON, or more than one object
-                raise DoubtError from None
+                raise NotDivisibleError from None
             yield obj
             start = stop + 1
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.certificates")
 
 
-class Post(NamedTuple):
+class SecretNames(NamedTuple):
     """Where the pair comes from when a cluster delivers it, and what it must name."""
 
     namespace: str
@@ -46,21 +46,21 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Courier:
+class CertificateSource:
     """Holds what was delivered; `offer` is what a context asks, `line` what workers are told."""
 
     def __init__(
-        self, post: Post, directory: Path, *, now: Callable[[], datetime] = _now, seconds: Callable[[], float] = time.monotonic
+        self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = _now, seconds: Callable[[], float] = time.monotonic
     ) -> None:
         """Reads nothing yet."""
-        self._delivery = Delivery(post.server_name)
+        self._delivery = Delivery(names.server_name)
         self._files = Directory(directory)
         self._now, self._seconds = now, seconds
         self._warned = ""
         self.away = ""  # why what the API server said last may be old; empty while it is heard
 
     def delivered(self, report: Mapping[str, Any]) -> None:
-        """Takes a report of carrier.py."""
+        """Takes a report of secret_watch.py."""
         self.away = str(report["why"])
         pair = report["pair"]
         self._delivery.hold(Source.API, _content(pair) if pair is not None else self.away or "it has not answered yet")
@@ -103,7 +103,7 @@ class Courier:
         return choice
 
 
-class Handed:
+class ForwardedCertificate:
     """What a worker was told last; its context asks it."""
 
     def __init__(self, line: bytes) -> None:
@@ -112,7 +112,7 @@ class Handed:
         self.take(line)
 
     def take(self, line: bytes) -> None:
-        """Takes a line of the courier."""
+        """Takes a line of the source."""
         told = orjson.loads(line)
         parts = [base64.b64decode(told[name]) for name in _PARTS] if _PARTS[0] in told else []
         self._offer = Offer(parts[0], parts[1], parts[2], told["source"], told["trouble"]) if parts else str(told["trouble"])

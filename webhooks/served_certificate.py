@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.server")
 
 
-class Pair:
+class ServedCertificate:
     """Looks at a context's source from time to time, and whenever there is news."""
 
     def __init__(self, context: ReloadingContext, meter: Meter) -> None:

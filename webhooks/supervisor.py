@@ -19,7 +19,7 @@ from dynamo_webhooks.webhooks.handshake import Handshake
 from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.probes import Probes
-from dynamo_webhooks.webhooks.process import AT_ONCE, LOOK_SECONDS, Plain, Plan
+from dynamo_webhooks.webhooks.process import AT_ONCE, LOOK_SECONDS, Plan, SideListeners
 from dynamo_webhooks.webhooks.server import self_check
 from dynamo_webhooks.webhooks.worker import ASK, DRAIN, FACTS, LEVEL, PAIR, become
 
@@ -33,7 +33,7 @@ RESTART_SECONDS: Final = 1.0  # at least so long between two starts in one place
 REPORT_LIMIT: Final = 4 * 1024 * 1024
 
 
-def supervise(plan: Plan, sockets: list[socket.socket], plain: Plain, ready: Callable[[], None]) -> None:
+def supervise(plan: Plan, sockets: list[socket.socket], plain: SideListeners, ready: Callable[[], None]) -> None:
     """Serves in one process for each socket until a signal; loads everything before forking, so that the memory is shared."""
     logs.install(Lines(), plan.logs)
     self_check(plan.settings)
@@ -72,7 +72,7 @@ class Worker:
 class Supervisor:
     """Keeps one worker on each socket. It serves the side listeners itself and no webhook."""
 
-    def __init__(self, plan: Plan, sockets: list[socket.socket], plain: Plain) -> None:
+    def __init__(self, plan: Plan, sockets: list[socket.socket], plain: SideListeners) -> None:
         """Forks nothing yet."""
         self._plan = plan
         self._sockets = sockets
@@ -81,9 +81,9 @@ class Supervisor:
         self._gone = Meter()  # what workers had counted that are no more
         self._ending = False
         self._watches: set[asyncio.Task[None]] = set()
-        self._courier = plan.courier()
-        self._feed = process.feed_of(plan, self._pass_on, self._courier, self._deliver)
-        self._pair = self._courier.line() if self._courier is not None else b""  # the pair that workers were told to serve
+        self._source = plan.certificate_source()
+        self._feed = process.feed_of(plan, self._pass_on, self._source, self._deliver)
+        self._pair = self._source.line() if self._source is not None else b""  # the pair that workers were told to serve
         self._handshake = Handshake(sockets[0], plan.server_name)
         self._told: dict[bytes, bytes] = {}  # lines that workers were told and later ones must be: facts, and the log level
 
@@ -95,7 +95,7 @@ class Supervisor:
         for place in range(len(self._sockets)):
             await self._start(place)
         probes = Probes(self, self.details)
-        await self._plain.serve(probes, self._courier, process.gate_of(self._feed, self._gone))
+        await self._plain.serve(probes, self._source, process.metrics_access_of(self._feed, self._gone))
         announce = loop.create_task(self._announce(ready))
         hung = loop.create_task(self._watch_hung())
         delivering = loop.create_task(self._keep_delivering())
@@ -122,7 +122,7 @@ class Supervisor:
             worker = self._workers.get(place)
             told += [f"worker {place}: {reason}" for reason in (worker.reasons if worker is not None else ["it is being replaced"])]
         found = {"server": told, "facts": self._feed.reasons() if self._feed is not None else []}
-        bundle = self._courier.bundle() if self._courier is not None else b""
+        bundle = self._source.bundle() if self._source is not None else b""
         return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(bundle)}
 
     async def details(self) -> list[str]:
@@ -130,7 +130,7 @@ class Supervisor:
         told: list[str] = []
         for place, worker in sorted(self._workers.items()):
             told += [f"worker {place}: {line}" for line in process.details(worker.certificate, worker.trouble, None)]
-        return [*told, *process.details({}, "", self._courier), *process.degraded(self._feed)]
+        return [*told, *process.details({}, "", self._source), *process.degraded(self._feed)]
 
     async def metrics(self) -> bytes:
         """The sum of all workers' metrics, those of ended ones included."""
@@ -152,7 +152,7 @@ class Supervisor:
 
     def _deliver(self) -> None:
         """Tells all workers which pair to serve, when it is another one; later ones are told when they start."""
-        line = self._courier.line() if self._courier is not None else b""
+        line = self._source.line() if self._source is not None else b""
         if line != self._pair:
             self._pair = line
             for worker in self._workers.values():

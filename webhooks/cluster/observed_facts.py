@@ -14,7 +14,7 @@ CAPABILITIES: Final = {"grove": "grove", "inference-pools": "inferencePool", "lw
 _REQUIRED: Final = ("grove", "lws", "dra")  # those that a configuration may ask for
 
 
-class Sighting(NamedTuple):
+class Observed(NamedTuple):
     """What was seen last; None, or a fact that isn't there, is what was never seen, which is not the same as absent."""
 
     served: Mapping[str, bool]  # by the names of facts
@@ -23,15 +23,15 @@ class Sighting(NamedTuple):
     excluded: frozenset[str] | None = None
 
 
-def facts_of(told: Mapping[str, Any], sighting: Sighting) -> dict[str, Any]:
+def facts_of(told: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
     """The facts: what configuration and facts file say (`told`) wins over what was seen; a fact that is neither is left out."""
-    facts: dict[str, Any] = dict(sighting.served)
-    if sighting.no_topologies or facts.get("grove") is False:
+    facts: dict[str, Any] = dict(observed.served)
+    if observed.no_topologies or facts.get("grove") is False:
         facts["clusterTopologies"] = None
-    elif sighting.topologies is not None:
-        facts["clusterTopologies"] = {name: list(domains) for name, domains in sorted(sighting.topologies.items())}
-    if sighting.excluded is not None:
-        facts["excludedNamespaces"] = sorted(sighting.excluded)
+    elif observed.topologies is not None:
+        facts["clusterTopologies"] = {name: list(domains) for name, domains in sorted(observed.topologies.items())}
+    if observed.excluded is not None:
+        facts["excludedNamespaces"] = sorted(observed.excluded)
     return facts | dict(told)
 
 
@@ -50,9 +50,9 @@ def told_by(settings: ServerSettings) -> dict[str, Any]:
     }
 
 
-def missing(told: Mapping[str, Any], sighting: Sighting) -> list[str]:
+def missing(told: Mapping[str, Any], observed: Observed) -> list[str]:
     """Facts that the configuration states and the cluster belies: the feature was asked for, its API group isn't served."""
-    return [name for name in _REQUIRED if told.get(name) is True and sighting.served.get(name) is False]
+    return [name for name in _REQUIRED if told.get(name) is True and observed.served.get(name) is False]
 
 
 def domains(topology: Mapping[str, Any]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ DENIED: Final = Refusal(403, "this token's user may not get /metrics, or nobody 
 UNDECIDED: Final = Refusal(503, "whether this token's user may get /metrics can't be asked now")
 
 
-class Gate:
+class MetricsAccess:
     """Decides by the header `Authorization`; it keeps digests of tokens, never a token."""
 
     def __init__(

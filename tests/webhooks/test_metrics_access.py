@@ -13,8 +13,17 @@ import trustme
 from dynamo_webhooks.certs.context import ReloadingContext
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import ACCESS_REVIEWS, TOKEN_REVIEWS
-from dynamo_webhooks.webhooks.cluster.reviews import Desk, may_read
-from dynamo_webhooks.webhooks.gate import ALLOW_SECONDS, DENIED, DENY_SECONDS, KEPT, STALE_ALLOW_SECONDS, UNDECIDED, UNKNOWN, Gate
+from dynamo_webhooks.webhooks.cluster.reviews import AccessReviewer, may_read
+from dynamo_webhooks.webhooks.metrics_access import (
+    ALLOW_SECONDS,
+    DENIED,
+    DENY_SECONDS,
+    KEPT,
+    STALE_ALLOW_SECONDS,
+    UNDECIDED,
+    UNKNOWN,
+    MetricsAccess,
+)
 from dynamo_webhooks.webhooks.probes import METRICS, Probes
 from dynamo_webhooks.webhooks.sockets import Address, bind
 from tests.webhooks.serving import DEADLINE, write_pair
@@ -40,7 +49,7 @@ class Door:
         self.asked: list[str] = []
         self.seconds = 1_000.0
         self.refused = 0
-        self.gate = Gate(self.ask, self.count, lambda: self.seconds)
+        self.gate = MetricsAccess(self.ask, self.count, lambda: self.seconds)
 
     async def ask(self, token: str) -> bool | None:
         self.asked.append(token)
@@ -161,7 +170,7 @@ async def test_the_access_review_is_of_the_tokens_user() -> None:
 )
 async def test_what_cant_be_told_is_neither_yes_nor_no(judge: Judge | None, caplog: pytest.LogCaptureFixture) -> None:
     reports: list[dict[str, Any]] = []
-    desk = Desk(reports.append)
+    desk = AccessReviewer(reports.append)
     desk.cluster = cast("Cluster | None", judge)
     for number in range(2):
         await desk.answer({"id": number, "token": GOOD})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
-from dynamo_webhooks.webhooks import child
+from dynamo_webhooks.webhooks import child_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ class LevelFile:
                 stdin=subprocess.DEVNULL,
                 stdout=theirs.fileno(),
                 stderr=subprocess.DEVNULL,
-                env=child.environment(),
+                env=child_process.environment(),
             )
         reader, writer = await asyncio.open_connection(sock=ours, limit=2**24)
         try:

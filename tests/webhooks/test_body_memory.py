@@ -1,4 +1,4 @@
-"""Room for long reviews: in the order of asking, given back whatever happens, and taken from clients that are slow while others wait."""
+"""Memory for long reviews: in the order of asking, given back whatever happens, and taken from clients that are slow while others wait."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 import uvloop
 
 from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
+from dynamo_webhooks.webhooks.body_memory import BodyMemory, Reservation
 from dynamo_webhooks.webhooks.limits import Bound, Limits
-from dynamo_webhooks.webhooks.room import Room, Stay
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, Served, post, served, until
 from tests.webhooks.test_convert import review as conversion
@@ -33,7 +33,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.crowded = 0
-        self.room = Room(10, Limits(), self._crowd)
+        self.room = BodyMemory(10, Limits(), self._crowd)
         self.inside: list[str] = []
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self._ends: dict[str, asyncio.Event] = {}
@@ -46,7 +46,7 @@ class Asked:
         self._ends[name] = asyncio.Event()
 
         async def stay() -> None:
-            with self.room.stay() as place:
+            with self.room.reserve() as place:
                 await place.enter(size)
                 self.inside.append(name)
                 await self._ends[name].wait()
@@ -114,7 +114,7 @@ async def test_room_given_to_one_who_has_just_given_up_comes_back() -> None:
 async def test_an_answer_may_need_more_than_its_review() -> None:
     """It has it at once; others wait the longer."""
     asked = Asked()
-    with asked.room.stay() as stay:
+    with asked.room.reserve() as stay:
         await stay.enter(8)
         stay.change(15)
         assert asked.room.used == 15
@@ -134,7 +134,7 @@ async def test_a_look_at_one_whose_time_is_up_in_the_same_moment_does_no_harm() 
         stay.look(loop.time() + DEADLINE, Limits())
         looked.append(stay.evicted)
 
-    with Room(10, Limits(), looked.clear).stay() as stay:
+    with BodyMemory(10, Limits(), looked.clear).reserve() as stay:
         await stay.enter(10)
         stay.begin()
         with contextlib.suppress(TimeoutError):
@@ -240,7 +240,7 @@ async def test_no_room_in_time_is_said(tmp_path: Path) -> None:
     """The body is not read before there is room for it, and the connection is closed after the sentence."""
     limits = SLOW._replace(room=len(BODY), body_seconds=0.3, slow_seconds=DEADLINE)
     async with served(tmp_path, limits) as running:
-        holder = Stay(running.server._bodies._admission)
+        holder = Reservation(running.server._bodies._admission)
         with holder:
             await holder.enter(len(BODY))
             found = await (await running.connect()).post(GRAPHS, BODY)

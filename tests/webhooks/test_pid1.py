@@ -21,8 +21,8 @@ LAG: Final = "3"
 FIRST: Final = """
 import ctypes, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-from dynamo_webhooks.webhooks import first
-first.fork_below()
+from dynamo_webhooks.webhooks import pid1
+pid1.fork_below()
 from dynamo_webhooks.cli.main import main
 sys.exit(main())
 """
@@ -115,8 +115,8 @@ def test_only_the_first_process_steps_aside(pid: int, processes: int) -> None:
 import os
 before, seen = os.getpid(), os.getpid
 os.getpid = lambda: {pid}
-from dynamo_webhooks.webhooks import first
-first.step_aside()
+from dynamo_webhooks.webhooks import pid1
+pid1.step_aside()
 print(1 if seen() == before else 2)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True, timeout=60)
@@ -125,7 +125,7 @@ print(1 if seen() == before else 2)
 
 def test_hardly_anything_is_loaded_before() -> None:
     """It stays in memory as long as the container."""
-    code = "import sys, dynamo_webhooks.cli.commands.serve, dynamo_webhooks.webhooks.first; print(*sorted(sys.modules))"
+    code = "import sys, dynamo_webhooks.cli.commands.serve, dynamo_webhooks.webhooks.pid1; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True, timeout=60)
     loaded = set(done.stdout.split())
     assert not loaded & {"asyncio", "aiohttp", "orjson", "ssl", "kubernetes", "pydantic", "dynamo_webhooks.webhooks.process"}

@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.webhooks.fair import FairQueue
+from dynamo_webhooks.webhooks.fair_queue import FairQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
 
 
-class Turns:
+class ShortRequests:
     """The short requests of one worker."""
 
     __slots__ = ("_clock", "_queue", "_reset", "_spent")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.webhooks import child
+from dynamo_webhooks.webhooks import child_process
 from tests.webhooks.processes import DEADLINE, ROOT, Command
 from tests.webhooks.test_facts_serving import stored
-from tests.webhooks.test_level import PLAIN, heard
+from tests.webhooks.test_log_level import PLAIN, heard
 from tests.webhooks.test_processes import eventually, proc_only
 
 NAMES = ("dynamo_webhooks", "asyncio", "json")
@@ -39,14 +39,18 @@ def decoys(tmp_path: Path) -> Path:
 
 def test_a_decoy_is_run_by_a_plain_module_start(decoys: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "dynamo_webhooks.webhooks.cluster"], cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE
+        [sys.executable, "-m", "dynamo_webhooks.webhooks.cluster"],
+        cwd=decoys,
+        env=child_process.environment(),
+        check=True,
+        timeout=DEADLINE,
     )
     assert (decoys / "ran").exists()
 
 
 def test_a_module_is_ours(decoys: Path) -> None:
-    words = child.command("dynamo_webhooks.cli.main", "version")
-    done = subprocess.run(words, cwd=decoys, env=child.environment(), check=True, timeout=DEADLINE, capture_output=True, text=True)
+    words = child_process.command("dynamo_webhooks.cli.main", "version")
+    done = subprocess.run(words, cwd=decoys, env=child_process.environment(), check=True, timeout=DEADLINE, capture_output=True, text=True)
     assert "profiles" in json.loads(done.stdout)
     assert not (decoys / "ran").exists()
 

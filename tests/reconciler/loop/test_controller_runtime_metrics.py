@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENT, GRAPH
-from dynamo_webhooks.reconciler.loop.meters import Meters, Standing
+from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.reconciler import WORKERS
 from dynamo_webhooks.reconciler.loop.series import Label
@@ -34,7 +34,7 @@ class Measured:
 
     def text(self) -> str:
         queued = dict.fromkeys((GRAPH, COMPONENT), 0) | self.queue.waiting()
-        return self.meters.text({}, Standing(True, queued, self.queue.turns, 4, 0, 0)).decode()
+        return self.meters.text({}, Gauges(True, queued, self.queue.turns, 4, 0, 0)).decode()
 
     def value(self, name: str, labels: str = LINE) -> float:
         return sample(self.text(), f"{name}{labels}")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
-from dynamo_webhooks.webhooks.fair import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
-from dynamo_webhooks.webhooks.turns import TURN_SECONDS, Turns
+from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
+from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS, ShortRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +145,7 @@ class Work:
 
 async def test_an_idle_server_answers_at_once() -> None:
     work = Work()
-    turns = Turns(work.clock)
+    turns = ShortRequests(work.clock)
     asking = turns.run("a", work.of("a", 0.001))
     with pytest.raises(StopIteration) as end:  # without giving the loop a turn
         asking.send(None)
@@ -154,7 +154,7 @@ async def test_an_idle_server_answers_at_once() -> None:
 
 async def test_a_client_that_comes_later_does_not_wait_for_all_of_another() -> None:
     work = Work()
-    turns = Turns(work.clock)
+    turns = ShortRequests(work.clock)
     flood = [asyncio.create_task(turns.run("flood", work.of(f"f{number}", TURN_SECONDS))) for number in range(20)]
     small = asyncio.create_task(turns.run("small", work.of("small", 0.0001)))
     assert (await small).body == b"small"
@@ -165,7 +165,7 @@ async def test_a_client_that_comes_later_does_not_wait_for_all_of_another() -> N
 
 async def test_the_sockets_are_looked_at_between_answers() -> None:
     work = Work()
-    turns = Turns(work.clock)
+    turns = ShortRequests(work.clock)
     looked: list[int] = []
 
     async def look() -> None:
@@ -180,7 +180,7 @@ async def test_the_sockets_are_looked_at_between_answers() -> None:
 
 async def test_an_error_is_the_requests_own_and_others_go_on() -> None:
     work = Work()
-    turns = Turns(work.clock)
+    turns = ShortRequests(work.clock)
 
     def broken() -> Answer:
         work.clock.now += TURN_SECONDS
@@ -196,7 +196,7 @@ async def test_an_error_is_the_requests_own_and_others_go_on() -> None:
 
 async def test_a_client_that_has_left_costs_nothing() -> None:
     work = Work()
-    turns = Turns(work.clock)
+    turns = ShortRequests(work.clock)
     first = asyncio.create_task(turns.run("a", work.of("a", TURN_SECONDS)))
     second = asyncio.create_task(turns.run("a", work.of("gone", TURN_SECONDS)))
     third = asyncio.create_task(turns.run("b", work.of("b", TURN_SECONDS)))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from prometheus_client.core import Metric
 
+    from dynamo_webhooks.reconciler.loop.queue_statistics import QueueStatistics
     from dynamo_webhooks.reconciler.loop.series import Label
-    from dynamo_webhooks.reconciler.loop.turns import Turns
 
 _RUNTIME: Final = "controller_runtime_"
 _CONTROLLER: Final = ("controller",)
@@ -66,7 +66,7 @@ def passes(made: Mapping[Label, list[float]], terminal: Counter[str], panics: Co
     yield spread(TIMES, times)
 
 
-def queue(queued: Mapping[str, int], turns: Turns, workers: int) -> Iterator[Metric]:
+def queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[Metric]:
     """What there is to do; `queued` names every kind."""
     running = turns.running()
     seconds = {kind: running.get(kind, []) for kind in queued}

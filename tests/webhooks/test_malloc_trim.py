@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dynamo_webhooks.webhooks.slack import Slack, trim
+from dynamo_webhooks.webhooks.malloc_trim import IdleTrim, trim
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served, until
 
@@ -37,15 +37,15 @@ async def test_who_is_busy_keeps_the_memory() -> None:
         nonlocal given
         given += 1
 
-    slack = Slack(look, give, seconds=0)
-    slack.begin()
-    slack.begin()
+    trim = IdleTrim(look, give, seconds=0)
+    trim.begin()
+    trim.begin()
     await until(lambda: looks >= 3)
     assert given == 0
     busy = False
     await until(lambda: given == 1)
     times = looks
-    slack.begin()
+    trim.begin()
     await until(lambda: given == 2)
     assert looks == times + 1
 
@@ -54,9 +54,9 @@ async def test_a_long_review_is_followed_by_giving_back_and_a_short_one_is_not(t
     rooms: list[int] = []
     async with served(tmp_path) as running:
         bodies, client = running.server._bodies, await running.connect()
-        bodies._slack._seconds, bodies._slack._give_back = 0, lambda: rooms.append(bodies._admission.used)
+        bodies._idle_trim._seconds, bodies._idle_trim._give_back = 0, lambda: rooms.append(bodies._admission.used)
         assert (await client.post(GRAPHS, review(graph()))).status == 200
-        assert bodies._slack._timer is None
+        assert bodies._idle_trim._timer is None
         assert (await client.post(GRAPHS, review(graph()).replace(b"{", b"{" + b" " * 300_000, 1))).status == 200
         await until(lambda: rooms)
     assert rooms == [0]

@@ -18,18 +18,15 @@ _HEAD: Final = """\
 
 # Configuration
 
-Every process takes the same file by `--config FILE`: an OperatorConfiguration, YAML or JSON, the format that the Go operator reads.
-Flags win over environment variables, these over the file, the file over defaults. `dynamo-webhooks config --config FILE` prints what
-is in effect and where each value came from; it ends with 2 and the whole list when something is wrong, as every process does at its start.
-`serve` without `--config` is for one machine: it listens as its flags say, and reads no environment variable.
+All processes read the same file with `--config FILE`: an OperatorConfiguration in YAML or JSON, as the Go operator reads it. Flags
+override environment variables, which override the file. `dynamo-webhooks config --config FILE` prints the effective values and their
+sources; like every process at its start, it exits with 2 and lists all errors. `serve` without `--config` uses its flags only.
 
-- Unknown keys and values of the wrong type stop the start, with line, key, what was seen, and what is allowed. The Go operator passes
-  over them in silence. A file of the Go operator that says only what the Go operator knows is accepted.
-- `null` means absent, and so does an empty text where there is a default, but for the two `bindAddress`. Durations are texts such as
-  `30s`, `15m`, `1h30m`; days (`30d`) are read too, but not by the Go operator.
+- Unknown keys and values of the wrong type are errors; the Go operator ignores them. A valid file of the Go operator is accepted.
+- `null` means absent, and so does an empty string for a key with a default, except for the two `bindAddress`. Durations are strings such
+  as `30s`, `15m`, `1h30m`; days (`30d`) are accepted too, but not by the Go operator.
 - The smallest file for a whole cluster names the three roles of `rbac` and the two of `mpi`; with `namespace.restricted`, only `mpi`.
-- The Go operator ends when a feature that is set to `true` is not served by the cluster. This server says so in its log and serves on:
-  conversion must not depend on it.
+- If the cluster doesn't serve a feature that is set to `true`, the server logs it and goes on; the Go operator exits.
 
 ## Keys
 
@@ -39,7 +36,7 @@ is in effect and where each value came from; it ends with 2 and the whole list w
 _ENVIRONMENT: Final = """
 ## Environment variables
 
-An empty variable is as good as none. Without `POD_NAMESPACE` the namespace is read from the service account's files.
+An empty variable counts as unset. Without `POD_NAMESPACE` the namespace is read from the service account's files.
 
 | variable | key | what it says |
 | --- | --- | --- |

@@ -25,23 +25,23 @@ _HEAD: Final = """\
 
 # Default values, and what belongs to what
 
-All values here are read off what `dynamo-webhooks render` makes of a graph `g` in the namespace `demo`, with the operator's default
-settings. `HASH` is the generation of the workers: eight digits over all that shapes their pods.
+The values on this page are what `dynamo-webhooks render` makes of a graph `g` in the namespace `demo`, with the operator's default
+settings. `HASH` is the worker generation: eight digits computed from the workers' pod specification.
 
-## How what a user says meets a default
+## How values combine with defaults
 
-- Texts, numbers and maps win over a default unless they are zero (`""`, `0`, `false`, `[]`, `{}`): a zero says nothing, as in the Go
-  operator. `replicas: 0` of a component does count.
-- Lists replace the default list as a whole: a user who gives `ports` gives all of them. Probes go by the names of ports, so keep those.
-- Environment variables merge by name, the user's win, and the result is sorted by name.
-- A probe replaces the default one as a whole; no figure of the default is mixed in.
-- All this holds for the container `main`. Others stay as they are, but for the one that `frontendSidecar` names.
+- Your strings, numbers and maps override a default unless they are zero (`""`, `0`, `false`, `[]`, `{}`), which count as absent, as in the
+  Go operator. A component's `replicas: 0` does count.
+- Your list replaces the whole default list. Probes use the names of ports, so keep those.
+- Environment variables merge by name, yours override, and the result is sorted by name.
+- Your probe replaces the whole default probe.
+- This applies to the container `main`. Other containers stay unchanged, except the one that `frontendSidecar` names.
 
 """
 _TREES: Final = """
 ## The object tree
 
-What hangs on an object is deleted with it. What hangs on nothing is shared by the graphs of a namespace, and stays.
+Children are deleted with their owner. Objects without an owner are shared by the graphs of a namespace, and stay.
 
 """
 

@@ -22,8 +22,8 @@ def fields_page() -> str:
         HEADER,
         "# The same field in both versions",
         "",
-        "`dynamo-webhooks convert --fields KIND` prints the table of one kind. Fields that only one version has are kept aside in an",
-        "annotation and come back; nothing is lost either way.",
+        "`dynamo-webhooks convert --fields KIND` prints the table of one kind. Fields that only one version has are saved in an",
+        "annotation and restored; nothing is lost in either direction.",
     ]
     return "\n".join([*lines, *(line for kind in KINDS.values() for line in _section(kind))]) + "\n"
 

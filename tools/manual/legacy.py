@@ -17,17 +17,16 @@ _HEAD: Final = """\
 
 # Kinds of the first releases
 
-The first releases had other kinds, and built images in the cluster. Today's API server knows neither: `dynamo-webhooks check` recognises
-their documents, and `dynamo-webhooks convert` writes them as today's kinds. On stderr it tells of every field whether it was mapped, has
-no equivalent, or waits for a person to decide.
+The first releases had other kinds and built images in the cluster. `dynamo-webhooks check` recognises their documents, and
+`dynamo-webhooks convert` writes them as today's kinds. For every field, stderr says whether it was mapped, has no equivalent, or needs
+your decision.
 
-- Places of today are those of v1alpha1; with `--to v1beta1` the result is converted on, and [fields](fields.md) says where they lie then.
-- A field that isn't listed here is copied where today's kind has it, and left out otherwise. Either way it is told.
-- Values of a wrong type are left out for a person to decide; whole numbers where text is wanted become text.
-- No document said what its build knew: which image and command a component runs, and of which type it is. Give the `DynamoComponent`
-  that names its image in the same file, and the image is written into every component that has none. The rest is for a person.
-- A claim is made by today's operator only where its size, storage class and access mode are all known. Else `create` stays away, and
-  the claim must exist.
+- Fields in the column "today" are those of v1alpha1. With `--to v1beta1` the result is converted further; see [fields](fields.md).
+- A field that isn't listed is copied if today's kind has it, else left out. Both are reported.
+- Values of a wrong type are left out for you to decide; whole numbers become strings where a string is required.
+- The documents don't say which image and command a component runs, or its type. If the `DynamoComponent` that names the image is in the
+  same file, the image is written into every component without one. You decide the rest.
+- `create` of a claim is kept only if size, storage class and access mode are known. Otherwise the claim must exist.
 """
 
 

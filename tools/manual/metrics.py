@@ -50,67 +50,64 @@ _HEAD: Final = """\
 Each process serves `/metrics` on port 8080 (`server.metrics`), and `/healthz` and `/readyz` on port 8081. `manifests/monitoring` holds
 alert rules and a Grafana dashboard as a Kustomize component; `overlays/service-monitor` lets the Prometheus operator scrape all three.
 
-- A server of several worker processes prints their sums, those of replaced ones included: a counter never goes back while the pod
-  lives.
-- No label takes its value from a request: kinds, versions, paths, operations, rules and bounds are our own names, what is none of them
-  is `other` or empty. A namespace is no label, unless the configuration says so, and then of the reconciler alone; who refused what to
-  whom is in the log.
-- `dynamo_operator_webhook_*` bear the Go operator's names, labels and buckets, and count as it does: validation alone, requests that
-  could be decoded, excluded namespaces as allowed. `reason` is the rule that refused ([rules.md](rules.md)), where the Go operator says
+- A server with several worker processes prints their sums, including replaced ones: a counter never decreases while the pod lives.
+- No label takes its value from a request: unknown kinds, versions, paths, operations, rules and bounds are `other` or empty. A namespace is
+  a label only of the reconciler, and only if the configuration says so. The log says who was refused what.
+- `dynamo_operator_webhook_*` have the Go operator's names, labels and buckets, and count as it does: validation only, requests that
+  could be decoded, excluded namespaces as allowed. `reason` is the rule that refused ([rules.md](rules.md)); the Go operator says
   `internal`.
 - `controller_runtime_*` are those of the framework that its dashboards read, for every path; the latency has plain buckets.
 
-## Who may read metrics
+## Access to metrics
 
 `server.metrics.secure: false` (what the manifests set): plain HTTP, for a pod network that a NetworkPolicy guards.
 
-`server.metrics.secure: true` (the default without our manifests): TLS, with the webhook certificate at the server, and with one that is
-made in memory and that nobody can verify at provisioner and reconciler. A bearer token is asked for: the API server says whose it is
-(TokenReview), and whether that user may `get` the non-resource URL `/metrics` (SubjectAccessReview). An answer is kept, a yes for
-{allow:g} s, a no for {deny:g} s. While the API server can't be asked, who was allowed within the last {stale:g} minutes still is; others
-get 503. Neither liveness nor readiness depends on it. The processes then need `manifests/monitoring/protected`
-(`metricsService.secure=true` of the chart does it all), and Prometheus a token. A server that watches no cluster asks for no token.
+`server.metrics.secure: true` (the default without the manifests): TLS and a bearer token. The server uses the webhook certificate,
+provisioner and reconciler a self-signed one. The API server authenticates the token (TokenReview) and must allow its user to `get` the
+non-resource URL `/metrics` (SubjectAccessReview). A positive review is cached for {allow:g} s, a negative one for {deny:g} s. While the API
+server is unreachable, users allowed within the last {stale:g} minutes still are; others get 503. Liveness and readiness don't depend on it.
+The processes need `manifests/monitoring/protected` (included in `metricsService.secure=true` of the chart), and Prometheus a token. A
+server that watches no cluster requires no token.
 
 ## Probes
 
-`/healthz` says that the process answers, and needs nothing else. `/readyz` names what keeps requests away; `?verbose` lists the checks
-(`server`, `facts`, `handshake`), the certificate that is served, and lines that begin with `degraded:` for what is wrong though
-requests are served: facts older than {facts:g} s, a Secret that isn't seen, a pair that was refused or waits for its issuer to be
-trusted. `?exclude=NAME` leaves a check out.
+`/healthz` succeeds while the process responds. `/readyz` names what prevents serving; `?verbose` lists the checks (`server`, `facts`,
+`handshake`), the served certificate, and lines that begin with `degraded:` for problems that don't prevent serving: facts older than
+{facts:g} s, an unreadable Secret, a pair that was refused or waits for its issuer to be trusted. `?exclude=NAME` skips a check.
 
-A provisioner or reconciler serves nobody; it is ready when it leads and sees the cluster, or stands by and knows who leads, so that a
-roll-out waits for the new one before the old one goes.
+A provisioner or reconciler is ready when it leads and sees the cluster, or stands by and knows the leader, so that a roll-out replaces the
+old one only then.
 
 ## Logs
 
-One JSON line a request (level info) and a line for what else happens; never a value of an object. `traceparent` is told where the
-request has one. The level follows `logging.level` of the configuration file while a process runs: change the ConfigMap, and within the
-kubelet's minute and {poll:g} s more it is in effect, in all of them. Other keys wait for a restart, which one line says.
+One JSON line for each request (level info) and for each other event; never a value of an object. `traceparent` is logged if the request has
+one. The level follows `logging.level` of the configuration file: a change of the ConfigMap takes effect in all processes
+{poll:g} s after the kubelet wrote it, within about a minute. Other keys need a restart, as a log line says.
 
 ## Events
 
-The server writes none: who was refused has been told.
+The server writes none: the client has already received the error.
 
-Of the provisioner, on the serving Secret and the servers' Deployment, when something was done or stands wrong, once until it changes:
-{certificates}.
+The provisioner writes Events on the serving Secret and the servers' Deployment, when it did something or found a problem, once until it
+changes: {certificates}.
 
-Of the reconciler, on the object that they are about, on transitions alone and with a count where they repeat: {objects}, and
-for each other cause of the condition `Ready` its reason.
+The reconciler writes Events on the object concerned, on transitions only and with a count if they repeat: {objects}, and
+the reason of each other cause of the condition `Ready`.
 """
 _RECONCILER: Final = """
-`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_*` and `workqueue_*` bear the Go operator's
-names. Its label `namespace` is there with `server.metrics.namespaceLabel: true`, on `dynamo_operator_*`; Prometheus calls it
-`exported_namespace` where it adds one of its own. There is one queue for all kinds, and those who work take any: its metrics are told
-apart by kind, and `controller_runtime_max_concurrent_reconciles` is the same number for each and for all of them together.
+`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_*` and `workqueue_*` have the Go operator's
+names. With `server.metrics.namespaceLabel: true`, `dynamo_operator_*` have its label `namespace`, which Prometheus renames
+`exported_namespace` if it adds its own. One queue serves all kinds: its metrics are labelled by kind, and
+`controller_runtime_max_concurrent_reconciles` is the same number for each kind and in total.
 """
 _TAIL: Final = """
-`rest_client_requests_total` names the API server as configured, and counts a watch once and a list once a page. At a server they are those
-of the process that watches the cluster, which reports at least every {report:g} s; its earlier lives are among them.
+`rest_client_requests_total` names the API server as configured, and counts a watch once and a list once a page. A server's are those
+of the process that watches the cluster, restarts included, reported at least every {report:g} s.
 
 ## Left out
 
-Of what the Go operator's endpoint shows, `go_*` is nowhere: it describes the runtime of Go, and none runs here. `process_*` is not there of
-a server, which is several processes: the kubelet's own metrics tell of their memory and CPU together.
+Unlike the Go operator's endpoint, no process exports `go_*`, which describes the Go runtime, and a server exports no `process_*`: it
+is several processes; use the kubelet's metrics for their memory and CPU time.
 """
 
 

@@ -91,9 +91,9 @@ def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
 
 def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[str, Any], directory: Path) -> Plan:
     """What the serving processes are to do, and the one that watches the cluster for them."""
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.policies.facts import facts_from
     from dynamo_webhooks.webhooks import memory
-    from dynamo_webhooks.webhooks.admission import Settings
     from dynamo_webhooks.webhooks.limits import Limits
     from dynamo_webhooks.webhooks.process import Plan
 

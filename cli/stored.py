@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.admission.pipeline import prepared
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.check.pipeline import prepared
 from dynamo_webhooks.cli.check.versions import unknown
 from dynamo_webhooks.cli.legacy.recognise import recognised
 
@@ -33,8 +33,8 @@ def stored(found: Found) -> Fields:
         raise NotStoredError(f"is {older} of an older form of the API; dynamo-webhooks convert writes the current one")
     if not found.known:
         raise NotStoredError(unknown(kind, version))
-    obj, errors = prepared(copy.deepcopy(found.data), kind, version)
-    if errors:
+    obj = copy.deepcopy(found.data)
+    if errors := prepared(obj, kind, version):
         raise NotStoredError(shortened(f"{render(errors[0].path)}: {errors[0].message}", LONGEST))
     obj.pop("status", None)
     return obj

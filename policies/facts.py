@@ -54,6 +54,11 @@ class Facts(NamedTuple):
             raise UnknownFactError(name)
         return value
 
+    def excludes(self, namespace: object) -> bool:
+        """Whether another operator has leased a namespace; only an operator that runs cluster-wide gives way."""
+        names = self.excludedNamespaces
+        return self.operatorScope == "cluster" and isinstance(names, frozenset) and namespace in names
+
 
 _BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot")
 _TEXTS: Final = ("operatorVersion", "operatorPrincipal")

@@ -13,7 +13,7 @@ import pytest
 from tests.contracts import cycle
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("api", "policies", "conversion", "certs", "webhooks", "kube", "reconciler", "cli")
+ROOMS = ("api", "policies", "conversion", "admission", "certs", "webhooks", "kube", "reconciler", "cli")
 
 
 @pytest.mark.parametrize("room", [*ROOMS, "reconciler/loop", "reconciler/render", "manifests", "tests/cluster", "tools"])

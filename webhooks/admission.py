@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import logging
 from binascii import b2a_base64
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.admission.remainder_size import long_remainder
 from dynamo_webhooks.api.bounds import bounds
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import printable, shortened
-from dynamo_webhooks.conversion.bounds import require_whole
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.answer import MOST, NAMED, REFUSING, status, warnings
-from dynamo_webhooks.policies.edit import patch
-from dynamo_webhooks.policies.evaluate import deleting, edits, evaluate
-from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.evaluate import deleting
 from dynamo_webhooks.policies.finding import Cause, Level
 from dynamo_webhooks.policies.review import CREATE, CURRENT, DELETE, UPDATE, Review
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.across import Across
 from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
 from dynamo_webhooks.webhooks.envelope import (
     MESSAGE_LENGTH,
@@ -37,9 +36,8 @@ from dynamo_webhooks.webhooks.envelope import (
     rejection,
     verdict_of,
 )
-from dynamo_webhooks.webhooks.heavy import long_remainder
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.routes import Purpose, Route
+from dynamo_webhooks.webhooks.routes import Route
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.walk.errors import FieldError
@@ -49,19 +47,6 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.admission")
 LISTED_ERRORS: Final = 5  # places that the message of an undecodable object names; its causes list all
 LISTED_RULES: Final = 20  # in one log line
-
-
-class Settings(NamedTuple):
-    """What all answers of a server depend on beside the request."""
-
-    facts: Facts
-    profile: str = CURRENT
-
-    @property
-    def excluded(self) -> frozenset[str]:
-        """Namespaces that another operator has leased; none unless the operator is known to run cluster-wide."""
-        names = self.facts.excludedNamespaces
-        return names if self.facts.operatorScope == "cluster" and isinstance(names, frozenset) else frozenset()
 
 
 def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer:
@@ -103,17 +88,16 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Answer:
             return wrong
     if operation == DELETE:
         return allowed(call, [], verdict_of(call, "allowed", 200))
-    # whatever else a caller sends: only an update has an object before it, and only then was that decoded
-    old = call.old if operation == UPDATE else None
-    review = Review(route.text, operation, call.object, old, user=call.user, facts=settings.facts, profile=settings.profile)
-    if (not mutating or settings.profile == CURRENT) and review.metadata.get("namespace") in settings.excluded:
+    write = Admission(route.kind, route.version, operation, call.object, call.old, user=call.user, settings=settings)
+    if (not mutating or settings.profile == CURRENT) and write.excluded:
         return allowed(call, [], verdict_of(call, "allowed", 200, skipped="excluded"))
-    if route.converts:
-        return _across(route, call, review, length, mutating=mutating)
-    if mutating:
-        found = edits(review)
-        return _patched(call, found, patch(review.object, found))
-    return _told(route, call, review, evaluate(review, MOST) + long_remainder(review, length))
+    try:
+        if mutating:
+            done = write.defaults()
+            return _patched(call, done.edits, done.patch())
+        return _told(route, call, write.review(), write.judge(MOST, NAMED) + long_remainder(write.review(), length))
+    except ConversionError as error:
+        return _inconvertible(route, call, error)
 
 
 def _beyond(route: Route, call: Call, *, mutating: bool) -> Answer | None:
@@ -167,27 +151,6 @@ def _causes(errors: tuple[FieldError, ...]) -> list[dict[str, str]]:
 def _bad(call: Call, message: str, causes: list[dict[str, str]] | None = None) -> Answer:
     more: dict[str, Any] = {"details": {"causes": causes}} if causes else {}
     return refused(call, failure(400, message, **more), [], verdict_of(call, "refused", 400))
-
-
-def _across(route: Route, call: Call, review: Review, length: int, *, mutating: bool) -> Answer:
-    """Judges an object whose version the policies don't read: converts it, and answers in the author's version."""
-    if not mutating and deleting(review):
-        return allowed(call, [], verdict_of(call, "allowed", 200, skipped="deleting"))
-    across = Across(route.kind, route.version, route.read)
-    old = None if review.old is None or (mutating and review.profile != CURRENT) else review.old
-    try:
-        if not mutating:
-            require_whole(review.metadata, route.read)
-        obj, stored = across.judged(review.object), None if old is None else across.judged(old)
-    except ConversionError as error:
-        return _inconvertible(route, call, error)
-    kind = f"{route.kind}/{route.read}"
-    judged = Review(kind, review.operation, obj, stored, user=review.user, facts=review.facts, profile=review.profile)
-    if mutating:
-        found = edits(judged)
-        return _patched(call, found, across.patch(review.object, found) if found else [])
-    findings = across.findings(evaluate(judged, MOST), obj, review.object, NAMED)
-    return _told(route, call, review, findings + long_remainder(review, length))
 
 
 def _inconvertible(route: Route, call: Call, error: ConversionError) -> Answer:

@@ -6,9 +6,9 @@ import ssl
 import time
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.certs.clients import KEY
 from dynamo_webhooks.webhooks.envelope import rejection
-from dynamo_webhooks.webhooks.routes import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

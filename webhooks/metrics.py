@@ -14,7 +14,8 @@ from dynamo_webhooks.webhooks.conversion_statistics import FAULT
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.meters import SPREADS, Meter
 from dynamo_webhooks.webhooks.metrics_table import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.certs.context import Pairs
-    from dynamo_webhooks.webhooks.admission import Settings
     from dynamo_webhooks.webhooks.limits import Limits
     from dynamo_webhooks.webhooks.meters import Meter
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Final, NamedTuple
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
-
-
-class Purpose(Enum):
-    """What a path is for."""
-
-    VALIDATE = "validate"
-    MUTATE = "mutate"
-    CONVERT = "convert"
+from dynamo_webhooks.admission.registration import READ, Purpose
+from dynamo_webhooks.api.kinds import BY_NAME
 
 
 class Route(NamedTuple):
@@ -36,17 +28,6 @@ class Route(NamedTuple):
         return f"{self.kind}/{self.version}"
 
 
-# (kind, purpose) -> the version whose text the policies read: where the Go operator registers its webhooks
-_READ: Final = {
-    ("DynamoComponentDeployment", Purpose.VALIDATE): ALPHA,
-    ("DynamoComponentDeployment", Purpose.MUTATE): BETA,
-    ("DynamoGraphDeployment", Purpose.VALIDATE): ALPHA,
-    ("DynamoGraphDeployment", Purpose.MUTATE): ALPHA,
-    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE): BETA,
-    ("DynamoGraphDeploymentRequest", Purpose.MUTATE): BETA,
-    ("DynamoCheckpoint", Purpose.VALIDATE): ALPHA,
-    ("DynamoModel", Purpose.VALIDATE): ALPHA,
-}
 CONVERT: Final = Route("/convert", Purpose.CONVERT)
 
 
@@ -58,7 +39,7 @@ def path_of(kind: str, version: str, purpose: Purpose) -> str:
 def _table() -> dict[str, Route]:
     routes = [
         Route(path_of(kind, version.name, purpose), purpose, kind, version.name, read)
-        for (kind, purpose), read in _READ.items()
+        for (kind, purpose), read in READ.items()
         for version in BY_NAME[kind].versions
     ]
     return {route.path: route for route in (*routes, CONVERT)}

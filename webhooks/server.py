@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import orjson
 from aiohttp.web import BaseRequest, Server, StreamResponse
 
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.access import Access
-from dynamo_webhooks.webhooks.admission import Settings, answer, example
+from dynamo_webhooks.webhooks.admission import answer, example
 from dynamo_webhooks.webhooks.bodies import Bodies
 from dynamo_webhooks.webhooks.callers import Callers
 from dynamo_webhooks.webhooks.connection import UNREADABLE, Connection, is_framed, is_last
@@ -24,7 +26,8 @@ from dynamo_webhooks.webhooks.listener import Listener
 from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.reply import JSON, Dates, Reply
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route, at
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES, Route, at
 from dynamo_webhooks.webhooks.served_certificate import ServedCertificate
 from dynamo_webhooks.webhooks.short_requests import ShortRequests
 

@@ -26,6 +26,28 @@ class Answer(NamedTuple):
     errors: tuple[FieldError, ...]
 
 
+class Shaped(NamedTuple):
+    """What happened to an object that was read: fields that got the schema's default, unknown ones, nulls; the last two are gone."""
+
+    defaulted: tuple[Path, ...]
+    pruned: tuple[Path, ...]
+    dropped: tuple[Path, ...]
+
+
+def shaped(obj: dict[str, Any], kind: str, version: str) -> Shaped:
+    """Makes of an object what a server holds when it has read it: defaulted, pruned, without nulls. Changes the object."""
+    schema = load_schema(kind, version)
+    return Shaped(default(obj, schema), prune(obj, schema), drop_nulls(obj, schema))
+
+
+def with_status_of(obj: dict[str, Any], old: dict[str, Any] | None, kind: str) -> None:
+    """Gives an object the stored one's status, or none: it is written through the subresource alone. Changes the object."""
+    if "status" in BY_NAME[kind].subresources:
+        obj.pop("status", None)
+        if old is not None and "status" in old:
+            obj["status"] = old["status"]
+
+
 def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None) -> Answer:
     """Answers a create, or with `old` an update, as a server does that has the kind's schema and no webhook.
 
@@ -38,12 +60,7 @@ def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | No
     if undecodable := tuple(metadata_type_errors(obj, schema)):
         return Answer(obj, (), (), (), undecodable)
     if old is not None:
-        default(old, schema)
-        prune(old, schema)
-        drop_nulls(old, schema)
-    defaulted, pruned, dropped = default(obj, schema), prune(obj, schema), drop_nulls(obj, schema)
-    if "status" in BY_NAME[kind].subresources:
-        obj.pop("status", None)
-        if old is not None and "status" in old:
-            obj["status"] = old["status"]
-    return Answer(obj, defaulted, pruned, dropped, tuple(validate(obj, schema, old)))
+        shaped(old, kind, version)
+    done = shaped(obj, kind, version)
+    with_status_of(obj, old, kind)
+    return Answer(obj, *done, tuple(validate(obj, schema, old)))

@@ -11,24 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, api_version
+from dynamo_webhooks.admission.pipeline import Admission
+from dynamo_webhooks.admission.pipeline import Settings as Serving
+from dynamo_webhooks.admission.registration import Purpose, read_as, webhook_name
+from dynamo_webhooks.api.kinds import BETA, BY_NAME, GROUP, api_version
 from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.errors import dotted
-from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
-from dynamo_webhooks.api.walk.prune import prune
-from dynamo_webhooks.api.walk.validate import validate
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.objects import NO_KIND, NO_VERSION
-from dynamo_webhooks.cli.check.pipeline import MUTATED_ONCE
 from dynamo_webhooks.cli.check.said import causes, summed_up
-from dynamo_webhooks.cli.defaulted import defaulted
-from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE, Fields, Review
+from dynamo_webhooks.policies.review import CREATE, DELETE, Fields
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.admission import Settings as Serving
 from dynamo_webhooks.webhooks.admission import answer as admission_answer
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, path_of
+from dynamo_webhooks.webhooks.routes import ROUTES, path_of
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.objects import Found, Identity
@@ -38,16 +34,6 @@ if TYPE_CHECKING:
 LONGEST: Final = 20_000  # characters of a message; a server's own has no limit
 BAD_REQUEST: Final = "BadRequest"
 INVALID: Final = "Invalid"
-
-# (kind, purpose, version) -> what the name of its webhook has behind the kind; as in the manifests, which follow the Go operator's names
-_SUFFIX: Final = {
-    ("DynamoGraphDeployment", Purpose.MUTATE, ALPHA): "",
-    ("DynamoGraphDeployment", Purpose.VALIDATE, ALPHA): "",
-    ("DynamoComponentDeployment", Purpose.VALIDATE, ALPHA): "",
-    ("DynamoGraphDeploymentRequest", Purpose.VALIDATE, BETA): "",
-    ("DynamoCheckpoint", Purpose.VALIDATE, ALPHA): "",
-    ("DynamoModel", Purpose.VALIDATE, ALPHA): "",
-}
 
 
 class Answer(NamedTuple):
@@ -107,11 +93,11 @@ class _Server:
 
     def __init__(self, found: Found, operation: str, old: Fields | None, settings: Settings) -> None:
         self.kind, self.version = found.identity.kind, found.version
-        self.obj: Fields = copy.deepcopy(found.data)
         self.known = found.known
-        self.operation = operation
-        self.old = copy.deepcopy(old) if operation == UPDATE else None
         self.settings = settings
+        self.serving = Serving(settings.facts, settings.profile)
+        obj, old = copy.deepcopy(found.data), copy.deepcopy(old)
+        self.write = Admission(self.kind, self.version, operation, obj, old, user=settings.user, settings=self.serving)
         self.warnings: list[str] = []
 
     def refusal(self) -> _Refusal | None:
@@ -126,7 +112,7 @@ class _Server:
         if any(version.deprecated for version in BY_NAME[self.kind].versions if version.name == self.version):
             # the warning of the CustomResourceDefinition
             self.warnings.append(f"{api_version(self.version)} {self.kind} is deprecated; use {api_version(BETA)} {self.kind}")
-        if self.operation == DELETE:
+        if self.write.operation == DELETE:
             return None
         return self._read() or self._mutated() or self._invalid() or self._denied() or self._unstored()
 
@@ -134,18 +120,10 @@ class _Server:
         """Decoding: metadata of a wrong type ends it; what the schema doesn't know is dropped with a warning, or refused when strict."""
         if not self.settings.schema:
             return None
-        schema = load_schema(self.kind, self.version)
         lead = f'{self.kind} in version "{self.version}" cannot be handled as a {self.kind}: '
-        wrong = next(metadata_type_errors(self.obj, schema), None)
-        if wrong is not None:
-            return _Refusal(record.DECODE, 400, BAD_REQUEST, f"{lead}{wrong.field}: {wrong.message}")
-        default(self.obj, schema)
-        unknown = sorted(f'unknown field "{dotted(path)}"' for path in prune(self.obj, schema))
-        drop_nulls(self.obj, schema)
-        if "status" in BY_NAME[self.kind].subresources:
-            self.obj.pop("status", None)
-            if self.old is not None and "status" in self.old:
-                self.obj["status"] = self.old["status"]
+        if wrong := self.write.decode_metadata():
+            return _Refusal(record.DECODE, 400, BAD_REQUEST, f"{lead}{wrong[0].field}: {wrong[0].message}")
+        unknown = sorted(f'unknown field "{dotted(path)}"' for path in self.write.shape().pruned)
         if unknown and self.settings.strict:
             return _Refusal(record.DECODE, 400, BAD_REQUEST, f"{lead}strict decoding error: {', '.join(unknown)}")
         self.warnings += unknown
@@ -153,39 +131,29 @@ class _Server:
 
     def _mutated(self) -> _Refusal | None:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
-        if not self.settings.defaults or (self.operation == UPDATE and self.kind in MUTATED_ONCE):
+        if not self.settings.defaults or not self.write.mutated:
             return None
         response = self._ask(Purpose.MUTATE)
-        if response is None:
-            return None
         if not response["allowed"]:
             return self._refused(Purpose.MUTATE, response)
         if "patch" in response:
-            self.obj = self._defaulted()
-            if self.settings.schema:
-                default(self.obj, load_schema(self.kind, self.version))
+            self.write.mutate(schema=self.settings.schema)
         return None
-
-    def _defaulted(self) -> Fields:
-        """The object with the patch applied; the edits are those that the patch was made of."""
-        facts, profile = self.settings.facts, self.settings.profile
-        kind = f"{self.kind}/{self.version}"
-        return defaulted(Review(kind, self.operation, self.obj, self.old, user=self.settings.user, facts=facts, profile=profile)).object
 
     def _invalid(self) -> _Refusal | None:
         if not self.settings.schema:
             return None
-        errors = validate(self.obj, load_schema(self.kind, self.version), self.old)
+        errors = self.write.conform()
         if not errors:
             return None
-        told = causes(errors, self.obj, load_schema(self.kind, self.version))
+        told = causes(errors, self.write.object, load_schema(self.kind, self.version))
         stage = record.SCHEMA if any(not error.rule for error in errors) else record.CEL
         return _Refusal(stage, 422, INVALID, summed_up(self.kind, self._name(), told), told)
 
     def _denied(self) -> _Refusal | None:
-        response = self._ask(Purpose.VALIDATE)
-        if response is None:
+        if not read_as(self.kind, Purpose.VALIDATE):
             return None
+        response = self._ask(Purpose.VALIDATE)
         self.warnings += response.get("warnings", ())
         return None if response["allowed"] else self._refused(Purpose.VALIDATE, response)
 
@@ -194,7 +162,7 @@ class _Server:
         stored = BY_NAME[self.kind].storage_version
         if stored == self.version:
             return None
-        request = {"uid": "check", "desiredAPIVersion": api_version(stored), "objects": [self.obj]}
+        request = {"uid": "check", "desiredAPIVersion": api_version(stored), "objects": [self.write.object]}
         review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
         result = orjson.loads(convert.answer(orjson.dumps(review)).body)["response"]["result"]
         if result["status"] == "Success":
@@ -202,41 +170,33 @@ class _Server:
         message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"
         return _Refusal(record.CONVERSION, 500, "", message)
 
-    def _ask(self, purpose: Purpose) -> dict[str, Any] | None:
-        """What our server answers to the API server's request; None where no webhook is registered for the kind."""
-        route = ROUTES.get(path_of(self.kind, self.version, purpose))
-        if route is None:
-            return None
+    def _ask(self, purpose: Purpose) -> dict[str, Any]:
+        """What our server answers to the API server's request; a webhook must be registered for the kind."""
+        route = ROUTES[path_of(self.kind, self.version, purpose)]
         plural = BY_NAME[self.kind].plural
         request = {
             "uid": "check",
             "kind": {"group": GROUP, "version": self.version, "kind": self.kind},
             "resource": {"group": GROUP, "version": self.version, "resource": plural},
             "name": self._name(),
-            "operation": self.operation,
+            "operation": self.write.operation,
             "userInfo": {"username": self.settings.user},
-            "object": self.obj,
-            "oldObject": self.old,
+            "object": self.write.object,
+            "oldObject": self.write.old,
         }
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-        serving = Serving(self.settings.facts, self.settings.profile)
         body = orjson.dumps(review, option=orjson.OPT_SORT_KEYS)  # as an API server writes it, so that several errors stand in its order
-        response: dict[str, Any] = orjson.loads(admission_answer(route, body, serving).body)["response"]
+        response: dict[str, Any] = orjson.loads(admission_answer(route, body, self.serving).body)["response"]
         return response
 
     def _refused(self, purpose: Purpose, response: dict[str, Any]) -> _Refusal:
         """A denial as the API server passes it on: the status of the webhook, its name before the message."""
         status = response["status"]
         stage = record.DECODE if status["code"] == 400 else record.POLICIES
-        message = f'admission webhook "{webhook(self.kind, self.version, purpose)}" denied the request: {status["message"]}'
+        message = f'admission webhook "{webhook_name(self.kind, self.version, purpose)}" denied the request: {status["message"]}'
         told = tuple((cause["field"], cause["message"]) for cause in (status.get("details") or {}).get("causes", ()))
         return _Refusal(stage, status["code"], status["reason"], message, told)
 
     def _name(self) -> str:
-        name = (self.obj.get("metadata") or {}).get("name")
+        name = (self.write.object.get("metadata") or {}).get("name")
         return name if isinstance(name, str) else ""
-
-
-def webhook(kind: str, version: str, purpose: Purpose) -> str:
-    """The name under which a webhook is registered."""
-    return f"{purpose.value[0]}{kind.lower()}{_SUFFIX.get((kind, purpose, version), version)}.kb.io"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from dynamo_webhooks.admission.pipeline import prepared
 from dynamo_webhooks.api.kinds import api_version
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
-from dynamo_webhooks.cli.check.pipeline import prepared
 from dynamo_webhooks.cli.check.sources import documents, find
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.yaml.load import InputError
@@ -83,8 +83,8 @@ def as_stored(old: Found, version: str) -> Fields | InputError:
     """An old object as the server would hand it to the webhooks beside a new one of a version, or why it can't be; never changes `old`."""
     from copy import deepcopy
 
-    data, errors = prepared(deepcopy(old.data), old.identity.kind, old.version)
-    if errors:
+    data = deepcopy(old.data)
+    if errors := prepared(data, old.identity.kind, old.version):
         line, column, _ = old.document.value_position(errors[0].path)
         text = f"the old object can't be read: {errors[0].field}: {errors[0].message}"
         return InputError(text, old.document.source.name, line, column)

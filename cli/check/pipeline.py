@@ -1,39 +1,35 @@
-"""What happens to one object, in a server's order: decode, schema defaults, our defaults, schema and CEL, policies, conversion."""
+"""What `check` reports of one object, stage by stage; the stages themselves are admission/pipeline.py's."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.admission.pipeline import Admission, OldError
+from dynamo_webhooks.admission.pipeline import Settings as Serving
+from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.api.paths import Key, Path, render
 from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.errors import NOWHERE
-from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
-from dynamo_webhooks.api.walk.prune import prune
-from dynamo_webhooks.api.walk.validate import HINT, validate
+from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.fields import field_hint, field_of, plain
 from dynamo_webhooks.cli.check.objects import Found
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
-from dynamo_webhooks.cli.check.versions import read_as, unknown
-from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.cli.check.versions import unknown
 from dynamo_webhooks.cli.facts import flag_for
 from dynamo_webhooks.cli.legacy.recognise import recognised
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding, Level
-from dynamo_webhooks.policies.review import CURRENT, DELETE, UPDATE, Fields, Review
+from dynamo_webhooks.policies.review import CURRENT, DELETE, Fields
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.walk.errors import FieldError
 
 
-# kinds whose mutating webhook is asked about new objects alone
-MUTATED_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
 LONGEST: Final = 2_000  # characters of one path or message: both may quote names, and those may be absurd
 
 
@@ -60,25 +56,15 @@ def check_object(found: Found, operation: str, old: Fields | None, settings: Set
     return _Run(found, operation, old, settings).run()
 
 
-def prepared(data: Fields, kind: str, version: str) -> tuple[Fields, tuple[FieldError, ...]]:
-    """An old object as the server would hold it, with what keeps it from being one."""
-    errors = decoder(kind, version)(data)
-    if not errors:
-        schema = load_schema(kind, version)
-        default(data, schema)
-        prune(data, schema)
-        drop_nulls(data, schema)
-    return data, errors
-
-
 class _Run:
     """One object on its way; each stage adds to the findings."""
 
     def __init__(self, found: Found, operation: str, old: Fields | None, settings: Settings) -> None:
         self.found = found
-        self.operation = operation
-        self.old = old if operation == UPDATE else None
+        self.kind, self.version = found.identity.kind, found.version
         self.settings = settings
+        serving = Serving(settings.facts, settings.profile)
+        self.write = Admission(self.kind, self.version, operation, found.data, old, user=settings.user, settings=serving)
         self.findings: list[Reported] = []
         self.not_evaluated: list[NotEvaluated] = []
 
@@ -90,72 +76,54 @@ class _Run:
         if not self.found.known:
             self._unknown_kind()
             return self._outcome()
-        kind, version = self.found.identity.kind, self.found.version
-        obj = self.found.data
-        wrong = decoder(kind, version)(obj)
-        if self.operation == DELETE:
+        wrong = self.write.decode()
+        if self.write.operation == DELETE:
             self._wrong_types(wrong)
             return self._outcome()
         if self.settings.schema:
             told = {error.path for error in wrong}
-            self._wrong_types(tuple(error for error in metadata_type_errors(obj, load_schema(kind, version)) if error.path not in told))
-            self._fields(obj, kind, version)
+            self._wrong_types(tuple(error for error in self.write.decode_metadata() if error.path not in told))
+            self._shape()
         if not wrong and self.settings.defaults:
-            obj = self._defaulted(obj, kind, version)
-        early = wrong if self._is_mutated(kind, version) else ()
+            with suppress(ConversionError):  # the policies say so
+                self.write.mutate(schema=self.settings.schema)
+        early = (
+            wrong if self.settings.defaults and self.write.mutated else ()
+        )  # the mutating webhook reads the object before the schema does
         self._wrong_types(early)
         told = {error.path for error in early}
-        seen = self._schema(obj, kind, version, told) if self.settings.schema else set()
+        seen = self._schema(told) if self.settings.schema else set()
         self._wrong_types(tuple(error for error in wrong if error.path not in seen and error not in early))
         if wrong:
             self._note("policies", "", "the object can't be read into its type", "")
         else:
-            self._policies(obj, kind, version)
-            self._conversion(obj, kind, version)
+            self._policies()
+            self._conversion()
         return self._outcome()
 
     def _outcome(self) -> Outcome:
         return Outcome(self.findings, self.not_evaluated)
 
     def _unknown_kind(self) -> None:
-        kind, version = self.found.identity.kind, self.found.version
-        field = "apiVersion" if kind in BY_NAME else "kind"
-        self._own(record.UNKNOWN_KIND, record.ERROR, record.DECODE, (field,), field, unknown(kind, version))
+        field = "apiVersion" if self.kind in BY_NAME else "kind"
+        self._own(record.UNKNOWN_KIND, record.ERROR, record.DECODE, (field,), field, unknown(self.kind, self.version))
 
-    def _fields(self, obj: Fields, kind: str, version: str) -> None:
-        """Drops what the server drops and sets the schema's defaults, in the server's order."""
-        schema = load_schema(kind, version)
-        if "status" in BY_NAME[kind].subresources:
-            obj.pop("status", None)  # written through the subresource alone, so its content is nobody's request
-        default(obj, schema)
-        for path in prune(obj, schema):
+    def _shape(self) -> None:
+        """Reports what the server drops; of the status, which is written through the subresource alone, all is nobody's request."""
+        schema, done = load_schema(self.kind, self.version), self.write.shape()
+        for path in _asked(done.pruned, self.kind):
             level = record.ERROR if self.settings.strict else record.WARNING
             text = "is no field of this kind, and is dropped" + field_hint(schema, path)
             self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text)
-        for path in drop_nulls(obj, schema):
+        for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
                 rule = record.SERVICE_NULL if path[:-1] == ("spec", "services") else record.NULL_ENTRY
                 self._own(rule, record.WARNING, record.DECODE, path, render(path), "is null, so the API server drops it")
 
-    def _defaulted(self, obj: Fields, kind: str, version: str) -> Fields:
-        """Applies our defaults as the mutating webhook would, and the schema's once more to what they made."""
-        try:
-            changed = defaulted(self._review(obj, self.old, version)).object
-        except ConversionError:
-            return obj  # the policies say so
-        if changed is not obj and self.settings.schema:
-            default(changed, load_schema(kind, version))
-        return changed
-
-    def _is_mutated(self, kind: str, version: str) -> bool:
-        """Whether a mutating webhook is asked about this write: it reads the object before the schema is looked at."""
-        asked = self.settings.defaults and read_as(kind, version, self.settings.profile, defaults=True) != ""
-        return asked and (self.operation != UPDATE or kind not in MUTATED_ONCE)
-
-    def _schema(self, obj: Fields, kind: str, version: str, told: set[Path]) -> set[Path]:
+    def _schema(self, told: set[Path]) -> set[Path]:
         """Reports what the server's own validation refuses, except where something was told; returns the places of all that it says."""
         seen: set[Path] = set()
-        errors = dict.fromkeys(validate(obj, load_schema(kind, version), self.old))  # a server repeats what two parts of an allOf refuse
+        errors = dict.fromkeys(self.write.conform())  # a server repeats what two parts of an allOf refuse
         placed = {error.path for error in errors if error.field != NOWHERE}
         for error in errors:
             if error.path in told or (error.field == NOWHERE and error.path in placed):  # the latter sums up what was said of the place
@@ -172,46 +140,37 @@ class _Run:
         for error in errors:
             self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message)
 
-    def _policies(self, obj: Fields, kind: str, version: str) -> None:
-        read = read_as(kind, version, self.settings.profile)
-        if not read:
+    def _policies(self) -> None:
+        if not read_as(self.kind, Purpose.VALIDATE):
             return
-        if _is_leased(obj, self.settings.facts):
+        if self.write.excluded:
             self._note("policies", "", "the namespace is excluded: another operator judges its objects", "")
             return
-        for finding in self._judged(obj, kind, version, read):
+        for finding in self._judged():
             if finding.level is Level.NOT_EVALUATED:
                 self._note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag_for(finding.fact))
             else:
                 self._policy(finding)
 
-    def _judged(self, obj: Fields, kind: str, version: str, read: str) -> list[Finding]:
-        """What the policies find, in the author's fields and words; an object of another version than they read is converted first."""
-        if read == version:
-            return evaluate(self._review(obj, self.old, version))
-        from dynamo_webhooks.webhooks.across import Across
-
-        across = Across(kind, version, read)
+    def _judged(self) -> list[Finding]:
         try:
-            judged = across.judged(obj)
+            return self.write.judge()
+        except OldError as error:
+            read = read_as(self.kind, Purpose.VALIDATE)
+            self._note("policies", "", f"the old object can't be converted to {read}: {render(error.path)}: {error.reason}", "")
         except ConversionError as error:
             self._own(record.UNCONVERTIBLE, record.ERROR, record.POLICIES, error.path, render(error.path), error.reason)
-            return []
-        try:
-            old = across.judged(self.old) if self.old is not None else None
-        except ConversionError as error:
-            self._note("policies", "", f"the old object can't be converted to {read}: {render(error.path)}: {error.reason}", "")
-            return []
-        return across.findings(evaluate(self._review(judged, old, read)), judged, obj)
+        return []
 
-    def _conversion(self, obj: Fields, kind: str, version: str) -> None:
+    def _conversion(self) -> None:
         """Reports what does not come back from the other version; what the policies could not have converted, they have told."""
-        if len(BY_NAME[kind].versions) == 1 or any(finding.rule == record.UNCONVERTIBLE.name for finding in self.findings):
+        if len(BY_NAME[self.kind].versions) == 1 or any(finding.rule == record.UNCONVERTIBLE.name for finding in self.findings):
             return
-        from dynamo_webhooks.cli.check.journey import losses
+        from dynamo_webhooks.admission.losses import losses
 
-        for loss in losses(obj, kind, version, self.old, admitted=self._is_admitted()):
-            self._own(loss.rule, loss.level, record.CONVERSION, loss.path, render(loss.path), loss.text)
+        for loss in losses(self.write.object, self.kind, self.version, self.write.old, admitted=self._is_admitted()):
+            rule = record.OWN_BY_NAME[loss.name]
+            self._own(rule, loss.level.value, record.CONVERSION, loss.path, render(loss.path), loss.text)
 
     def _is_admitted(self) -> bool:
         """Whether the schema lets the object pass, as far as it was asked."""
@@ -235,16 +194,12 @@ class _Run:
             )
         )
 
-    def _review(self, obj: Fields, old: Fields | None, version: str) -> Review:
-        kind = f"{self.found.identity.kind}/{version}"
-        return Review(kind, self.operation, obj, old, user=self.settings.user, facts=self.settings.facts, profile=self.settings.profile)
-
     def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str) -> None:
         document = self.found.document
         position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
         made = own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
         if rule in (record.SCHEMA_RULE, record.CEL_RULE):  # their pages say less than the field's own
-            made = made._replace(field=field_of(load_schema(self.found.identity.kind, self.found.version), path))
+            made = made._replace(field=field_of(load_schema(self.kind, self.version), path))
         self.findings.append(made)
 
     def _note(self, rule: str, code: str, reason: str, flag: str) -> None:
@@ -254,8 +209,6 @@ class _Run:
             self.not_evaluated.append(note)
 
 
-def _is_leased(obj: Fields, facts: Facts) -> bool:
-    """Whether another operator has leased the object's namespace; only an operator that runs cluster-wide gives way."""
-    names = facts.excludedNamespaces
-    namespace = (obj.get("metadata") or {}).get("namespace")
-    return facts.operatorScope == "cluster" and isinstance(names, frozenset) and namespace in names
+def _asked(paths: tuple[Path, ...], kind: str) -> list[Path]:
+    """The paths that are not the status's, where the kind has a subresource for it."""
+    return [path for path in paths if path[0] != "status" or "status" not in BY_NAME[kind].subresources]

@@ -163,6 +163,7 @@ OWN_RULES: Final = (
     LONG_REMAINDER,
     STAYS_AFTER_MOVE,
 )
+OWN_BY_NAME: Final = {rule.name: rule for rule in OWN_RULES}
 
 
 class Reported(NamedTuple):

@@ -34,12 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the response; 0 when it allows or converts, 1 when it refuses, 4 when no review could be answered."""
     import orjson
 
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, UsageError
     from dynamo_webhooks.cli.facts import load_facts
     from dynamo_webhooks.cli.files import load_bytes
     from dynamo_webhooks.cli.output import say, write_bytes
     from dynamo_webhooks.cli.yaml.errors import InputError
-    from dynamo_webhooks.webhooks.admission import Settings, answer
+    from dynamo_webhooks.webhooks.admission import answer
 
     if arguments.path and arguments.mutate:
         raise UsageError("--mutate chooses the path that --path already names")
@@ -69,9 +70,10 @@ def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
 
     Raises: UsageError when there is none.
     """
+    from dynamo_webhooks.admission.registration import Purpose
     from dynamo_webhooks.cli.exits import UsageError
     from dynamo_webhooks.cli.nearest import hint
-    from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Purpose, path_of
+    from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, path_of
 
     if path is not None:
         if path not in ROUTES:

@@ -1,4 +1,4 @@
-"""Edits of defaults in the author's version: which rule sets which field, from what to what. How they are found, cli/defaulted.py says."""
+"""Edits of defaults in the author's version: which rule sets which field, from what to what."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dynamo_webhooks.conversion.translate import translated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dynamo_webhooks.admission.defaults import Defaulted
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.api.schema import Node
-    from dynamo_webhooks.cli.defaulted import Defaulted
     from dynamo_webhooks.policies.edit import Edit, PatchOperation
     from dynamo_webhooks.policies.review import Fields
 
@@ -54,10 +54,10 @@ def _edit(edit: Edit, obj: Fields, path: Path, value: Any) -> NamedEdit:
 
 def _place(edit: Edit, done: Defaulted, result: Fields) -> Path | None:
     """The same field in the author's version; None where it isn't one field or holds another value there."""
-    if done.across is None or done.judged is None:
+    if done.view is None or done.judged is None:
         return edit.path
     version = done.review.kind.partition("/")[2]
-    place = translated(done.across.kind, edit.path, done.judged.object, version, result)
+    place = translated(done.view.kind, edit.path, done.judged.object, version, result)
     return place.path if place.exact and lookup(result, place.path) == edit.value else None
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.admission.pipeline import Admission, Settings, prepared
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.cli.check.pipeline import prepared
-from dynamo_webhooks.cli.defaulted import defaulted
 from dynamo_webhooks.cli.stored import NotStoredError, stored
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.conversion.remainder import ASIDE, reserved
-from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, Review
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.objects import Found
@@ -52,8 +51,8 @@ def complete(found: Found, asked: Asked, old: Fields | None) -> Fields:
     try:
         for before in (None,) if old is None else (old, None):
             operation = CREATE if before is None else UPDATE
-            review = Review(f"{kind}/{version}", operation, obj, before, user=asked.user, facts=asked.facts, profile=asked.profile)
-            obj = defaulted(review).object
+            settings = Settings(asked.facts, asked.profile)
+            obj = Admission(kind, version, operation, obj, before, user=asked.user, settings=settings).defaults().object
     except ConversionError as error:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
     # once through the other version, whose schema has defaults of its own: a stored object has those of both
@@ -91,5 +90,6 @@ def other_version(kind: str, version: str) -> str:
 
 def _filled(obj: Fields, kind: str, version: str) -> Fields:
     """What the API server adds to an object that a webhook or a conversion made."""
-    complete, _ = prepared(copy.deepcopy(obj), kind, version)
+    complete = copy.deepcopy(obj)
+    prepared(complete, kind, version)
     return complete

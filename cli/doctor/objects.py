@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import BY_NAME, KINDS, Kind
 from dynamo_webhooks.certs.inject import PATH
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.doctor import repairs
 from dynamo_webhooks.cli.doctor.finding import Finding, error, info, warning
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route
+from dynamo_webhooks.webhooks.routes import ROUTES, Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ from dynamo_webhooks.cli.explain import rule
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.webhooks.routes import Route
 
 LONGEST: Final = 200  # characters of one value, as in `default`
@@ -75,8 +75,8 @@ def _short(page: rule.Page, told: set[str]) -> Iterator[str]:
 
 def _edits(exchange: Exchange, told: set[str]) -> Iterator[str]:
     """The patch as edits, each with the default that wants it."""
+    from dynamo_webhooks.admission.defaults import defaulted
     from dynamo_webhooks.cli.default.edits import named
-    from dynamo_webhooks.cli.defaulted import defaulted
     from dynamo_webhooks.policies.review import UPDATE, Review
 
     request, settings = exchange.request, exchange.settings

@@ -9,10 +9,10 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+from dynamo_webhooks.admission.wording import in_words
 from dynamo_webhooks.api.kinds import BETA, BY_NAME, GROUP
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.rule import Rule
-from dynamo_webhooks.webhooks.wording import in_words
 
 ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
 _FIELD: Final = 10  # what it counts for that the rule speaks of the field

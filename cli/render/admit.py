@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.api.walk.default import default, drop_nulls
-from dynamo_webhooks.api.walk.prune import prune
-from dynamo_webhooks.cli.defaulted import defaulted
+from dynamo_webhooks.admission.pipeline import Admission, Settings, prepared
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import UNKNOWN
-from dynamo_webhooks.policies.review import CREATE, Review
+from dynamo_webhooks.policies.review import CREATE
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -34,20 +31,13 @@ def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
     """
     obj = copy.deepcopy(data)
     kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
-    wrong = decoder(kind, version)(obj)
-    if wrong:
+    if wrong := prepared(obj, kind, version):
         return Admitted(obj, [(error.path, error.message) for error in wrong])
-    schema = load_schema(kind, version)
     metadata = obj.get("metadata") or {}
     obj["metadata"] = metadata if metadata.get("namespace") else {**metadata, "namespace": namespace or "default"}
-    default(obj, schema)
-    prune(obj, schema)
-    drop_nulls(obj, schema)
     # in a leased namespace another operator's webhooks fill in the same
-    asked = facts._replace(excludedNamespaces=UNKNOWN)
-    try:
-        obj = defaulted(Review(f"{kind}/{version}", CREATE, obj, facts=asked)).object
-    except ConversionError:
-        return Admitted(obj, [])  # rendering says so, with the field
-    default(obj, schema)
-    return Admitted(obj, [])
+    settings = Settings(facts._replace(excludedNamespaces=UNKNOWN))
+    write = Admission(kind, version, CREATE, obj, user="", settings=settings)
+    with suppress(ConversionError):  # rendering says so, with the field
+        write.mutate()
+    return Admitted(write.object, [])

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.api.kinds import BETA
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.policies.catalogue import rules
-from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.finding import Level
-from dynamo_webhooks.policies.review import CREATE, CURRENT, Review
+from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.reconciler.loop.keys import uid_of
 from dynamo_webhooks.reconciler.loop.likeness import fingerprint
-from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import OLD, converted
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -53,20 +49,13 @@ def judged(obj: Node, facts: Facts) -> str:
 
     What only a user, or a fact that nobody supplied, could decide is not held against it.
     """
-    kind = str(obj["kind"])
-    wrong = decoder(kind, BETA)(obj)
-    if wrong:
+    write = Admission(str(obj["kind"]), BETA, CREATE, obj, user="", settings=Settings(facts))
+    if wrong := write.decode():
         return f"{render(wrong[0].path)}: {wrong[0].message}"
-    texts = []
-    for version in (BETA, ALPHA):
-        if not any(f"{kind}/{version}" in rule.kinds and not rule.is_default for rule in rules(CURRENT)):
-            continue
-        try:
-            read = obj if version == BETA else converted(obj, OLD)
-        except (ConversionError, RenderError) as error:
-            return str(error)
-        found = evaluate(Review(f"{kind}/{version}", CREATE, read, facts=facts))
-        texts += [_sentence(one) for one in found if one.level is Level.ERROR]
+    try:
+        texts = [_sentence(one) for one in write.judge() if one.level is Level.ERROR]
+    except ConversionError as error:
+        return f"{render(error.path)}: {error.reason}"
     more = f"; and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
     return "; ".join(dict.fromkeys(texts[:LISTED])) + more
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import uvloop
 
-from dynamo_webhooks.webhooks.routes import Purpose, path_of
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import path_of
 from tests.bench.asker import Asker
 from tests.bench.requests import graph, review
 from tests.bench.waiting import at

@@ -6,7 +6,8 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.webhooks.routes import Purpose, path_of
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import path_of
 from tests.bench.load import Measured, ours
 from tests.bench.requests import conversion, graph, review
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.bench.footprint import Watch
 from tests.bench.requests import conversion, graph, objects, review, wide
 from tests.bench.table import microseconds

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import pytest
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.bench import growth, speed
 from tests.bench import table as tables
 from tests.bench.plot import draw

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.registration import Purpose, webhook_name
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.answer import Answer, answered, webhook
+from dynamo_webhooks.cli.check.answer import Answer, answered
 from dynamo_webhooks.cli.check.objects import objects
 from dynamo_webhooks.cli.check.pipeline import Settings, check_object
 from dynamo_webhooks.cli.yaml.load import load
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, MODEL, NEEDS_GROVE, WARNED
 from tests.golden.corpus import cases
@@ -45,7 +46,7 @@ def test_webhooks_are_called_as_in_the_manifests() -> None:
         registered = {hook["clientConfig"]["service"]["path"]: hook for hook in yaml.safe_load((MANIFESTS / file).read_text())["webhooks"]}
         for route in ROUTES.values():
             if route.purpose is purpose:
-                assert webhook(route.kind, route.version, purpose) == registered[route.path]["name"]
+                assert webhook_name(route.kind, route.version, purpose) == registered[route.path]["name"]
 
 
 @pytest.mark.parametrize(("operation", "status"), [(CREATE, 201), (UPDATE, 200), (DELETE, 200)])

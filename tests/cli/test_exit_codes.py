@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.cli import exits
-from dynamo_webhooks.cli.check import pipeline, result
+from dynamo_webhooks.cli.check import result
 from dynamo_webhooks.cli.check.outputs import FORMATS
 from dynamo_webhooks.cli.check.record import ERROR, FAULT, NotEvaluated
 from dynamo_webhooks.cli.check.result import Checked, assemble, exit_code
@@ -71,11 +71,11 @@ def inputs(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = by_word(BAD_RULE)
     assert rule
 
-    def raising(review: Any) -> Any:
+    def raising(review: Any, most: int | None) -> Any:
         faulty = review.object["metadata"]["name"] == "faulty"
-        return [fault(rule, ("spec",), KeyError("x"))] if faulty else evaluate(review)
+        return [fault(rule, ("spec",), KeyError("x"))] if faulty else evaluate(review, most)
 
-    monkeypatch.setattr(pipeline, "evaluate", raising)
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", raising)
 
 
 def _code(command: Command, form: str, *happening: str) -> int:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.check import pipeline
 from dynamo_webhooks.cli.check.objects import objects
 from dynamo_webhooks.cli.check.pipeline import Outcome, Settings, check_object
 from dynamo_webhooks.cli.explain.field import find
@@ -30,11 +29,11 @@ def _seen(monkeypatch: pytest.MonkeyPatch, text: str, **settings: Any) -> dict[s
     """The object as the policies are asked about it."""
     seen: list[dict[str, Any]] = []
 
-    def evaluate(review: Review) -> list[Finding]:
+    def evaluate(review: Review, _most: int | None) -> list[Finding]:
         seen.append(review.object)
         return []
 
-    monkeypatch.setattr(pipeline, "evaluate", evaluate)
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", evaluate)
     _checked(text, **settings)
     return seen[0]
 
@@ -67,7 +66,7 @@ def test_the_schema_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = by_word(BAD_RULE)
     assert rule
-    monkeypatch.setattr(pipeline, "evaluate", lambda review: [fault(rule, ("spec",), KeyError("secret"))])
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", lambda *_: [fault(rule, ("spec",), KeyError("secret"))])
     files(good=GOOD)
     ran = command("check", "good.yaml", "--exit-zero", "--ignore", BAD_RULE)
     assert ran.code == 70

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import facts_from
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, NEEDS_GROVE

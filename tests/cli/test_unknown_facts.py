@@ -9,13 +9,14 @@ import orjson
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.cli.facts import consequences
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.review import CREATE, CURRENT
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.cli.conftest import Command, Files
 from tests.policies.examples import Example, parse

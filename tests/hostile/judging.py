@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import jsonpatch
 import orjson
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.routes import Purpose
 from tests.hostile.reviews import UID
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.webhooks.routes import Route
     from tests.hostile.mutants import Mutant
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from dynamo_webhooks.webhooks.routes import Purpose
+from dynamo_webhooks.admission.registration import Purpose
 from tests.hostile import damage
 from tests.hostile.values import DEPTHS, KEYS, OPERATIONS, RAW, VALUES
 from tests.laws.hostile import DAMAGED, SHORT, annotations_for

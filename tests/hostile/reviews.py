@@ -6,8 +6,9 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
-from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Purpose, Route
+from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route
 from tests.golden.corpus import corpus_file
 from tests.laws.strategies import make_object
 

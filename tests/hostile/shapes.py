@@ -10,11 +10,12 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.hostile.reviews import Asked, admission, conversion
 
 if TYPE_CHECKING:

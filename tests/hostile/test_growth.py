@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from dynamo_webhooks.admission import remainder_size
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
-from dynamo_webhooks.webhooks import heavy
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.routes import Purpose
 from tests.hostile.judging import complaint
 from tests.hostile.mutants import Mutant
 from tests.hostile.shapes import Shape, body, everything, label
@@ -44,7 +44,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 @SHAPES
 def test_twice_the_size_takes_twice_the_calls(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     # short objects are not weighed, and light ones no further than that: steps that a count must not meet
-    monkeypatch.setattr(heavy, "LIGHT", 0)
+    monkeypatch.setattr(remainder_size, "LIGHT", 0)
     monkeypatch.setattr(weight, "LIGHT", 0)
     monkeypatch.setattr(weight, "WARNED", 0)
     for once, twice in zip(shape.cases(shape.size), shape.cases(2 * shape.size), strict=True):

@@ -8,9 +8,10 @@ import tracemalloc
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import V1_2
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from tests.hostile.growth import resident, unbounded
 from tests.hostile.judging import SHOWN, judged
 from tests.hostile.mutants import Mutant, Surgeon

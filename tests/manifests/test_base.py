@@ -8,11 +8,12 @@ from typing import Any, Final, TypeAlias
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.api.operator.projection import provisioner, server
 from dynamo_webhooks.cli.configuration import load_configuration
 from dynamo_webhooks.webhooks.limits import Limits
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route
+from dynamo_webhooks.webhooks.routes import ROUTES, Route
 from tests.manifests.environment import ROOT
 
 Node: TypeAlias = dict[str, Any]

@@ -12,14 +12,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CURRENT, V1_2
 from dynamo_webhooks.webhooks import admission
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, path_of
+from dynamo_webhooks.webhooks.routes import ROUTES, path_of
 from tests.webhooks.requests import GRAPH_DEFAULTS, GRAPHS, PRIVATE, graph, review
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ def test_what_the_schema_refuses_for_its_size_is_not_looked_into(
     version: str, spec: dict[str, Any], field: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The API server asks the mutating webhooks before its schema, and the validating ones after it."""
-    for name in ("decoder", "edits", "evaluate", "Across"):
+    for name in ("decoder", "Admission"):
         monkeypatch.delattr(admission, name)
     body = review({"metadata": {"name": "g"}, "spec": spec})
     told = ask(body, path_of("DynamoGraphDeployment", version, Purpose.MUTATE))
@@ -356,7 +358,7 @@ def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.Monk
     def fail(_review: object, _most: int) -> list[Any]:
         raise ValueError(PRIVATE)
 
-    monkeypatch.setattr(admission, "evaluate", fail)
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", fail)
     with caplog.at_level(logging.ERROR):
         found = ask(review(graph()))
     status = refusal(found, 500)
@@ -371,7 +373,7 @@ def test_a_rule_that_raises_is_a_500_and_the_others_still_speak(monkeypatch: pyt
     from dynamo_webhooks.policies.catalogue import rules
 
     broken = rules(CURRENT)[0]
-    monkeypatch.setattr(admission, "evaluate", lambda *_: [fault(broken, (), ValueError(PRIVATE))])
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", lambda *_: [fault(broken, (), ValueError(PRIVATE))])
     status = refusal(ask(review(graph())), 500)
     assert status["reason"] == "InternalError"
     assert PRIVATE not in orjson.dumps(status).decode()

@@ -12,6 +12,9 @@ import orjson
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.admission.version_view import VersionView, difference
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.policies.catalogue import by_word
@@ -20,10 +23,9 @@ from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CURRENT, V1_2, Review
 from dynamo_webhooks.policies.rule import DCD, DGD
-from dynamo_webhooks.webhooks.across import Across, difference
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, Route, path_of
+from dynamo_webhooks.webhooks.routes import ROUTES, Route, path_of
 from tests.golden.corpus import cases, corpus_file
 from tests.webhooks.requests import graph, review
 from tests.webhooks.test_admission import FACTS, SETTINGS, ask, refusal, response
@@ -206,7 +208,7 @@ def test_a_null_component_is_left_for_the_schema_to_refuse() -> None:
     rule = by_word("mut-dgd-replicas")
     assert rule
     edits = [Edit(rule, ("spec", "services", name, "replicas"), 1) for name in ("a", "b")]
-    changed = Across(GRAPH, "v1beta1", "v1alpha1").changed(obj, edits)
+    changed = VersionView(GRAPH, "v1beta1", "v1alpha1").changed(obj, edits)
     assert changed["spec"]["components"] == [{"name": "a", "replicas": 1}, None, {"name": "b", "replicas": 1}]
 
 

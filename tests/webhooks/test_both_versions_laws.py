@@ -10,14 +10,16 @@ import orjson
 import pytest
 from hypothesis import strategies as st
 
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.remainder import keys
 from dynamo_webhooks.policies.review import CURRENT, V1_2
-from dynamo_webhooks.webhooks.across import Across
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose, path_of
+from dynamo_webhooks.webhooks.routes import ROUTES, path_of
 from tests.laws.conftest import EXAMPLES, SEED
 from tests.laws.conftest import SETTINGS as LAWS
 from tests.laws.dice import Dice, drawn
@@ -114,5 +116,5 @@ def test_rules_say_of_a_view_what_they_say_of_the_whole(kind: str, version: str,
         return [_asked(*each, kind, version, purpose, profile).body for each in asked for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
 
     viewing = answers()
-    monkeypatch.setattr(Across, "judged", lambda across, obj: convert(across.kind, obj, across.read).object)
+    monkeypatch.setattr(VersionView, "judged", lambda across, obj: convert(across.kind, obj, across.read).object)
     assert viewing == answers()

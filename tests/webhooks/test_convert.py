@@ -9,9 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.envelope import Answer
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.metrics import export

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.settings import ScopeSettings
 from dynamo_webhooks.kube.claims import LEASE_NAME
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
 from dynamo_webhooks.policies.facts import facts_from
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
 from dynamo_webhooks.webhooks.cluster.watcher import REPORT_SECONDS, Clocks, Watcher
 from dynamo_webhooks.webhooks.routes import ROUTES

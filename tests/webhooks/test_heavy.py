@@ -8,14 +8,15 @@ from typing import Any, Final
 import orjson
 import pytest
 
+from dynamo_webhooks.admission import remainder_size
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
 from dynamo_webhooks.conversion.bounds import MOST, TOO_LONG, size
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.policies.review import V1_2, Review
-from dynamo_webhooks.webhooks import heavy
-from dynamo_webhooks.webhooks.admission import Settings
-from dynamo_webhooks.webhooks.routes import Purpose, path_of
+from dynamo_webhooks.webhooks.routes import path_of
 from tests.conversion.test_bounds import noise
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_admission import FACTS, ask, refusal, response
@@ -112,7 +113,7 @@ def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.Mo
     obj["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": {f"f:{number}": {} for number in range(10_000)}}]
     assert "warnings" not in response(ask(review(obj, "UPDATE", old), path))
     with pytest.raises(NameError):
-        heavy.long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
+        remainder_size.long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
 
 
 def test_a_default_that_leaves_no_room_takes_nothing_away() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 
 REFERENCE = {
     "/validate-nvidia-com-v1alpha1-dynamocomponentdeployment",

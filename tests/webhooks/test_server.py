@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from dynamo_webhooks.webhooks import admission
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Served, post, served, until
 
@@ -381,7 +380,7 @@ async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypat
     def fail(*_given: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr(admission, "evaluate", fail)
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", fail)
     async with served(tmp_path) as running:
         [reason] = running.server.reasons()
         assert "could not be judged" in reason
@@ -405,7 +404,7 @@ async def test_the_log_holds_names_and_never_values(running: Served, monkeypatch
     def fail(*_given: object) -> None:
         raise ValueError(PRIVATE)
 
-    monkeypatch.setattr(admission, "evaluate", fail)
+    monkeypatch.setattr("dynamo_webhooks.admission.pipeline.evaluate", fail)
     await client.post(GRAPHS, BODY)
     lines = running.log()
     access = [line for line in lines if line["logger"] == "access"]

@@ -9,18 +9,18 @@ import os
 import pickle
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.envelope import Answer, rejection
 from dynamo_webhooks.webhooks.executor import forker
 from dynamo_webhooks.webhooks.executor.job import JobResult, Order, told
 from dynamo_webhooks.webhooks.executor.spool import Spool
 from dynamo_webhooks.webhooks.fair_queue import FairQueue
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.routes import Purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.webhooks.envelope import Verdict
     from dynamo_webhooks.webhooks.limits import Limits
     from dynamo_webhooks.webhooks.routes import Route

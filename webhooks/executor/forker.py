@@ -22,7 +22,7 @@ from dynamo_webhooks.webhooks.forked import fork, settle
 from dynamo_webhooks.webhooks.logs import JsonHandler
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.webhooks.admission import Settings
+    from dynamo_webhooks.admission.pipeline import Settings
 
 FRAME: Final = 512  # bytes of every order, filled up with spaces
 FILES: Final = 4  # that come with it: body, answer, settings, and the end of a pipe for the outcome

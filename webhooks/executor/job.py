@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 import orjson
 
+from dynamo_webhooks.admission.pipeline import Settings
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
 from dynamo_webhooks.webhooks.conversion_statistics import ConversionStatistics
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict, rejection
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.webhooks.routes import ROUTES, Purpose
+from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.webhooks.routes import ROUTES
 
 if TYPE_CHECKING:
     from dynamo_webhooks.webhooks.executor.spool import Spool

@@ -11,13 +11,14 @@ import orjson
 import pytest
 import yaml
 
+from dynamo_webhooks.admission.defaults import Defaulted, defaulted
+from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.cli.default.edits import named, with_patch
-from dynamo_webhooks.cli.defaulted import Defaulted, defaulted
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import PROFILES, Review
-from dynamo_webhooks.webhooks.admission import Settings, answer
+from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import ROUTES
 from tests.golden.corpus import cases, corpus_file
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from dynamo_webhooks.admission.wording import reworded
 from dynamo_webhooks.cli.explain.schema_rule import in_message
 from dynamo_webhooks.cli.explain.sentence import rules_saying
 from dynamo_webhooks.cli.explain.words import OURS, SERVER, TABLES, TRANSPORT
@@ -14,7 +15,6 @@ from dynamo_webhooks.policies.answer import sentence
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.rule import Rule
-from dynamo_webhooks.webhooks.wording import reworded
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE
 from tests.policies.examples import parse

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.admission import losses as module
+from dynamo_webhooks.admission.losses import Loss, losses
 from dynamo_webhooks.api.kinds import ALPHA
-from dynamo_webhooks.cli.check import journey, record
-from dynamo_webhooks.cli.check.journey import Loss, losses
+from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.yaml.load import load
 from dynamo_webhooks.conversion.engine import Converted, convert
 from dynamo_webhooks.conversion.kind import Kind
@@ -31,7 +32,7 @@ def _losses(obj: dict[str, Any], **words: Any) -> list[Loss]:
 
 
 def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    return [(loss.rule.name, loss.level, loss.path) for loss in found]
+    return [(loss.name, loss.level.value, loss.path) for loss in found]
 
 
 def _keys() -> tuple[str, str]:
@@ -88,8 +89,8 @@ def _raised(_: Converted) -> Converted:
 @pytest.mark.parametrize(("change", "path"), [(_lost, ("spec", "services", "w", "componentType")), (_not_back, ()), (_raised, ())])
 def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Or of whoever wrote a remainder by hand, where the object carries one."""
-    monkeypatch.setattr(journey, "convert", _otherwise(change))
-    monkeypatch.setattr(journey, "_is_proven", lambda *_: False)
+    monkeypatch.setattr(module, "convert", _otherwise(change))
+    monkeypatch.setattr(module, "_is_proven", lambda *_: False)
     obj = load(BOTH)[0].data
     (loss,) = found = _losses(obj)
     assert _told(found) == [("conversion-loss", record.FAULT, path)]
@@ -105,7 +106,7 @@ def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
     def broken(*_: object, **__: object) -> None:
         raise KeyError("secret")
 
-    monkeypatch.setattr(journey, "convert", broken)
+    monkeypatch.setattr(module, "convert", broken)
     files(a=GOOD)
     ran = command("check", "a.yaml")
     assert ran.code == 70
@@ -119,7 +120,7 @@ def test_the_proof_holds_only_where_nothing_is_kept() -> None:
 
     kind, obj = KINDS[GRAPH], load(BOTH)[0].data
     there = convert(kind, obj, "v1beta1").object
-    assert journey._is_proven(kind, obj, there)
-    assert not journey._is_proven(kind, {"metadata": {"annotations": {_keys()[0]: "{}"}}}, there)
-    assert not journey._is_proven(kind, obj, {"metadata": {"annotations": {_keys()[0]: '{"kept":[]}'}}})
-    assert not journey._is_proven(KINDS["DynamoGraphDeploymentRequest"], obj, there)
+    assert module._is_proven(kind, obj, there)
+    assert not module._is_proven(kind, {"metadata": {"annotations": {_keys()[0]: "{}"}}}, there)
+    assert not module._is_proven(kind, obj, {"metadata": {"annotations": {_keys()[0]: '{"kept":[]}'}}})
+    assert not module._is_proven(KINDS["DynamoGraphDeploymentRequest"], obj, there)

@@ -4,29 +4,34 @@ other version, changes one field and writes it back must change that field alone
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import Key, Path, render
-from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.remainder import KEPT, keys, reserved
+from dynamo_webhooks.conversion.weight import NAME as LONG_REMAINDER
 from dynamo_webhooks.conversion.weight import OTHER, weight
+from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.raised import log
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.cli.check.record import OwnRule
     from dynamo_webhooks.conversion.kind import Kind
     from dynamo_webhooks.policies.review import Fields
 
 
-class Loss(NamedTuple):
-    """One thing that the way does to an object: the check that reports it, its level, the field, and a sentence without the field."""
+UNCONVERTIBLE: Final = "unconvertible"
+DAMAGED_REMAINDER: Final = "damaged-remainder"
+CONVERSION_LOSS: Final = "conversion-loss"
 
-    rule: OwnRule
-    level: str
+
+class Loss(NamedTuple):
+    """One thing that the way does to an object: the name of the check that reports it, its level, the field, a sentence without it."""
+
+    name: str
+    level: Level
     path: Path
     text: str
 
@@ -41,18 +46,18 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
     try:
         there = convert(kind, obj, other, whole=True)
     except ConversionError as error:
-        yield Loss(record.UNCONVERTIBLE, record.ERROR, error.path, error.reason)
+        yield Loss(UNCONVERTIBLE, Level.ERROR, error.path, error.reason)
         return
     except Exception as error:  # noqa: BLE001 - a fault of ours must cost one finding, not the run
         yield _fault(error, f"the conversion to {other}")
         return
     for key in there.damaged:
         text = f"holds no text that conversion to {other} can use, and is set aside"
-        yield Loss(record.DAMAGED_REMAINDER, record.WARNING, ("metadata", "annotations", Key(key)), text)
+        yield Loss(DAMAGED_REMAINDER, Level.WARNING, ("metadata", "annotations", Key(key)), text)
     if not admitted:
         return
     if found := weight(kind, obj, version, there.object, old):
-        yield Loss(record.LONG_REMAINDER, record.ERROR if found.refused else record.WARNING, found.path, found.text)
+        yield Loss(LONG_REMAINDER, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)
     if _is_proven(kind, obj, there.object):
         return
     try:
@@ -60,7 +65,7 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
     except ConversionError as error:
         where = render(error.path)
         text = f"can be converted to {other}, but not back: there, {where} {error.reason}"
-        yield Loss(record.CONVERSION_LOSS, _level(kind, obj), (), text)
+        yield Loss(CONVERSION_LOSS, _level(kind, obj), (), text)
     except Exception as error:  # noqa: BLE001 - as above
         yield _fault(error, f"the conversion back from {other}")
     else:
@@ -83,7 +88,7 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
 def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
     """The fields that come back otherwise, or not at all."""
     for path, *_ in differences(_compared(kind, back), _compared(kind, obj)):
-        yield Loss(record.CONVERSION_LOSS, _level(kind, obj), tuple(path), f"does not come back from {other} as it is here")
+        yield Loss(CONVERSION_LOSS, _level(kind, obj), tuple(path), f"does not come back from {other} as it is here")
 
 
 def _compared(kind: Kind, obj: Fields) -> Fields:
@@ -96,12 +101,12 @@ def _compared(kind: Kind, obj: Fields) -> Fields:
     return {**obj, "metadata": metadata}
 
 
-def _level(kind: Kind, obj: Fields) -> str:
+def _level(kind: Kind, obj: Fields) -> Level:
     """Whose fault a loss is: remainders may have been edited by hand, but an object without any must come home."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    return record.WARNING if any(key in annotations for key in reserved(kind)) else record.FAULT
+    return Level.WARNING if any(key in annotations for key in reserved(kind)) else Level.FAULT
 
 
 def _fault(error: Exception, what: str) -> Loss:
     log(what, error)
-    return Loss(record.CONVERSION_LOSS, record.FAULT, (), f"{what} raised {type(error).__name__}; this is a bug of ours")
+    return Loss(CONVERSION_LOSS, Level.FAULT, (), f"{what} raised {type(error).__name__}; this is a bug of ours")

@@ -1,12 +1,10 @@
-"""Judging an object in the version that the policies read, and saying everything in the version that the author wrote.
-
-Used by the server and by `check`; what is right or wrong, the policies say, and how versions correspond, the conversion.
-"""
+"""An object in the version that rules read, and findings and patches about it in the version that its author wrote."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.admission.wording import elsewhere, reworded
 from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert, viewed
@@ -15,7 +13,6 @@ from dynamo_webhooks.conversion.remainder import reserved
 from dynamo_webhooks.conversion.translate import Translation
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
 from dynamo_webhooks.policies.edit import apply, pointer
-from dynamo_webhooks.webhooks.wording import elsewhere, reworded
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.review import Fields
 
 
-class Across:
+class VersionView:
     """One kind between the author's version and the one that is read there; what is too long is refused elsewhere, and never left out."""
 
     __slots__ = ("author", "kind", "read")

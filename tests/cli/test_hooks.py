@@ -19,7 +19,7 @@ import yaml
 
 from dynamo_webhooks.cli.schemas import load
 from tests.cli.objects import BAD, BAD_RULE, GOOD
-from tests.manifests.environment import ROOMS
+from tests.manifests.environment import copy_packages
 
 ROOT: Final = Path(__file__).parents[2]
 HOOKS: Final[dict[str, dict[str, Any]]] = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
@@ -129,8 +129,7 @@ class Runner:
 
     def __init__(self, home: Path) -> None:
         self.home, self.action = home, home / "action"
-        for room in ROOMS:
-            shutil.copytree(ROOT / room, self.action / room, ignore=shutil.ignore_patterns("__pycache__"))
+        copy_packages(self.action)
         for name in ("pyproject.toml", "README.md", "LICENSE", "requirements.lock", "action.yml"):
             shutil.copy2(ROOT / name, self.action)
 

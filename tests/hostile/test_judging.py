@@ -10,7 +10,7 @@ import pytest
 
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.webhooks import admission as admitting
+from dynamo_webhooks.admission import defaults
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route
 from tests.hostile.judging import complaint, judged
@@ -79,6 +79,6 @@ def test_a_fault_is_seen(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
     def broken(review: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(admitting, "edits", broken)
+    monkeypatch.setattr(defaults, "edits", broken)
     route: Route = ROUTES[PATH]
     assert "fault" in judged(route, ADMISSION, Settings(Facts()))

@@ -15,12 +15,17 @@ ROOMS: Final = ("api", "policies", "conversion", "admission", "certs", "webhooks
 PACKAGE: Final = "dynamo_webhooks"  # the one name that is installed: a folder of links to the rooms
 
 
+def copy_packages(place: Path) -> None:
+    """Copies all that is installed, links as links."""
+    for folder in (PACKAGE, *ROOMS):
+        shutil.copytree(ROOT / folder, place / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def build_wheel(home: Path) -> Path:
     """Builds the wheel from a copy of the sources, so that the checkout stays as it is."""
     source = home / "source"
-    for room in (*ROOMS, "tools"):
-        shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / PACKAGE, source / PACKAGE, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_packages(source)
+    shutil.copytree(ROOT / "tools", source / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, source)
     command = [

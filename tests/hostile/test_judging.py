@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from dynamo_webhooks.admission import defaults
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.admission import defaults
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route
 from tests.hostile.judging import complaint, judged

@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.conversion_statistics import FAULT
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.meters import SPREADS, Meter
 from dynamo_webhooks.webhooks.metrics_table import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
-from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import ROUTES
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from dynamo_webhooks.webhooks.listener import Listener
 from dynamo_webhooks.webhooks.logs import Lines
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.reply import JSON, Dates, Reply
-from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import ROUTES, Route, at
 from dynamo_webhooks.webhooks.served_certificate import ServedCertificate
 from dynamo_webhooks.webhooks.short_requests import ShortRequests

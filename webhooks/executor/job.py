@@ -25,7 +25,6 @@ from dynamo_webhooks.webhooks.budget import MEMORY, BudgetError
 from dynamo_webhooks.webhooks.conversion_statistics import ConversionStatistics
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict, rejection
 from dynamo_webhooks.webhooks.limits import Bound
-from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.webhooks.routes import ROUTES
 
 if TYPE_CHECKING:

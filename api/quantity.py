@@ -33,7 +33,7 @@ class _Parts(NamedTuple):
 def parse(value: str | float) -> int | Fraction:
     """Returns the exact amount that a quantity stands for: an int when it is whole, a Fraction of nanos otherwise.
 
-    Bare JSON numbers are quantities too. An amount below one nano rounds away from zero to the next nano (R-QTY), and an amount above
+    Bare JSON numbers are quantities too. An amount below one nano rounds away from zero to the next nano, and an amount above
     2**63-1 is cut down to that, so no exponent can ask for unbounded memory.
 
     Raises ValueError when the text is no quantity.

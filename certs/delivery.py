@@ -1,6 +1,6 @@
 """Which pair a server uses: the newest good one that its sources hold, and a new issuer's only when trust in it is published.
 
-Nothing is read here: what the API server and the mounted files hold is handed in, and so is the time. The rules are operations.md 1.14.11.
+Nothing is read here: what the API server and the mounted files hold is handed in, and so is the time. docs/certificates.md has the rules.
 """
 
 from __future__ import annotations

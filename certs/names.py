@@ -1,4 +1,4 @@
-"""What the stored objects, their keys and their annotations are called (operations.md 1.14.2)."""
+"""What the stored objects, their keys and their annotations are called."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 
 
 def derive(state: CertificateState, now: datetime) -> Phase:
-    """The phase of mode `managed`, by the table of operations.md 1.14.4 with the emergencies of 1.14.7."""
+    """The phase of mode `managed`, by the table of docs/certificates.md ("A rotation"), with the emergencies."""
     secret = state.authority
     if secret is None or secret.current is None:
         return Phase.BOOTSTRAP

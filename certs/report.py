@@ -30,7 +30,7 @@ class Report(NamedTuple):
 
 
 class Gauge(NamedTuple):
-    """One value of a metric; names and labels as in operations.md 1.14.13."""
+    """One value of a metric; docs/certificates.md lists names and labels."""
 
     name: str
     value: float

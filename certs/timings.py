@@ -13,7 +13,7 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Durations of the protocol; the defaults stand in operations.md 1.14.14. Tests may go below the bounds, a configuration may not."""
+    """Durations of the protocol; docs/configuration.md lists the defaults. Tests may go below the bounds, a configuration may not."""
 
     resync: timedelta = 10 * MINUTE  # everything is read again at least this often, watches or not
     settle: timedelta = 120 * timedelta(seconds=1)  # nobody acknowledges a bundle: the time we grant each API server to see it

@@ -32,17 +32,17 @@ _MOST_DIGITS: Final = 19  # of a number in that range
 
 
 def is_domain(text: str) -> bool:
-    """Whether a topology domain is well-formed (R-DOMAIN); any length."""
+    """Whether a topology domain is well-formed; any length."""
     return _DOMAIN.fullmatch(text) is not None
 
 
 def is_label(text: str) -> bool:
-    """Whether a text is a DNS-1123 label (R-LABEL): 1 to 63 lower-case letters, digits and inner dashes."""
+    """Whether a text is a DNS-1123 label: 1 to 63 lower-case letters, digits and inner dashes."""
     return len(text) <= 63 and _LABEL.fullmatch(text) is not None
 
 
 def whole_number(text: str) -> int | None:
-    """Parses R-INT: a signed 64-bit integer in plain digits; None for anything else."""
+    """Parses a signed 64-bit integer in plain digits; None for anything else."""
     if not _WHOLE.fullmatch(text):
         return None
     digits = text.lstrip("+-").lstrip("0") or "0"

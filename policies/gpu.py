@@ -31,7 +31,7 @@ class Gpus(NamedTuple):
 def is_gpu(name: str) -> bool:
     """Whether a resource name stands for GPUs of whatever vendor, in any case: `nvidia.com/gpu`, `gpu`, `x/gpu`, `x/mig-1g.5gb`, `gpu.x/y`.
 
-    The list is the operator's own for claims of GPUs (admission behaviour, section 3.6).
+    The list is the operator's own for claims of GPUs (measured).
     """
     name = name.lower()
     return name == "gpu" or name.endswith("/gpu") or "/mig-" in name or name.startswith("gpu.")

@@ -1,4 +1,4 @@
-"""Semantic versions as the operator reads them, loosely (R-SEMVER): a leading v and one to three numbers. No comparison of versions."""
+"""Semantic versions as the operator reads them, loosely: a leading v and one to three numbers. No comparison of versions."""
 
 from __future__ import annotations
 

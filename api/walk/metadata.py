@@ -152,7 +152,7 @@ def _finalizer_errors(path: Path, finalizers: Any) -> Iterator[FieldError]:
 
 
 def qualified_name_error(name: str) -> str | None:
-    """Says what is wrong with a qualified name (R-QNAME), or nothing."""
+    """Says what is wrong with a qualified name, or nothing."""
     prefix, slash, rest = name.rpartition("/")
     if slash and (not prefix or "/" in prefix or len(prefix) > 253 or _SUBDOMAIN.fullmatch(prefix) is None):
         return f"prefix part {_text('RFC 1123 subdomain')}"

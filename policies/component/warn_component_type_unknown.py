@@ -7,7 +7,7 @@ from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
-# `default` has no rules of its own, but is a word of the operator (constants of the admission behaviour, section 0.2)
+# `default` has no rules of its own, but is a word of the operator that it accepts
 _KNOWN: Final = frozenset(("", "frontend", "worker", "prefill", "decode", "planner", "epp", "default"))
 
 

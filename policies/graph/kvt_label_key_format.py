@@ -45,7 +45,7 @@ def kvt_label_key_format(at: At) -> Hits:
 
 
 def _is_qualified_name(key: str) -> bool:
-    """Whether a text is a qualified name (R-QNAME)."""
+    """Whether a text is a qualified name."""
     prefix, slash, name = key.rpartition("/")
     if slash and (len(prefix) > 253 or not _PREFIX.fullmatch(prefix)):
         return False

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _JOB: Final = ("overrides", "profilingJob")
 
-# Fields that a typed writer can't tell from absent ones when they hold false, 0 or nothing (Annex A and B of the conversion's
-# specification: neither pointers nor written always). All have that form wherever they occur below a request's spec, or nearly so:
+# Fields that a typed writer can't tell from absent ones when they hold false, 0 or nothing (in the
+# Go types these are neither pointers nor always written). All have that form wherever they occur below a request's spec, or nearly so:
 # `readOnly` is a pointer in two volume sources, and `resources` is one in the pod itself.
 _PLAIN: Final = frozenset(
     {"enabled", "hostIPC", "hostNetwork", "hostPID", "readOnly", "stdin", "stdinOnce", "tty"}

@@ -93,7 +93,7 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
 
 
 async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
-    """Applies one child. A planner's account exists for a planner alone, and what is wrong with it is no reason to run nothing (A11)."""
+    """Applies one child. A planner's account exists for a planner alone, and what is wrong with it is no reason to run nothing."""
     owner = graph.object if child["metadata"].get("ownerReferences") else None
     if _is_planners(child):
         if not graph.has_planner:

@@ -69,7 +69,7 @@ def pod_metadata(workload: Workload, settings: Settings) -> Fields:
 
 
 def _strategy(workload: Workload) -> Fields:
-    # annotations of a v1alpha1 service count here, though a roll of generations doesn't read them (A17)
+    # annotations of a v1alpha1 service count here, though a roll of generations doesn't read them
     said = {**texts(workload.alpha.get("annotations")), **workload.template_annotations}
     if said.get(STRATEGY) == "Recreate":
         return {"type": "Recreate"}

@@ -1,4 +1,4 @@
-"""The one way in which what a user wrote goes over a default: a zero value says nothing (A1), lists are replaced, maps are merged."""
+"""The one way in which what a user wrote goes over a default: a zero value counts as absent, lists are replaced, maps are merged."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ACCOUNT: Final = "planner-serviceaccount"
 
 
 def rights(namespace: str, settings: Settings) -> list[Fields]:
-    """The planner's account in a namespace, whether or not a graph there has a planner (A11: it is asked for before the planner is)."""
+    """The planner's account in a namespace, whether or not a graph there has a planner (the Go operator asks for it before the planner)."""
     return shared_account(ACCOUNT, settings.planner_role, namespace, settings)
 
 

@@ -60,7 +60,7 @@ def services(workload: Workload, settings: Settings) -> list[Fields]:
 
 
 def service_port(kind: str) -> Fields:
-    """The port of a component's Service. Where a container renames or drops the named port, the Service leads nowhere (A2, A20)."""
+    """The port of a component's Service. Where a container renames or drops the named port, the Service leads nowhere."""
     if kind == FRONTEND:
         return {"name": "http", "port": HTTP_PORT, "targetPort": "http", "protocol": "TCP"}
     if kind == EPP:

@@ -26,7 +26,7 @@ def crd_nodes(crd: Node) -> Iterator[Node]:
         yield from nodes(version["schema"]["openAPIV3Schema"])
 
 
-# What kubectl shows of each kind and version, and how it is kept: a row a version, as the operations chapter of the specification says.
+# What kubectl shows of each kind and version, and how it is kept: a row a version, as in the definitions of the Go operator 1.2.
 # Columns are header=path, where `@Ready` stands for the status of that condition and `@Ready.reason` for another member of it.
 SHOWN: Final = """\
 dgd   v1alpha1 stored deprecated status        Ready=@Ready Backend=.spec.backendFramework Age

@@ -1,6 +1,6 @@
 """The configuration file of the Go operator, key by key: each is known with the default that it has there, or with another for a reason.
 
-The table is that of section 2.2 of the operations specification, written out by hand. Values that are taken and refused: test_operator.py.
+The table was written by hand from the Go operator 1.2. Values that are taken and refused: test_operator.py.
 """
 
 from __future__ import annotations

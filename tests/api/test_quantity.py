@@ -55,7 +55,7 @@ def test_only_texts_and_numbers_are_quantities(value: object) -> None:
 
 @pytest.mark.parametrize("text", ["1e-12", "0.1n", "1e-99999999999", "0." + "0" * 100_000 + "1"])
 def test_less_than_a_nano_rounds_up_to_one(text: str) -> None:
-    """R-QTY: the tiniest amount is not zero, however many digits it takes to say it."""
+    """The tiniest amount is not zero, however many digits it takes to say it."""
     assert parse(text) == NANO
     assert not is_zero(text)
 

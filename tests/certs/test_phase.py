@@ -1,4 +1,4 @@
-"""The phase follows from facts: the table of operations.md 1.14.4, row by row, and the emergencies of 1.14.7."""
+"""The phase follows from facts: the table of docs/certificates.md ("A rotation"), row by row, and the emergencies."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ VERBS: Final = {
     "delete": ("delete",),
 }
 Call = tuple[str, str, str]  # resource, name or empty, verb
-# granted as the operations specification lists them (4.3), for `kubectl` in the account's name; no call of this life needs them
+# granted for `kubectl` in the account's name; no call of this life needs them
 SPARE: Final[frozenset[Call]] = frozenset(
     {
         ("leases", f"{SERVING}-provisioner", "patch"),

@@ -151,7 +151,7 @@ class World:
             self.views[api].pop(name, None)
 
     def refresh(self, index: int, *, late: bool = False) -> None:
-        """A server reads the Secret (or files that are up to 90 s old) and decides as operations.md 1.14.11 says."""
+        """A server reads the Secret (or files that are up to 90 s old) and decides as docs/certificates.md says."""
         server = self.servers[index]
         node = self._serving_at(self.mono - FILES_LATE) if late else self.objects.get(CALLED.serving)
         offered = self._acceptable(node)

@@ -1,6 +1,6 @@
 """The metrics that dashboards of the Go operator read, name by name and label by label, and the reasons of Events that the page lists.
 
-The tables are written out by hand from the operations specification, sections 6.1, 6.2 and 1.14.13. What isn't there has its reason here.
+The tables were written by hand from the Go operator 1.2 and docs/certificates.md. What isn't there has its reason here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECOND: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
 
 class Row(NamedTuple):
-    """One row of a table of the specification."""
+    """One row of the table of expected metrics."""
 
     sample: str  # as a query names it, without the endings of histograms
     type: str

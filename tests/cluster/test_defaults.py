@@ -1,4 +1,4 @@
-"""What a create stores: the defaults of the schema and ours, and nothing else. E and Q numbers are those of the specification."""
+"""What a create stores: the defaults of the schema and ours, and nothing else. Q numbers are rows of docs/differences.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _created(plane: ControlPlane, obj: Node) -> Node:
 
 
 def test_a_graph_gets_replicas_and_its_origin(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E1: and nothing else; the specs of 1.2 got a dozen zero values with it."""
+    """And nothing else; the specs of 1.2 got a dozen zero values with it."""
     stored = _created(guarded_alpha, graph(guarded, {"a": {}}))
     assert stored["spec"] == {"services": {"a": {"replicas": 1}}}
     assert stored["metadata"]["annotations"] == {ORIGIN: "1.2.0"}
@@ -36,26 +36,25 @@ def test_a_graph_gets_replicas_and_its_origin(guarded_alpha: ControlPlane, guard
 
 
 def test_what_is_there_is_kept(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E3: an explicit zero and an older origin are answers, not gaps."""
+    """An explicit zero and an older origin are answers, not gaps."""
     stored = _created(guarded_alpha, graph(guarded, {"a": {"replicas": 0}}, annotations={ORIGIN: "0.7.0"}))
     assert stored["spec"]["services"]["a"]["replicas"] == 0
     assert stored["metadata"]["annotations"] == {ORIGIN: "0.7.0"}
 
 
 def test_a_component_is_named_after_its_object(guarded_beta: ControlPlane, guarded_in_beta: str) -> None:
-    """E4, and without a spec at all."""
+    """The same without a spec at all."""
     stored = _created(guarded_beta, make("DCD", BETA, guarded_in_beta, {}))
     assert stored["spec"] == {"name": "t"}
     assert _created(guarded_beta, make("DCD", BETA, guarded_in_beta, None, name="u"))["spec"] == {"name": "u"}
 
 
 def test_a_component_in_the_older_version_is_left_alone(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E5: the registration matches the newer version exactly."""
+    """The registration matches the newer version exactly."""
     assert _created(guarded_alpha, make("DCD", ALPHA, guarded, {}))["spec"] == {}
 
 
 def test_a_request_gets_its_image_beside_the_schemas_defaults(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E7."""
     stored = _created(guarded_alpha, request(guarded))
     assert stored["spec"] == {
         "model": "x",
@@ -67,13 +66,11 @@ def test_a_request_gets_its_image_beside_the_schemas_defaults(guarded_alpha: Con
 
 
 def test_a_model_is_a_base_model(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E40."""
     stored = _created(guarded_alpha, make("MODEL", ALPHA, guarded, {"modelName": "a", "baseModelName": "b"}))
     assert stored["spec"]["modelType"] == "base"
 
 
 def test_an_empty_multinode_means_two_nodes(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E14, first half."""
     assert _created(guarded_alpha, graph(guarded, {"a": {"multinode": {}}}))["spec"]["services"]["a"]["multinode"] == {"nodeCount": 2}
 
 
@@ -110,7 +107,7 @@ def test_server_side_apply_gets_the_same_defaults_and_stays_quiet_afterwards(gua
     ],
 )
 def test_required_fields_are_not_invented(guarded_alpha: ControlPlane, guarded: str, member: str, value: Node, missing: str) -> None:
-    """E30, Q-41: what the schema requires is refused by the schema, on create as on update."""
+    """Q-41: what the schema requires is refused by the schema, on create as on update."""
     obj = graph(guarded, {"w": {member: value}})
     reply = guarded_alpha.request("POST", path_of(obj), obj)
     assert reply.status == 422, reply.body
@@ -124,7 +121,7 @@ def test_quantities_are_stored_as_they_were_written(guarded_alpha: ControlPlane,
 
 
 def test_the_picker_needs_no_weight(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E28, Q-43: an optional weight may be absent. The settings say that the InferencePool API is served."""
+    """Q-43: an optional weight may be absent. The settings say that the InferencePool API is served."""
     service = {"componentType": "epp", "replicas": 1, "eppConfig": {"config": EPP_WITHOUT_WEIGHT}}
     stored = _created(guarded_alpha, graph(guarded, {"w": service}))
     assert stored["spec"]["services"]["w"]["eppConfig"]["config"] == EPP_WITHOUT_WEIGHT

@@ -83,7 +83,7 @@ def test_warnings_come_with_a_denial_too(guarded_alpha: ControlPlane, guarded: s
 
 
 def test_a_null_service_is_no_service(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E15: the API server drops the null, and an empty map is what our rule sees."""
+    """The API server drops the null, and an empty map is what our rule sees."""
     reply = _create(guarded_alpha, graph(guarded, {"a": None}))
     assert (reply.status, _rules(reply)) == (422, {"dgd-services-required"})
     assert reply.causes() == {("spec.services", "FieldValueRequired")}
@@ -91,32 +91,30 @@ def test_a_null_service_is_no_service(guarded_alpha: ControlPlane, guarded: str)
 
 # Refused by the schema, so that none of our rules is heard: kind of object, and a field among the causes.
 SCHEMA_REFUSALS: Final = [
-    pytest.param(graph("", {"a": {"multinode": {"nodeCount": 1}}}), "spec.services.a.multinode.nodeCount", id="E14-one-node"),
+    pytest.param(graph("", {"a": {"multinode": {"nodeCount": 1}}}), "spec.services.a.multinode.nodeCount", id="one-node"),
     pytest.param(
         graph("", spec={"pvcs": [{"name": "x", "create": True, "storageClass": "s", "volumeAccessMode": "ReadWriteMany"}]}),
         "spec.pvcs[0]",
-        id="E17-claim-without-size",
+        id="claim-without-size",
     ),
-    pytest.param(graph("", {"a": {"checkpoint": {"enabled": True}}}), "spec.services[a].checkpoint", id="E24-checkpoint-without-source"),
+    pytest.param(graph("", {"a": {"checkpoint": {"enabled": True}}}), "spec.services[a].checkpoint", id="checkpoint-without-source"),
     pytest.param(
         graph("", spec={"experimental": {"kvTransferPolicy": {"labelKey": "a", "domain": "z", "preferredWeight": 0.5}}}),
         "spec.experimental.kvTransferPolicy",
-        id="E31-weight-without-preference",
+        id="weight-without-preference",
     ),
-    pytest.param(graph("", {"a": {"sharedMemory": {"size": "-1Gi"}}}), "spec.services[a].sharedMemory", id="E18-negative-memory"),
+    pytest.param(graph("", {"a": {"sharedMemory": {"size": "-1Gi"}}}), "spec.services[a].sharedMemory", id="negative-memory"),
     pytest.param(
         graph("", {"a": {"gpuMemoryService": {"enabled": False, "extraClientPods": [{"name": "a", "podTemplate": {}}]}}}),
         "spec.services[a].gpuMemoryService",
-        id="E23-reserved-clients",
+        id="reserved-clients",
     ),
-    pytest.param(request("", model=""), "spec.model", id="E8-empty-model"),
-    pytest.param(make("DGDR", BETA, "", {}), "spec.model", id="E8-no-model"),
+    pytest.param(request("", model=""), "spec.model", id="empty-model"),
+    pytest.param(make("DGDR", BETA, "", {}), "spec.model", id="no-model"),
     pytest.param(
-        make("DGDSA", ALPHA, "", {"replicas": -1, "dgdRef": {"name": "g", "serviceName": "w"}}), "spec.replicas", id="E42-negative-replicas"
+        make("DGDSA", ALPHA, "", {"replicas": -1, "dgdRef": {"name": "g", "serviceName": "w"}}), "spec.replicas", id="negative-replicas"
     ),
-    pytest.param(
-        make("DGDSA", ALPHA, "", {"replicas": 1, "dgdRef": {"name": "", "serviceName": ""}}), "spec.dgdRef.name", id="E42-no-name"
-    ),
+    pytest.param(make("DGDSA", ALPHA, "", {"replicas": 1, "dgdRef": {"name": "", "serviceName": ""}}), "spec.dgdRef.name", id="no-name"),
     pytest.param(make("CKPT", ALPHA, "", {"job": {"podTemplateSpec": {}}}), "spec.identity", id="checkpoint-without-identity"),
 ]
 
@@ -141,7 +139,7 @@ def test_a_schema_violation_hides_our_rules(guarded_alpha: ControlPlane, guarded
 
 
 def test_a_claim_without_size_is_refused_alike_on_create_and_update(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E17 on both operations: the patch no longer injects a size that hides the schema's rule on create."""
+    """On both operations: the patch no longer injects a size that hides the schema's rule on create."""
     obj = graph(guarded)
     stored = _create(guarded_alpha, obj)
     claims = [{"name": "x", "create": True, "storageClass": "s", "volumeAccessMode": "ReadWriteMany"}]
@@ -156,7 +154,7 @@ def test_a_claim_without_size_is_refused_alike_on_create_and_update(guarded_alph
 def test_an_empty_checkpoint_differs_between_the_versions(
     guarded_alpha: ControlPlane, guarded: str, guarded_beta: ControlPlane, guarded_in_beta: str
 ) -> None:
-    """E24: in v1alpha1 it is switched off, in v1beta1 its presence switches it on."""
+    """In v1alpha1 it is switched off, in v1beta1 its presence switches it on."""
     older = _create(guarded_alpha, graph(guarded, {"a": {"checkpoint": {}}}))
     newer = _create(guarded_beta, make("DGD", BETA, guarded_in_beta, {"components": [{"name": "a", "experimental": {"checkpoint": {}}}]}))
     assert older.status == 201, older.body
@@ -165,14 +163,14 @@ def test_an_empty_checkpoint_differs_between_the_versions(
 
 
 def test_what_no_decoder_could_read_is_named(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E44: the mutating webhook meets the object before the schema does."""
+    """The mutating webhook meets the object before the schema does."""
     reply = _create(guarded_alpha, graph(guarded, {"w": {"resources": {"limits": {"gpu": 1}}}}))
     assert reply.status == 400, reply.body
     assert "resources.limits.gpu" in reply.body["message"]
 
 
 def test_requests_are_judged_after_the_schemas_defaults(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E9: an absent backend is `auto` by then."""
+    """An absent backend is `auto` by then."""
     reply = _create(guarded_alpha, request(guarded, searchStrategy="thorough"))
     assert (reply.status, _rules(reply)) == (422, {"dgdr-thorough-needs-backend"})
 

@@ -37,7 +37,7 @@ def second(alpha: ControlPlane, leased: str, tmp_path: Path) -> Iterator[Admissi
 
 
 def test_a_leased_namespace_is_left_alone(alpha: ControlPlane, leased: str, second: Admission) -> None:
-    """E39: neither judged nor, with our fix of Q-37, stamped with the wrong operator's version."""
+    """Neither judged nor, with our fix of Q-37, stamped with the wrong operator's version."""
     illegal = graph(leased, annotations={DISCOVERY: "Pod"})
     reply = alpha.request("POST", path_of(illegal), illegal)
     assert (reply.status, reply.body.get("spec")) == (201, illegal["spec"]), reply.body

@@ -86,7 +86,7 @@ def test_what_an_update_adds_is_refused_alone(guarded_alpha: ControlPlane, late:
 
 
 def test_an_illegal_object_can_be_deleted_and_its_finalizer_removed(guarded_alpha: ControlPlane, late: tuple[str, Node]) -> None:
-    """E36: even an update that makes the spec worse passes while the object is on its way out."""
+    """Even an update that makes the spec worse passes while the object is on its way out."""
     namespace, stored = late
     done = guarded_alpha.kubectl("delete", "dgd", "t", "-n", namespace, "--wait=false")
     assert done.code == 0, done.stderr
@@ -105,7 +105,7 @@ def test_immutable_parts_are_refused_together(guarded_alpha: ControlPlane, guard
 
 
 def test_replicas_belong_to_the_adapter(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E37, in the version that is served today: refused to people, the planner's account may."""
+    """In the version that is served today: refused to people, the planner's account may."""
     stored = _stored(guarded_alpha, graph(guarded, {"w": {"replicas": 1, "scalingAdapter": {"enabled": True}}}))
     scale = ("patch", "dgd", "t", "-n", guarded, "--type=merge", "-p", '{"spec":{"services":{"w":{"replicas":3}}}}')
     refused = guarded_alpha.kubectl(*scale, user="author")
@@ -118,7 +118,7 @@ def test_replicas_belong_to_the_adapter(guarded_alpha: ControlPlane, guarded: st
 
 
 def test_a_checkpoints_identity_stays(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E41: the schema's transition rule."""
+    """The schema's transition rule."""
     stored = _stored(guarded_alpha, checkpoint(guarded))
     reply = _patch(guarded_alpha, stored, {"spec": {"identity": {**IDENTITY, "model": "n"}}})
     assert (reply.status, reply.body["reason"]) == (422, "Invalid")
@@ -142,7 +142,7 @@ def test_a_model_keeps_its_base(guarded_alpha: ControlPlane, guarded: str) -> No
 
 
 def test_status_writes_are_never_judged(guarded_alpha: ControlPlane, late: tuple[str, Node]) -> None:
-    """E35: neither for the stored violation nor for what the status says."""
+    """Neither for the stored violation nor for what the status says."""
     _, stored = late
     current = guarded_alpha.request("GET", path_of(stored, named=True)).body
     status = {"state": "failed", "rollingUpdate": {"phase": "InProgress"}}
@@ -161,7 +161,7 @@ def test_a_restart_waits_for_the_rollout(guarded_alpha: ControlPlane, guarded: s
 
 
 def test_an_adapter_is_judged_by_its_schema_alone(guarded_alpha: ControlPlane, guarded: str) -> None:
-    """E42: scaling it through the subresource and pointing it elsewhere both pass."""
+    """Scaling it through the subresource and pointing it elsewhere both pass."""
     stored = _stored(guarded_alpha, make("DGDSA", ALPHA, guarded, {"replicas": 1, "dgdRef": {"name": "g", "serviceName": "w"}}))
     done = guarded_alpha.kubectl("scale", "dgdsa", "t", "-n", guarded, "--replicas=5", user="author")
     assert done.code == 0, done.stderr

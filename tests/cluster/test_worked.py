@@ -1,8 +1,9 @@
-"""The worked examples of the admission contract that no other cluster test has, with profile `current`; each names its number (E2, ...).
+"""Worked examples of admission that no other cluster test has, with profile `current`.
 
 One plane serves both versions. One server of ours converts for it and judges its writes, each version at its own path, so that findings
 speak as the author does. Namespaces of other labels are judged at the older version's paths alone, as the Go operator's chart registers
-them, or by a server that can't read cluster topologies. Where the Go operator answers something else, the test names the quirk (Q).
+them, or by a server that can't read cluster topologies. Where the Go operator differs, the test names the row of
+docs/differences.md.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def _by_rule(reply: Reply, *rules: str) -> None:
     assert (reply.status, _rules(reply)) == (422, set(rules)), reply.body
 
 
-@pytest.mark.parametrize("labels", [pytest.param(SELECTED, id="E2-exact"), pytest.param(EQUIVALENT, id="E2-equivalent")])
+@pytest.mark.parametrize("labels", [pytest.param(SELECTED, id="exact"), pytest.param(EQUIVALENT, id="equivalent")])
 def test_e2_a_newer_graph_gets_the_same_defaults(plane: ControlPlane, labels: dict[str, str]) -> None:
     stored = _stored(plane, _components(plane.namespace(labels), {"name": "a"}))
     assert stored["spec"]["components"] == [{"name": "a", "replicas": 1}]
@@ -218,9 +219,9 @@ def test_e16_a_null_service_of_an_annotation_is_no_fault(plane: ControlPlane, ju
 @pytest.mark.parametrize(
     "gpus",
     [
-        pytest.param({GPU: "1000m"}, id="E19-thousandths"),
-        pytest.param({GPU: "1k"}, id="E19-thousand"),
-        pytest.param({"nvidia.com/mig-1g.5gb": "1"}, id="E19-mig"),
+        pytest.param({GPU: "1000m"}, id="thousandths"),
+        pytest.param({GPU: "1k"}, id="thousand"),
+        pytest.param({"nvidia.com/mig-1g.5gb": "1"}, id="mig"),
     ],
 )
 def test_e19_gpus_are_counted_as_quantities_of_any_name(plane: ControlPlane, judged: str, gpus: Node) -> None:
@@ -248,24 +249,22 @@ REFUSED: Final = [
     pytest.param(
         [_worker({"gpuMemoryService": {}, "failover": {"numShadows": 2}})],
         "spec.components[0].experimental.failover.numShadows",
-        id="E21-shadows",
+        id="shadows",
     ),
     pytest.param(
         [_worker({"gpuMemoryService": {"mode": "InterPod", "extraClientContainers": ["a"]}})],
         "spec.components[0].experimental.gpuMemoryService",
-        id="E22-containers-between-pods",
+        id="containers-between-pods",
     ),
-    pytest.param([{"name": "w"}, {"name": "W"}], "spec.components", id="E25-names-that-differ-in-case"),
-    pytest.param([{"name": "a", **_EPP}, {"name": "b", **_EPP}], "spec.components", id="E25-two-endpoint-pickers"),
-    pytest.param([{"name": f"c{index}"} for index in range(26)], "spec.components", id="E25-26-components"),
-    pytest.param([{"name": "a.b"}], "spec.components[0].name", id="E25-dotted-name"),
-    pytest.param(
-        [{"name": "w", "type": "worker", "eppConfig": _EPP["eppConfig"]}], "spec.components[0]", id="E26-configuration-of-no-picker"
-    ),
+    pytest.param([{"name": "w"}, {"name": "W"}], "spec.components", id="names-that-differ-in-case"),
+    pytest.param([{"name": "a", **_EPP}, {"name": "b", **_EPP}], "spec.components", id="two-endpoint-pickers"),
+    pytest.param([{"name": f"c{index}"} for index in range(26)], "spec.components", id="26-components"),
+    pytest.param([{"name": "a.b"}], "spec.components[0].name", id="dotted-name"),
+    pytest.param([{"name": "w", "type": "worker", "eppConfig": _EPP["eppConfig"]}], "spec.components[0]", id="configuration-of-no-picker"),
     pytest.param(
         [{"name": "w", "podTemplate": {"spec": {"nodeSelector": {"a": "b"}}}}],
         "spec.components[0].podTemplate.spec.containers",
-        id="E27-template-without-containers",
+        id="template-without-containers",
     ),
 ]
 
@@ -337,10 +336,10 @@ def test_e38_a_backend_that_is_set_later_is_refused_with_a_warning(plane: Contro
 
 
 SIDECARS: Final = [
-    pytest.param({"name": "w", "frontendSidecar": "nope"}, id="E43-unknown-sidecar"),
+    pytest.param({"name": "w", "frontendSidecar": "nope"}, id="unknown-sidecar"),
     pytest.param(
         {"name": "w", "podTemplate": {"spec": {"containers": [{"name": "main", "image": "example"}, {"name": "side"}]}}},
-        id="E43-sidecar-without-image",
+        id="sidecar-without-image",
     ),
 ]
 

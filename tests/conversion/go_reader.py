@@ -1,4 +1,4 @@
-"""A model of how the Go operator reads preservation annotations: which text it can use and what it sees (spec/conversion.md 3.2-3.4).
+"""A model of how the Go operator reads preservation annotations: which text it can use and what it sees (measured).
 
 Only reading is modelled, not what it does with what it sees. Members are matched as its decoder does: an exact name is preferred, else
 another case of it; unknown members are skipped; one value of the wrong type makes the whole text unusable.

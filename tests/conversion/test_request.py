@@ -1,4 +1,4 @@
-"""Requests: the worked examples of the specification, starred ones with the better result, and the rules between them."""
+"""Requests: worked examples (tests/conversion/worked), starred ones with the better result, and the rules between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked examples of spec/conversion.md section 12 hold; where ours do better, the example says how and for which quirk."""
+"""The worked examples (tests/conversion/worked) hold; where ours do better, the example says how and for which difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_worked_example(example: dict[str, Any]) -> None:
 
 
 def test_all_examples_are_there() -> None:
-    """Those of the specification (E..), and our own (O..)."""
+    """Those measured of the Go operator (E..), and our own (O..)."""
     specified = [example for example in EXAMPLES if example["id"].startswith("E")]
     assert sorted(example["id"] for example in specified) == sorted(f"E{number:02}" for number in range(1, 109))
     assert {example["id"] for example in EXAMPLES if example not in specified} == {"O01", "O02"}

@@ -17,7 +17,7 @@ from dynamo_webhooks.conversion.remainder import KEPT
 Object = dict[str, Any]
 GROUP: Final = "nvidia.com/"
 SHORTS: Final = ("dgd", "dcd", "dgdr", "dgdsa")
-# The keys that the Go operator reserves for requests beside the two main ones (spec/conversion.md 9.5).
+# The keys that the Go operator reserves for requests beside the two main ones.
 LEGACY: Final = (
     "enable-gpu-discovery",
     "profiling-config",

@@ -1,4 +1,4 @@
-"""Versions are read as loosely as the operator reads them (R-SEMVER), and no more loosely."""
+"""Versions are read as loosely as the operator reads them, and no more loosely."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The worked examples of the specification, transcribed: each verdict holds under profile 1.2, by the rule that the example names."""
+"""The worked examples (tests/policies/worked): each verdict holds under profile 1.2, by the rule that the example names."""
 
 from __future__ import annotations
 

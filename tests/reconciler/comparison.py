@@ -1,4 +1,4 @@
-"""Compares two renders as Appendix B of the rendering specification says: identities of a live cluster and empty values don't matter."""
+"""Compares two renders: identities of a live cluster and empty values don't matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked examples of the rendering specification: each file holds a graph, and the children that the Go operator makes of it."""
+"""Worked examples (tests/reconciler/cases): each file holds a graph, and the children that the Go operator makes of it."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Component(ComponentSettings):
 class ComponentSpec(ComponentSettings):
     """What the component should look like."""
 
-    # Recorded answers of the API server accept a component on its own without a name, against the table of the specification.
+    # Recorded answers of the API server accept a component on its own without a name.
     name: ComponentName | None = Field(None, description="Name of the component in its graph.")
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the component.")
 

@@ -63,7 +63,7 @@ def _by_processes(main: Fields, role: Role) -> None:
 
 
 def _by_ray(main: Fields, role: Role) -> None:
-    # a user's own shell line can't be put behind another command by joining words; the Go operator does so too (A10)
+    # a user's own shell line can't be put behind another command by joining words; the Go operator does so too
     _in_shell(
         main, f"ray start --head --port={_RAY_PORT} && {_line(main)} --distributed-executor-backend ray" if role.leader else _join(role)
     )

@@ -74,7 +74,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     main = main_container(plan, written, settings)
     mounts = items(main.get("volumeMounts"))
     if cache:
-        # a mount of the same cache may be there already, from a v1alpha1 flag (A3)
+        # a mount of the same cache may be there already, from a v1alpha1 flag
         mounts = [*(one for one in mounts if one.get("mountPath") != cache["mountPath"]), cache]
     if mounts:
         main["volumeMounts"] = mounts
@@ -93,7 +93,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
         base["serviceAccountName"] = PICKER_ACCOUNT
     spec = merged(base, {name: value for name, value in user.items() if name != "containers"})
     if picker:
-        # the picker's own two volumes stay unless the user has volumes of their names (A7)
+        # the picker's own two volumes stay unless the user has volumes of their names
         own = items(spec.get("volumes"))
         spec["volumes"] = [one for one in _picker_volumes(plan) if one["name"] not in {mine.get("name") for mine in own}] + own
     if user.get("securityContext") is None:

@@ -54,6 +54,6 @@ def _hosts(secret: Fields) -> set[str]:
 
 
 def registry(image: str) -> str:
-    """The host of an image or of a registry's address, with its port. An image of Docker Hub has none that a secret could name (A9)."""
+    """The host of an image or of a registry's address, with its port. An image of Docker Hub has none that a secret could name."""
     _, scheme, rest = image.partition("://")
     return (rest if scheme else image).partition("/")[0]

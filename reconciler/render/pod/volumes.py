@@ -44,7 +44,7 @@ def add_claim(spec: Fields, name: str) -> None:
 def settle(spec: Fields, main: Fields) -> None:
     """Makes a claim of each mount without a volume, and puts the volumes of the main container's mounts first, in their order.
 
-    A volume that is mounted twice stands once: twice would be refused (A3).
+    A volume that is mounted twice stands once: twice would be refused.
     """
     volumes = {one.get("name"): one for one in items(spec.get("volumes"))}
     ordered = {name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in items(main.get("volumeMounts")))}

@@ -6,6 +6,7 @@ import copy
 
 import pytest
 
+from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.cli.yaml.load import load
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.edit import apply, patch
@@ -13,6 +14,7 @@ from dynamo_webhooks.policies.evaluate import edits, evaluate
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.rule import Rule
 from tests.policies.examples import Example, merged, parse
+from tools.manual.versions import other_version, twins
 
 RULES = [rule for rule in declared() if rule.profile != "1.2" and not rule.is_default]
 BY_NAME = {rule.name: rule for rule in reversed(declared())}  # the record of profile current wins where there are two
@@ -72,3 +74,58 @@ def test_a_default_makes_after_of_before_and_nothing_more_the_second_time(rule: 
         assert jsonpatch.JsonPatch(patch(review.object, own)).apply(copy.deepcopy(review.object)) == wanted
         review.object = wanted
         assert [edit for edit in edits(review) if edit.rule.name == rule.name] == []
+
+
+TWINS = [(rule, twins(rule)) for rule in BY_NAME.values()]
+TWIN_BAD = [
+    pytest.param(rule, text, id=f"{rule.name}-{i}") for rule, made in TWINS if not rule.is_default for i, text in enumerate(made.first)
+]
+TWIN_GOOD = [
+    pytest.param(rule, text, id=f"{rule.name}-{i}") for rule, made in TWINS if not rule.is_default for i, text in enumerate(made.second)
+]
+TWIN_DEFAULTS = [
+    pytest.param(rule, *pair, id=f"{rule.name}-{i}")
+    for rule, made in TWINS
+    if rule.is_default
+    for i, pair in enumerate(zip(*made, strict=True))
+]
+
+
+def _twin(rule: Rule, text: str) -> tuple[Example, Admission]:
+    """What a page shows in the other version, read from its text, and the write that it is."""
+    example = parse(text, f"{rule.kinds[0].partition('/')[0]}/{other_version(rule)}", rule.name)
+    name, _, version = example.kind.partition("/")
+    review = example.review()
+    settings = Settings(facts=example.facts)
+    return example, Admission(name, version, example.operation, review.object, review.old, user=example.user, settings=settings)
+
+
+def _lines(example: Example, write: Admission) -> dict[int, set[str]]:
+    document = load(example.text, "example")[0]
+    found: dict[int, set[str]] = {}
+    for finding in write.judge():
+        found.setdefault(document.position(finding.path).line, set()).add(finding.rule.name)
+    return found
+
+
+@pytest.mark.parametrize(("rule", "text"), TWIN_BAD)
+def test_a_bad_example_in_the_other_version_is_reported_on_the_marked_line(rule: Rule, text: str) -> None:
+    example, write = _twin(rule, text)
+    assert any(rule.name in names for names in example.marks.values())
+    assert _lines(example, write) == example.marks
+
+
+@pytest.mark.parametrize(("rule", "text"), TWIN_GOOD)
+def test_a_good_example_in_the_other_version_is_clean(rule: Rule, text: str) -> None:
+    assert _lines(*_twin(rule, text)) == {}
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), TWIN_DEFAULTS)
+def test_a_default_leads_from_before_to_after_in_the_other_version(rule: Rule, before: str, after: str) -> None:
+    changed, wanted = _twin(rule, before)[1].defaults().object, _twin(rule, after)[1].defaults().object
+    assert (changed.get("metadata"), changed.get("spec")) == (wanted.get("metadata"), wanted.get("spec"))
+
+
+def test_most_rules_show_both_versions() -> None:
+    assert len({rule.name for rule, made in TWINS if made.first}) >= 80
+    assert min(len(TWIN_BAD), len(TWIN_GOOD), len(TWIN_DEFAULTS)) > 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from dynamo_webhooks.cli.check.record import OWN_RULES, OwnRule
@@ -11,6 +11,7 @@ from dynamo_webhooks.policies.catalogue import by_word, declared, rules
 from dynamo_webhooks.policies.review import CURRENT, V1_2
 from dynamo_webhooks.policies.rule import Rule
 from tools.manual.own import shown
+from tools.manual.versions import other_version, twins
 
 HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the rules themselves; edit those, not this file -->\n"
 _FAULT: Final = "| DYN000 | `fault` | a rule of ours raised: a bug, answered as 500 by the server and as exit code 70 by `check` |"
@@ -25,7 +26,7 @@ _EXAMPLES: Final = {
     "after": "What is kept.",
     "good": "",
 }
-_FRAGMENTS: Final = "Examples show what matters of an object; below `--- # becomes` stands what an update makes of it."
+_FRAGMENTS: Final = "Examples show the relevant part of an object; an update shows the stored object above `--- # becomes`."
 
 
 def rules_page() -> str:
@@ -85,7 +86,7 @@ def _page(name: str) -> str:
         f"**Why.** {page['why']}",
         *([f"**Fix.** {page['fix']}"] if page["fix"] else []),
         *(_of_rule(rule, page) if rule is not None else _of_check(name)),
-        *_examples(page),
+        *_examples(rule, page),
         *([example] if rule is None and (example := shown(name)) else []),
         *(_ignoring(name) if rule is None or not rule.is_default else []),
         f"In a terminal: `dynamo-webhooks explain {name}`. [All rules](../rules.md).",
@@ -136,12 +137,32 @@ def _of_check(name: str) -> Iterator[str]:
     yield f"{level}{strict} {_FOUND.get(name, 'The server has no such rule: the API server, its schema or `check` itself finds it.')}"
 
 
-def _examples(page: dict[str, Any]) -> Iterator[str]:
-    for title, blocks in page["examples"].items():
+def _examples(rule: Rule | None, page: dict[str, Any]) -> Iterator[str]:
+    """The examples in both versions, v1beta1 first; of a kind with one version as they are."""
+    if rule is None:
+        return
+    (first, firsts), (second, seconds) = page["examples"].items()
+    written = rule.kinds[0].partition("/")[2]
+    other = other_version(rule)
+    made = twins(rule)
+    for title, blocks, twin in ((first, firsts, made.first), (second, seconds, made.second)):
         yield f"## {title.capitalize()}"
         if _EXAMPLES[title]:
             yield _EXAMPLES[title] + (f" {_FRAGMENTS}" if title in ("bad", "before") else "")
-        yield from (f"```yaml\n{block.rstrip()}\n```" for block in blocks)
+        if other is None:
+            yield from _fenced(blocks)
+        elif not twin:
+            what = "the default changes" if rule.is_default else "the rule finds"
+            yield f"In {written} only: converted to {other}, these examples no longer hold what {what}."
+            yield from _fenced(blocks)
+        else:
+            for version, shown_blocks in sorted(((written, blocks), (other, twin)), reverse=True):
+                yield f"In {version}:"
+                yield from _fenced(shown_blocks)
+
+
+def _fenced(blocks: Iterable[str]) -> Iterator[str]:
+    yield from (f"```yaml\n{block.rstrip()}\n```" for block in blocks)
 
 
 def _ignoring(name: str) -> Iterator[str]:

@@ -31,3 +31,11 @@ def side_listeners(parser: argparse.ArgumentParser) -> None:
     """Declares the addresses of probes and metrics."""
     parser.add_argument("--probe-listen", metavar="HOST:PORT", help="where /healthz and /readyz are served (default :8081)")
     parser.add_argument("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")
+
+
+def facts(parser: argparse.ArgumentParser) -> None:
+    """Adds `--facts` and `--set-fact`."""
+    parser.add_argument("--facts", metavar="FILE", help="what is known of the cluster and the operator, as YAML")
+    parser.add_argument(
+        "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; wins over the file; repeatable"
+    )

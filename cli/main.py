@@ -114,7 +114,7 @@ def _dispatch(words: list[str]) -> int:
         write(_overview())
         return OK if words else USAGE
     if words[0] in ("-V", "--version"):
-        from dynamo_webhooks.cli.release import installed
+        from dynamo_webhooks.cli.commands.version import installed
 
         write(f"{PROGRAM} {installed()}\n")
         return OK

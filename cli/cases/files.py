@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.cli.check.sources import SUFFIXES, find
 from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.facts import load_values
+from dynamo_webhooks.cli.facts.load import load_values
 from dynamo_webhooks.cli.yaml.load import InputError
 from dynamo_webhooks.policies.facts import UNKNOWN, facts_from
 

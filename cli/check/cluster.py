@@ -57,7 +57,7 @@ async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
 
 async def see(cluster: Cluster, namespace: str) -> Sight:
     """Lists the objects of every kind that the cluster serves, in a stable order. Changes nothing there."""
-    from dynamo_webhooks.cli.gather import gathered
+    from dynamo_webhooks.cli.facts.cluster import gathered
 
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())

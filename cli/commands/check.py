@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.cli import flags
+
 if TYPE_CHECKING:
     import argparse
 
@@ -18,7 +20,6 @@ HELP = "check files as the API server and the webhooks would, and list every fin
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    from dynamo_webhooks.cli import facts
     from dynamo_webhooks.cli.check import inputs, outputs
 
     inputs.configure(parser)
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the request")
     request.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
-    facts.configure(parser)
+    flags.facts(parser)
     rules = parser.add_argument_group("rules")
     rules.add_argument(
         "--select", action="append", default=[], metavar="WORD", help="only these rules: names, codes, or beginnings of them"
@@ -47,7 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_strictness(parser: argparse.ArgumentParser) -> None:
-    from dynamo_webhooks.cli import flags
 
     strictness = parser.add_argument_group("strictness")
     strictness.add_argument(
@@ -88,7 +88,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.progress import over
     from dynamo_webhooks.cli.check.result import exit_code
     from dynamo_webhooks.cli.check.run import Run
-    from dynamo_webhooks.cli.facts import load_facts
+    from dynamo_webhooks.cli.facts.load import load_facts
 
     asked = wishes(arguments)
     known = _known(arguments)

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 def definitions(kinds: Iterable[str], conversion: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The definitions of the kinds, in the given order, as this release writes them. Raises KeyError for an unknown kind."""
     from dynamo_webhooks.api.crd_manifest import manifest
-    from dynamo_webhooks.cli.release import installed
+    from dynamo_webhooks.cli.commands.version import installed
 
     return [manifest(kind, conversion, f"dynamo-webhooks {installed()}") for kind in kinds]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.cli import facts, flags
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.facts.load import load_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update where --old has the object")
     parser.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults (default %(default)s)")
-    facts.configure(parser)
+    flags.facts(parser)
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when a default could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about defaults that were not evaluated")
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
     old = load_old(arguments.old) if arguments.old and arguments.op != "create" else None
-    asked = Asked(facts.load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.op, old)
+    asked = Asked(load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.op, old)
     outcomes = [_read(file, asked) for file in find(arguments.paths, arguments.exclude)]
     code = _code(arguments, outcomes)
     if arguments.output != "diff":

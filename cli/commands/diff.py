@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.cli import facts, flags
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.facts.load import load_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", choices=("current", "1.2"), default="current", help="whose defaults and verdicts (default %(default)s)"
     )
-    facts.configure(parser)
+    flags.facts(parser)
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
     flags.verbose(parser)
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("name two files, folders or REVISION:PATH: the old objects, then the new ones")
     if arguments.old == arguments.new == "-":
         raise UsageError("only one side can be standard input")
-    known = facts.load_facts(arguments.facts, arguments.set_fact)
+    known = load_facts(arguments.facts, arguments.set_fact)
     asked = Asked(known, arguments.profile, arguments.user, arguments.to or "")
     old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
     # where nothing of a side can be read, the other side's objects are neither gone nor new

@@ -1,4 +1,4 @@
-"""The command `facts`: what a cluster tells of itself, as a facts file to commit. The look is cli/gather.py, the text cli/gathering."""
+"""The command `facts`: what a cluster tells of itself, as a facts file to commit. The work is in cli/facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynamo_webhooks.cli import flags
 if TYPE_CHECKING:
     import argparse
 
-    from dynamo_webhooks.cli.gather import Gathered
+    from dynamo_webhooks.cli.facts.cluster import Gathered
 
 HELP: Final = "collect from a cluster what rules may need into a file to commit"
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     Raises: UsageError.
     """
     from dynamo_webhooks.cli.exits import OK, UNREACHABLE, UsageError
-    from dynamo_webhooks.cli.gathering.text import as_text, redacted
+    from dynamo_webhooks.cli.facts.text import as_text, redacted
     from dynamo_webhooks.cli.output import say, write
     from dynamo_webhooks.cli.replace import replace
     from dynamo_webhooks.kube.config import ConfigError
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _gathered(args: argparse.Namespace) -> Gathered:
-    from dynamo_webhooks.cli.gather import MANAGER, gathered
+    from dynamo_webhooks.cli.facts.cluster import MANAGER, gathered
     from dynamo_webhooks.kube.client import connect
 
     cluster = await connect(MANAGER, args.kubeconfig, args.context)

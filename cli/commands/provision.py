@@ -6,8 +6,9 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.cli import flags, listening
-from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.daemon import listening
+from dynamo_webhooks.cli.daemon.settings import load_settings
 from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE, UsageError
 from dynamo_webhooks.cli.output import say
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.api.operator.settings import ProvisionerSettings
     from dynamo_webhooks.certs.installation import Installation
-    from dynamo_webhooks.cli.certs.process import Pace
+    from dynamo_webhooks.cli.daemon.provisioner import Pace
 
 HELP: Final = "make and renew certificates, and keep every configuration object trusting them"
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from dynamo_webhooks.certs.installation import installation
     from dynamo_webhooks.certs.timings import violations
-    from dynamo_webhooks.cli.certs import process
+    from dynamo_webhooks.cli.daemon import provisioner
 
     settings = settings_of(args)
     about = installation(settings)
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
         with listening.logged(settings):
             try:
-                reason = asyncio.run(process.once(about, args.kubeconfig))
+                reason = asyncio.run(provisioner.once(about, args.kubeconfig))
             except ConfigError as error:
                 raise UsageError(f"--kubeconfig: {error}") from None
             except ApiError as error:
@@ -60,12 +61,12 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Installation, pace: Pace | None = None) -> int:
     """Provisions until it is told to stop; tests have a quicker pace than anybody else."""
-    from dynamo_webhooks.cli.certs import process
-    from dynamo_webhooks.cli.lasting import Side
+    from dynamo_webhooks.cli.daemon import provisioner
+    from dynamo_webhooks.cli.daemon.run import Side
 
     side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
     with listening.logged(settings):
-        asyncio.run(process.serve(about, args.kubeconfig, side, pace))
+        asyncio.run(provisioner.serve(about, args.kubeconfig, side, pace))
     return OK
 
 

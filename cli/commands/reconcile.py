@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.cli import flags, listening
-from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.daemon import listening
+from dynamo_webhooks.cli.daemon.settings import load_settings
 from dynamo_webhooks.cli.exits import OK, UsageError
 
 if TYPE_CHECKING:
@@ -32,13 +34,15 @@ def run(args: argparse.Namespace) -> int:
 
 def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     """Reconciles until it is told to stop; tests have a shorter Lease than anybody else."""
-    from dynamo_webhooks.cli.lasting import Side
-    from dynamo_webhooks.cli.reconcile import process
+    from dynamo_webhooks.cli.daemon.run import Side, identity, run_daemon
+    from dynamo_webhooks.reconciler.loop.marks import MANAGER
+    from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 
     settings = settings_of(args)
     side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
     with listening.logged(settings):
-        asyncio.run(process.serve(settings, args.kubeconfig, side, lease))
+        made = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
+        asyncio.run(run_daemon("reconciler", MANAGER, args.kubeconfig, made, side))
     return OK
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.cli import facts, flags
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.facts.load import load_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="children of one kind, such as Deployment; repeatable")
     parser.add_argument("--against", metavar="GIT-REF", help="print which pods would restart since a revision of git, and why")
     parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none (default: default)")
-    facts.configure(parser)
+    flags.facts(parser)
     parser.add_argument("--config", metavar="FILE", help="the operator's configuration (OperatorConfiguration); facts win over it")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="don't say what is assumed of the cluster")
@@ -40,15 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.sources import find
     from dynamo_webhooks.cli.exits import NOTHING_FOUND, UsageError, worst
     from dynamo_webhooks.cli.output import say
-    from dynamo_webhooks.cli.render.choose import choose
-    from dynamo_webhooks.cli.render.run import Asked
+    from dynamo_webhooks.cli.render.run import Asked, choose
     from dynamo_webhooks.policies.facts import UNKNOWN
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     if arguments.against is not None and arguments.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
-    known = facts.load_facts(arguments.facts, arguments.set_fact)
+    known = load_facts(arguments.facts, arguments.set_fact)
     settings, assumed = choose(known, arguments.config)
     if assumed and not arguments.quiet:
         say(assumed)
@@ -128,7 +128,7 @@ def _chosen(children: list[Fields], kinds: list[str]) -> list[Fields]:
 
 def _put(children: list[Fields], arguments: argparse.Namespace) -> None:
     from dynamo_webhooks.cli.output import say, write
-    from dynamo_webhooks.cli.render.write import into_folder, stream
+    from dynamo_webhooks.cli.render.run import into_folder, stream
 
     if arguments.directory is None:
         write(stream(children, arguments.output))

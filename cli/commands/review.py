@@ -15,7 +15,6 @@ HELP = "answer an AdmissionReview or ConversionReview from a file as the server 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    from dynamo_webhooks.cli import facts
 
     parser.add_argument("file", metavar="FILE", help="a review as JSON, or - for standard input")
     parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
@@ -27,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="say on stderr why each cause refuses and what mends it, which default makes which edit, what conversion keeps aside",
     )
     flags.verbose(parser)
-    facts.configure(parser)
+    flags.facts(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, UsageError
-    from dynamo_webhooks.cli.facts import load_facts
+    from dynamo_webhooks.cli.facts.load import load_facts
     from dynamo_webhooks.cli.files import load_bytes
     from dynamo_webhooks.cli.output import say, write_bytes
     from dynamo_webhooks.cli.yaml.errors import InputError

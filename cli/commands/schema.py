@@ -52,7 +52,7 @@ def _names() -> list[str]:
     """Every schema: `all`, a kind with its version, a command."""
     from dynamo_webhooks.api.kinds import pairs
     from dynamo_webhooks.cli.schema.kinds import MIXED
-    from dynamo_webhooks.cli.schemas import names
+    from dynamo_webhooks.cli.schema.outputs import names
 
     return [MIXED, *(f"{kind}.{version}" for kind, version in pairs()), *names()]
 
@@ -64,7 +64,7 @@ def _text(word: str, version: str | None) -> str:
     from dynamo_webhooks.cli.kinds import find_kind
     from dynamo_webhooks.cli.nearest import hint
     from dynamo_webhooks.cli.schema.kinds import MIXED, mixed, schema_of
-    from dynamo_webhooks.cli.schemas import load, names
+    from dynamo_webhooks.cli.schema.outputs import load, names
 
     known = _names()
     named, _, ending = word.partition(".") if word in known else (word, "", "")

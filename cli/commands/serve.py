@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.cli import flags, listening, served
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.daemon import listening, server
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.output import say
 
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     pid1.step_aside()
     from dynamo_webhooks.webhooks import process, supervisor
 
-    settings = served.settings_for(args, os.environ)
+    settings = server.settings_for(args, os.environ)
     listen = listening.address("--listen", args.listen, settings.webhook)
     beside = listening.listeners(args, settings)
     told = _told(args, settings)
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     def ready() -> None:
         say(f"ready https://{listen}")
 
-    plan = served.plan_for(args, settings, told, directory)
+    plan = server.plan_for(args, settings, told, directory)
     if settings.workers == 1:
         process.serve_alone(plan, sockets, plain, ready)
     else:
@@ -85,16 +86,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
     """The facts that files and flags state, whatever a cluster says; says what nobody states."""
-    from dynamo_webhooks.cli.facts import consequences
+    from dynamo_webhooks.cli.facts.load import consequences
     from dynamo_webhooks.policies.facts import facts_from
 
-    watching = served.watches(args, os.environ)
+    watching = server.watches(args, os.environ)
     if not args.no_cluster and not watching:
         say("no cluster is known, and there is no --config: facts come from the file alone")
     if args.facts is None and args.config is None and args.self_signed and not watching:
         say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
         return DEFAULT_FACTS | ({"operatorVersion": args.operator_version} if args.operator_version else {})
-    told = served.told(args, settings)
+    told = server.told(args, settings)
     if not watching:
         for line in consequences(facts_from(told), settings.profile):
             say(line)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.cli import facts, flags
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.facts.load import load_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of requests; a case may name its own")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
-    facts.configure(parser)
+    flags.facts(parser)
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no case at all is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about rules that were not evaluated")
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.folder:
         raise UsageError("name the folder of case files")
     folder = load_cases(arguments.folder, arguments.word)
-    asked = Asked(facts.load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.user)
+    asked = Asked(load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.user)
     verdicts = [_judged(case, asked) for case in folder.cases]
     failed = _update(verdicts) if arguments.update else OK
     if arguments.update:

@@ -14,6 +14,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.verbose(parser)
 
 
+def installed() -> str:
+    """The version of the installed distribution, `unknown` in a checkout that was not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dynamo-webhooks")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints one JSON document."""
     import platform
@@ -23,7 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.api.kinds import GROUP, KINDS
     from dynamo_webhooks.cli.exits import OK
     from dynamo_webhooks.cli.output import write
-    from dynamo_webhooks.cli.release import installed
     from dynamo_webhooks.policies.review import PROFILES
 
     del arguments

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.cli.completion.lists import lists
-from dynamo_webhooks.cli.completion.model import ALIASES, Command, Flag, Values, commands
+from dynamo_webhooks.cli.completion.model import ALIASES, Command, Flag, Values, commands, lists
 from dynamo_webhooks.cli.main import PROGRAM
 
 if TYPE_CHECKING:

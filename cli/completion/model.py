@@ -6,19 +6,29 @@ import argparse
 import importlib
 from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.completion import lists
 from dynamo_webhooks.cli.main import COMMANDS, PROGRAM
 
 ALIASES: Final = ("kubectl-dynamo",)  # other names of the same program
 PROGRAMS: Final = (PROGRAM, *ALIASES)
 _FILES: Final = ("FILE", "DIR", "PATH", "OLD", "NEW")
+# (command, the parser's name of the flag or argument) -> list
+PLACES: Final = {
+    ("check", "select"): "rules",
+    ("check", "ignore"): "rules",
+    ("explain", "words"): "pages",
+    ("schema", "name"): "schemas",
+    ("schema", "version"): "versions",
+    ("convert", "fields"): "kinds",
+    ("rules", "kind"): "kinds",
+    ("crds", "kind"): "kinds",
+}
 
 
 class Values(NamedTuple):
     """What may follow a flag, or stand as an argument: a list by name, words, files, or nothing that could be known."""
 
     words: tuple[str, ...] = ()
-    list: str = ""  # the name of one of lists.LISTS
+    list: str = ""  # the name of one of lists()
     files: bool = False
     after: str = ""  # what follows an equals sign inside the value: `files`, or the name of a list
 
@@ -87,10 +97,32 @@ def _flag(command: str, action: argparse.Action) -> Flag:
 def _values(command: str, action: argparse.Action) -> Values:
     if action.choices is not None:
         return Values(tuple(str(choice) for choice in action.choices))
-    if (command, action.dest) in lists.PLACES:
-        return Values(list=lists.PLACES[command, action.dest])
+    if (command, action.dest) in PLACES:
+        return Values(list=PLACES[command, action.dest])
     if action.metavar == "FORMAT[=FILE]":
         return Values(list="formats", after="files")
     if action.metavar == "NAME=VALUE":
         return Values(list="facts", after="switches")
     return Values(files=action.metavar in _FILES)
+
+
+def lists() -> dict[str, tuple[str, ...]]:
+    """Every list by its name."""
+    from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, pairs
+    from dynamo_webhooks.cli.check.outputs import FORMATS
+    from dynamo_webhooks.cli.explain.rule import names as rules
+    from dynamo_webhooks.cli.schema.kinds import MIXED
+    from dynamo_webhooks.cli.schema.outputs import names as outputs
+    from dynamo_webhooks.policies.facts import Facts
+
+    kinds = tuple(kind.name for kind in KINDS)
+    return {
+        "facts": tuple(f"{name}=" for name in Facts._fields),
+        "formats": tuple(FORMATS),
+        "kinds": kinds,
+        "pages": (*rules(), *kinds),
+        "rules": tuple(rules()),
+        "schemas": (MIXED, *kinds, *(f"{kind}.{version}" for kind, version in pairs()), *outputs()),
+        "switches": ("true", "false", "null"),
+        "versions": (ALPHA, BETA),
+    }

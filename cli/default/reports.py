@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import printable, shortened
 from dynamo_webhooks.cli.check.reports.escaping import encoded
-from dynamo_webhooks.cli.facts import flag_for
+from dynamo_webhooks.cli.facts.load import flag_for
 from dynamo_webhooks.policies.finding import Level
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamo_webhooks.cli.explain.field import listed, short, told
-from dynamo_webhooks.cli.schemas import load
+from dynamo_webhooks.cli.schema.outputs import load
 from dynamo_webhooks.policies.catalogue import rules
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CURRENT

@@ -1,18 +1,22 @@
-"""Renders the objects of one text. Which files are read, what is printed and the exit code are the command's."""
+"""Chooses settings, renders the objects of one text, and writes children. Flags, messages and exit codes are the command's."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import render as rendered_path
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import objects
 from dynamo_webhooks.cli.check.versions import unknown
+from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
+from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.render.admit import admitted
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.translate import translated
+from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.settings import Settings
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -20,10 +24,10 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.policies.facts import Facts
     from dynamo_webhooks.reconciler.render.errors import RenderError
-    from dynamo_webhooks.reconciler.render.settings import Settings
 
 LONGEST = 2_000  # characters of one message
 _RENDERED_FROM = "v1beta1"
+ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 
 
 class Outcome(NamedTuple):
@@ -87,3 +91,61 @@ def _told(found: Found, path: Path, text: str) -> str:
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
     return shortened(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
+
+
+def choose(known: Facts, config: str | None) -> tuple[Settings, str]:
+    """The settings, and what was assumed for them (empty when everything is known).
+
+    Raises: UsageError for a configuration file that can't be used.
+    """
+    usual = _configured(config) if config is not None else Settings()
+    told = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
+    version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
+    restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
+    settings = usual._replace(**told, operator_version=version, restricted=restricted)
+    assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in told]
+    assumed += ["no operatorVersion"] * (not version)
+    return settings, f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
+
+
+def _configured(config: str) -> Settings:
+    from dynamo_webhooks.api.operator.projection import reconciler
+    from dynamo_webhooks.cli.configuration import load_configuration
+    from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
+
+    # the environment is that of whoever asks, and has no say in what another operator renders
+    return settings_from(reconciler(load_configuration(config, {}).configuration), Abilities())
+
+
+def stream(children: list[Fields], form: str) -> str:
+    """All children as YAML documents, or as one JSON list."""
+    if form == "json":
+        return json_text(children)
+    return "".join(f"---\n{yaml_text(one)}" for one in children)
+
+
+def into_folder(children: list[Fields], folder: str, form: str) -> list[str]:
+    """Writes a file for each child, `NAMESPACE/kind-name.yaml`, and returns the paths below the folder; other files there stay.
+
+    Raises: UsageError when the folder can't be written to.
+    """
+    from pathlib import Path
+
+    paths = []
+    for one in children:
+        metadata = one["metadata"]
+        name = f"{_safe(metadata['namespace'])}/{one['kind'].lower()}-{_safe(metadata['name'])}.{form}"
+        target = Path(folder) / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(json_text(one) if form == "json" else yaml_text(one), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"-d {folder}: {name} can't be written: {error.strerror}") from None
+        paths.append(name)
+    return paths
+
+
+def _safe(name: str) -> str:
+    """A name as a part of a path; an object that no cluster would take may be called anything."""
+    cut = "".join(character if character.isalnum() or character in "-._" else "_" for character in name)[:200]
+    return cut if cut.strip(".") else "_"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.cli.rewrite.items import partners
-from dynamo_webhooks.cli.rewrite.regions import Regions
 from dynamo_webhooks.cli.rewrite.tree import Entry, entry_at, meant, same
 from dynamo_webhooks.cli.rewrite.twins import Twins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.cli.rewrite.tree import Node
@@ -188,3 +187,24 @@ def _members(value: Any) -> Sequence[tuple[str | int, Any]]:
     if isinstance(value, dict):
         return list(value.items())
     return list(enumerate(value)) if isinstance(value, list) else ()
+
+
+class Regions:
+    """The outermost of the entries that are copied as they are; `again` are the others, which would be copied a second time."""
+
+    def __init__(self, copied: Iterable[tuple[Path, Entry]]) -> None:
+        """Takes new paths with the entries that they are copied from."""
+        self.again: list[tuple[Path, Entry]] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for path, entry in sorted(copied, key=lambda one: (one[1].start, -one[1].node.end)):
+            if self.hold(entry):
+                self.again.append((path, entry))
+            else:
+                self._starts.append(entry.start)
+                self._ends.append(entry.node.end)
+
+    def hold(self, entry: Entry) -> bool:
+        """Whether an entry stands in one of them, or is one."""
+        index = bisect_right(self._starts, entry.start) - 1
+        return index >= 0 and entry.start < self._ends[index] and entry.node.end <= self._ends[index]

@@ -1,1 +1,1 @@
-"""JSON schemas of our kinds for editors, made from the schemas that the API server enforces. Those of our outputs: cli/schemas."""
+"""JSON schemas of our kinds for editors, made from the schemas that the API server enforces, and of the JSON that commands print."""

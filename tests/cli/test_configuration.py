@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.cli.apart import load_settings
 from dynamo_webhooks.cli.configuration import VARIABLES, Variable, load_configuration
+from dynamo_webhooks.cli.daemon.settings import load_settings
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.kube import identity
 from tests.cli.conftest import Command, Files

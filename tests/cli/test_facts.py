@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamo_webhooks.cli.facts import consequences
+from dynamo_webhooks.cli.facts.load import consequences
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CURRENT, V1_2
 from tests.webhooks.test_admission import FACTS

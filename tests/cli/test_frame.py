@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_webhooks.cli.check.frame import frame
+from dynamo_webhooks.cli.check.reports.text import frame
 from dynamo_webhooks.cli.yaml.load import Position, load
 
 

@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.certs.context import Change, ReloadingContext
 from dynamo_webhooks.certs.files import judge
-from dynamo_webhooks.cli.guard import AGAIN, LIFE, Guard, OwnPair
-from dynamo_webhooks.cli.vitals import VITALS, vitals
+from dynamo_webhooks.cli.daemon.guard import AGAIN, LIFE, Guard, OwnPair
+from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS, process_metrics
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.resources import TOKEN_REVIEWS
 from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
@@ -139,9 +139,9 @@ async def test_the_pair_names_this_machine_and_no_service() -> None:
 async def test_vitals_are_what_they_are_declared_to_be() -> None:
     election = Election(MemoryCluster("x"), "lock", "ns", "me")
     traffic = Counter({Sent(NO_ANSWER, "GET", "api:6443"): 4})
-    families = {family.name: family for family in text_string_to_metric_families(vitals(election, 2, traffic).decode())}
-    assert families.keys() == {each.name for each in VITALS}
-    for each in VITALS:
+    families = {family.name: family for family in text_string_to_metric_families(process_metrics(election, 2, traffic).decode())}
+    assert families.keys() == {each.name for each in PROCESS_METRICS}
+    for each in PROCESS_METRICS:
         assert families[each.name].type == each.type
         assert [sample.name for sample in families[each.name].samples] == list(each.samples)
         assert {label for sample in families[each.name].samples for label in sample.labels} == set(each.labels)
@@ -151,9 +151,9 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
     assert (leading.labels, leading.value) == ({"name": "lock"}, 0)
     assert [sample.value for sample in families["dynamo_webhooks_metrics_access_denied"].samples] == [2]
     assert await election.attempt()
-    assert 'leader_election_master_status{name="lock"} 1.0' in vitals(election, 0, Counter()).decode()
+    assert 'leader_election_master_status{name="lock"} 1.0' in process_metrics(election, 0, Counter()).decode()
 
 
 @pytest.mark.parametrize("refused", [0, 1])
 def test_who_runs_for_no_lease_leads_none(refused: int) -> None:
-    assert b"leader_election" not in vitals(None, refused, Counter())
+    assert b"leader_election" not in process_metrics(None, refused, Counter())

@@ -17,7 +17,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.schemas import load
+from dynamo_webhooks.cli.schema.outputs import load
 from tests.cli.objects import BAD, BAD_RULE, GOOD
 from tests.manifests.environment import copy_packages
 

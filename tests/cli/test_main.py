@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 from dynamo_webhooks.cli import exits, flags
+from dynamo_webhooks.cli.commands.version import installed
 from dynamo_webhooks.cli.main import COMMANDS
-from dynamo_webhooks.cli.release import installed
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD
 

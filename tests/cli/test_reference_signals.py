@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from dynamo_webhooks.cli.vitals import VITALS
+from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
 from tools.manual.metrics import PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
 
@@ -85,7 +85,7 @@ CERTIFICATES: Final = (
 )
 # of a runtime that is not ours
 ABSENT: Final = "go_"
-ALL: Final = (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *VITALS)
+ALL: Final = (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *PROCESS_METRICS)
 SAMPLES: Final = {sample for each in ALL for sample in each.samples}
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.cli.facts import consequences
+from dynamo_webhooks.cli.facts.load import consequences
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.evaluate import evaluate
 from dynamo_webhooks.policies.facts import UNKNOWN

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.certs.timings import SKEW_WARN
-from dynamo_webhooks.cli.vitals import VITALS
+from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, HISTOGRAM, Declared
@@ -32,7 +32,7 @@ VALUES: Final = {"bound": {each.value for each in Bound}, "outcome": {CONVERTED,
 def known() -> dict[str, tuple[Declared, ...]]:
     """By the name of a sample the metrics that have it: server and provisioner share one."""
     found: dict[str, tuple[Declared, ...]] = {}
-    for each in (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *VITALS):
+    for each in (*DECLARED.values(), *provisioner_metrics(), *reconciler_metrics(), *PROCESS_METRICS):
         for sample in each.samples:
             found[sample] = (*found.get(sample, ()), each)
     return found
@@ -223,7 +223,7 @@ def test_every_metric_is_shown() -> None:
         "workqueue_longest_running_processor_seconds",
         "dynamo_webhooks_reconciler_queue_depth",
         # of every process, shown by every general dashboard
-        *(each.name for each in VITALS if each.name.startswith("process_")),
+        *(each.name for each in PROCESS_METRICS if each.name.startswith("process_")),
     }
 
 

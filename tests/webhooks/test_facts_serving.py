@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.lasting import unreachable
+from tests.cli.daemon import unreachable
 from tests.webhooks.processes import DEADLINE, ROOT, Command, ask
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.test_processes import eventually
@@ -133,7 +133,7 @@ def test_secure_metrics_cant_share_the_address_of_the_probes(tmp_path: Path) -> 
 
 
 def test_serving_processes_import_neither_the_models_nor_a_client() -> None:
-    code = "import sys, dynamo_webhooks.webhooks.supervisor, dynamo_webhooks.cli.served; print(*sys.modules)"
+    code = "import sys, dynamo_webhooks.webhooks.supervisor, dynamo_webhooks.cli.daemon.server; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert not {"pydantic", "kubernetes", "dynamo_webhooks.kube"} & set(done.stdout.split())
 

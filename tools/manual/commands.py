@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dynamo_webhooks.cli.exits import OK, REFUSED
 from dynamo_webhooks.cli.main import COMMANDS, PROGRAM, WIDTH
-from dynamo_webhooks.cli.schemas import names
+from dynamo_webhooks.cli.schema.outputs import names
 from tools.manual.console import PageError
 from tools.manual.examples import ANSWERS, FILES, MEANINGS, TOLD, Told
 from tools.manual.terminal import terminal

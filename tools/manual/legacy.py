@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.legacy.fields import Field, LegacyKind
 
 _HEAD: Final = """\
-<!-- written by `make docs` (tools/pages.py) from cli/legacy/kinds.py and component.py; edit those, not this file -->
+<!-- written by `make docs` (tools/pages.py) from cli/legacy/kinds.py; edit that, not this file -->
 
 # Kinds of the first releases
 

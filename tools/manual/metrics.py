@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.certs import meters as provisioner
-from dynamo_webhooks.cli.vitals import VITALS
+from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.reconciler.loop import controller_runtime_metrics
 from dynamo_webhooks.reconciler.loop import meters as reconciler
 from dynamo_webhooks.reconciler.loop.series import BUCKETS
@@ -127,7 +127,7 @@ def metrics_page() -> str:
     lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint; there are as many as there are servers."]
     lines += ["", "## Of the reconciler", "", *_table(reconciler_metrics())]
     lines += [_RECONCILER]
-    lines += ["## Of provisioner and reconciler alike", "", *_table(iter(VITALS))]
+    lines += ["## Of provisioner and reconciler alike", "", *_table(iter(PROCESS_METRICS))]
     return "\n".join(lines) + "\n" + _TAIL.format(report=REPORT_SECONDS)
 
 

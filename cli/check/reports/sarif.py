@@ -65,7 +65,7 @@ class _Log:
         return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
     def _driver(self) -> Data:
-        from dynamo_webhooks.cli.release import installed
+        from dynamo_webhooks.cli.commands.version import installed
 
         version = installed()
         return {"name": "dynamo-webhooks", "version": version, "rules": [_rule(name, self.codes[name]) for name in self.rules]}

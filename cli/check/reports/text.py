@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
+from unicodedata import category, east_asian_width
 
 from dynamo_webhooks.api.wording import printable
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.frame import frame
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
 from dynamo_webhooks.cli.check.reports.notes import grouped, why
 from dynamo_webhooks.cli.check.result import COMMENT, Result
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
+    from dynamo_webhooks.cli.yaml.load import Position
 
 _COLOURS: Final = {record.ERROR: "31;1", record.FAULT: "31;1", record.WARNING: "33;1"}
 _DIM: Final = "2"
 _WIDTH: Final = 100  # characters of remedy and hint up to which they share a line
+_TAB: Final = 4
+_COLUMNS: Final = 120  # of source that are shown of a long line
+_LEAD: Final = 40  # of them before the finding
 
 
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
@@ -103,3 +107,39 @@ def _fate(answer: Answer) -> str:
 
 def _painted(text: str, code: str, colour: bool) -> str:
     return f"\033[{code}m{text}\033[0m" if colour and code else text
+
+
+def frame(lines: list[str], position: Position) -> list[str]:
+    """The line before the finding if it says something, its own line and the carets, each with its number in a margin."""
+    index = position.line - 1
+    if not 0 <= index < len(lines):
+        return []
+    line = lines[index]
+    start = min(position.column - 1, len(line))
+    end = max(min(position.end_column - 1, len(line)), start)
+    cut = max(0, start - _LEAD) if len(line) > _COLUMNS else 0
+    before = _shown(line[cut:start])
+    marked = _shown(line[start : min(end, cut + _COLUMNS)])
+    rest = _shown(line[max(end, start) : max(cut + _COLUMNS, start)])
+    out = [f"{number:>7} | {_clipped(lines[number - 1])}" for number in (index,) if number and lines[number - 1].strip()]
+    out.append(f"{index + 1:>7} | {before}{marked}{rest}".rstrip())
+    out.append(f"{'':>7} | {' ' * _width(before)}{'^' * max(_width(marked), 1)}")
+    return out
+
+
+def _clipped(line: str) -> str:
+    return _shown(line[:_COLUMNS]).rstrip()
+
+
+def _shown(text: str) -> str:
+    """What a terminal prints without moving its cursor oddly: tabs as blanks, control characters as dots."""
+    if text.isprintable():
+        return text
+    return "".join(" " * _TAB if c == "\t" else c if c.isprintable() or category(c) in ("Mn", "Me", "Zs") else "." for c in text)
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if category(c) in ("Mn", "Me", "Cf") else 2 if east_asian_width(c) in ("W", "F") else 1 for c in text)

@@ -10,8 +10,7 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.cli.completion.bash import bash, kubectl
-from dynamo_webhooks.cli.completion.lists import lists
-from dynamo_webhooks.cli.completion.model import PROGRAMS, commands
+from dynamo_webhooks.cli.completion.model import PROGRAMS, commands, lists
 from dynamo_webhooks.cli.main import COMMANDS
 from dynamo_webhooks.policies.facts import Facts
 

@@ -11,8 +11,7 @@ import pytest
 
 from dynamo_webhooks.cli.commands.completion import SHELLS
 from dynamo_webhooks.cli.completion.fish import fish
-from dynamo_webhooks.cli.completion.lists import PLACES, lists
-from dynamo_webhooks.cli.completion.model import Flag, Values, commands
+from dynamo_webhooks.cli.completion.model import PLACES, Flag, Values, commands, lists
 from dynamo_webhooks.cli.completion.zsh import _flag, zsh
 from dynamo_webhooks.cli.main import COMMANDS
 from tests.cli.conftest import Command

@@ -9,7 +9,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.cli.legacy.kinds import KINDS as LEGACY
-from dynamo_webhooks.cli.schemas import load
+from dynamo_webhooks.cli.schema.outputs import load
 from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
 from dynamo_webhooks.policies.catalogue import rules
 from dynamo_webhooks.policies.facts import Facts

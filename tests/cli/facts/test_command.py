@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.gather import Gathered
+from dynamo_webhooks.cli.facts.cluster import Gathered
 from tests.cli.conftest import Command
 
 FOUND = Gathered({"grove": True, "clusterTopologies": None, "excludedNamespaces": ["secret-team"]}, {"dra": "can't be read: secret"})

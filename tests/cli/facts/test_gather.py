@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.gather import gathered
-from dynamo_webhooks.cli.gathering.text import as_text, redacted
+from dynamo_webhooks.cli.facts.cluster import gathered
+from dynamo_webhooks.cli.facts.text import as_text, redacted
 from dynamo_webhooks.cli.yaml.load import load
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, TOPOLOGIES
@@ -228,7 +228,7 @@ async def test_redaction_numbers_names_and_leaves_what_rules_look_up() -> None:
 
 
 def test_a_deployment_of_somebody_else_is_no_operator() -> None:
-    from dynamo_webhooks.cli.gathering.operators import _operator_in
+    from dynamo_webhooks.cli.facts.operators import _operator_in
 
     assert _operator_in(deployment("web", {"app": "web"}, ["serve", "--config=x"])) is None
     assert _operator_in({"metadata": {"name": "odd"}}) is None

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 from lxml import etree
 
-from dynamo_webhooks.cli.schemas import load
+from dynamo_webhooks.cli.schema.outputs import load
 
 HERE = Path(__file__).parent / "schemas"
 

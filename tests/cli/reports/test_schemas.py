@@ -15,7 +15,7 @@ from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.reports import github, junit, machine, sarif
 from dynamo_webhooks.cli.check.reports.text import text
 from dynamo_webhooks.cli.check.result import Result
-from dynamo_webhooks.cli.schemas import load, names
+from dynamo_webhooks.cli.schema.outputs import load, names
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD, NEEDS_GROVE, WARNED
 from tests.cli.reports.official import complaints, ours, parsed_junit

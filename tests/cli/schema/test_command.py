@@ -14,7 +14,7 @@ from dynamo_webhooks.api.kinds import KINDS, pairs
 from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.cli.check.record import OWN_RULES
 from dynamo_webhooks.cli.schema.kinds import mixed, schema_of
-from dynamo_webhooks.cli.schemas import load, names
+from dynamo_webhooks.cli.schema.outputs import load, names
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 from tests.certs.states import NOW, state

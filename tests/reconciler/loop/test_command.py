@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dynamo_webhooks.cli.main import main
-from tests.cli.lasting import CONFIG, configured, unreachable
+from tests.cli.daemon import CONFIG, configured, unreachable
 from tests.cluster.admission import COMMAND
 from tests.cluster.processes import Process, running, wait_until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.operator.settings import ScopeSettings
-from dynamo_webhooks.cli.gathering.operators import Operator, operators
+from dynamo_webhooks.cli.facts.operators import Operator, operators
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 from dynamo_webhooks.kube.errors import ApiError, NotFoundError, UnavailableError

@@ -1,4 +1,4 @@
-"""What every lasting process tells of itself beside its work: its memory and CPU, its Lease, requests, refused readers."""
+"""Metrics of provisioner and reconciler alike: memory and CPU, the Lease, requests to the API server, refused readers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 when this p
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
 REQUESTS: Final = DECLARED[CLIENT]
 # those of the process itself are made by the client library, on Linux alone
-VITALS: Final = (
+PROCESS_METRICS: Final = (
     LEADING,
     REFUSED,
     REQUESTS,
@@ -33,7 +33,7 @@ VITALS: Final = (
 )
 
 
-def vitals(election: Election | None, refused: int, traffic: Traffic) -> bytes:
+def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
     """These metrics in the Prometheus text format; without an `election` nobody runs for a Lease."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Export(election, refused, traffic))

@@ -8,7 +8,7 @@ from dynamo_webhooks.cli.convert.texts import yaml_text
 from dynamo_webhooks.policies.facts import Facts
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.cli.gather import Gathered
+    from dynamo_webhooks.cli.facts.cluster import Gathered
 
 HEAD: Final = """\
 # Facts about a cluster and its operator, for `check --facts`; written by `dynamo-webhooks facts --cluster`.

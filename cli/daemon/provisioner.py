@@ -1,4 +1,4 @@
-"""The provisioner as a process, or for one round. What it does is in certs/provision.py; listeners and end are in cli/lasting.py."""
+"""The provisioner as a process, or for one round. What it does is in certs/provision.py; listeners and end are in run.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.certs.provision import COMPONENT, Provisioner
 from dynamo_webhooks.certs.timings import ROUND_APART
-from dynamo_webhooks.cli.lasting import Side, identity, last
+from dynamo_webhooks.cli.daemon.run import Side, identity, run_daemon
 
 if TYPE_CHECKING:
     from dynamo_webhooks.certs.installation import Installation
@@ -30,7 +30,7 @@ async def serve(about: Installation, kubeconfig: str, side: Side, pace: Pace | N
     def made(client: Client) -> Provisioner:
         return Provisioner(client, about, identity(), apart=apart, lease=lease)
 
-    await last("provisioner", COMPONENT, kubeconfig, made, side)
+    await run_daemon("provisioner", COMPONENT, kubeconfig, made, side)
 
 
 async def once(about: Installation, kubeconfig: str) -> str:

@@ -1,4 +1,4 @@
-"""What processes that work until they are told to stop share: probes and metrics, a connection once there is one, an orderly end."""
+"""Provisioner and reconciler as processes that run until they are stopped: probes, metrics, a connection, an orderly end."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from dynamo_webhooks.cli.guard import Guard
+from dynamo_webhooks.cli.daemon.guard import Guard
+from dynamo_webhooks.cli.daemon.metrics import process_metrics
 from dynamo_webhooks.cli.output import say
-from dynamo_webhooks.cli.vitals import vitals
 from dynamo_webhooks.kube.config import ConfigError
 from dynamo_webhooks.kube.identity import instance
 from dynamo_webhooks.webhooks.limits import Limits
@@ -87,10 +87,10 @@ class State:
         """All metrics; before there is a connection those of the process alone."""
         refused = self._guard.refused if self._guard is not None else 0
         own = await self.part.metrics() if self.part else b""
-        return own + vitals(self.part.election if self.part else None, refused, self.traffic)
+        return own + process_metrics(self.part.election if self.part else None, refused, self.traffic)
 
 
-async def last(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
+async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
     """Answers probes and metrics, and works, until SIGTERM or SIGINT; `component` is how the API server is told who asks."""
     guard = Guard() if side.secure else None
     state = State(name, guard)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.operator.settings import Bounds, Endpoint, Features, Identity, Logs, ScopeSettings, ServerSettings
-from dynamo_webhooks.cli.apart import load_settings
+from dynamo_webhooks.cli.daemon.listening import level_source
+from dynamo_webhooks.cli.daemon.settings import load_settings
 from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.cli.listening import level_source
 from dynamo_webhooks.webhooks.sockets import ANY
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def watches(args: argparse.Namespace, environment: Mapping[str, str]) -> bool:
 
 def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
     """The facts that the facts file states, before those of the configuration; without a configuration nothing more is guessed."""
-    from dynamo_webhooks.cli.facts import load_values
+    from dynamo_webhooks.cli.facts.load import load_values
 
     stated: dict[str, Any] = {}
     if args.config is not None:

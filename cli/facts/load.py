@@ -9,15 +9,7 @@ from dynamo_webhooks.cli.nearest import hint
 from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
 
 if TYPE_CHECKING:
-    import argparse
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Adds `--facts` and `--set-fact`."""
-    parser.add_argument("--facts", metavar="FILE", help="what is known of the cluster and the operator, as YAML")
-    parser.add_argument(
-        "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; wins over the file; repeatable"
-    )
+    pass
 
 
 def load_facts(file: str | None, settings: list[str]) -> Facts:

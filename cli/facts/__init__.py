@@ -1,0 +1,1 @@
+"""Facts that rules ask for: from files and flags (`load`), or from a cluster (`cluster`) as a facts file (`text`)."""

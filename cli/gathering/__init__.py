@@ -1,1 +1,0 @@
-"""What can be learnt of a cluster for rules, once and from outside: the installed operator here, the look itself in cli/gather.py."""

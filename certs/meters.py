@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, disable_created_metrics, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dynamo_webhooks.certs.report import Gauge
 
-_Labels = TypeVar("_Labels", bound=tuple[str, ...])
 PREFIX: Final = "dynamo_webhooks_"
 # by name without the prefix: labels and help
 GAUGES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
@@ -39,49 +36,33 @@ COUNTERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 }
 
 
-@dataclass(slots=True)
-class Meters:
+disable_created_metrics()  # type: ignore[no-untyped-call]  # times at which counters began are not documented, and not printed
+
+
+class Meters(Collector):
     """Counts of one process, and the gauges of its last look."""
 
-    conflicts: int = 0
-    bundles: Counter[tuple[str, str, str]] = field(default_factory=Counter)  # kind, name, reason
-    leaves: Counter[str] = field(default_factory=Counter)  # reason
-    rotations: Counter[tuple[str, str]] = field(default_factory=Counter)  # reason, result
-    gauges: tuple[Gauge, ...] = ()
-    leading: bool = False
+    def __init__(self) -> None:
+        """Everything is zero."""
+        self._registry = CollectorRegistry(auto_describe=False)
+        self.conflicts, self.bundles, self.leaves, self.rotations = (
+            Counter(PREFIX + name, text, labels, registry=self._registry) for name, (labels, text) in COUNTERS.items()
+        )
+        self._registry.register(self)
+        self.gauges: tuple[Gauge, ...] = ()
+        self.leading = False
 
     def text(self) -> bytes:
         """All metrics in the Prometheus text format."""
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Export(self))
-        return generate_latest(registry)
-
-
-class _Export(Collector):
-    """One scrape."""
-
-    def __init__(self, meters: Meters) -> None:
-        self._meters = meters
+        return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        meters = self._meters
-        yield GaugeMetricFamily(f"{PREFIX}provisioner_leading", GAUGES["provisioner_leading"][1], value=float(meters.leading))
+        """The gauges, made anew for each scrape: one that has no value now must be absent, not zero."""
+        yield GaugeMetricFamily(f"{PREFIX}provisioner_leading", GAUGES["provisioner_leading"][1], value=float(self.leading))
         families: dict[str, GaugeMetricFamily] = {}
-        for gauge in meters.gauges if meters.leading else ():
+        for gauge in self.gauges if self.leading else ():
             labels, text = GAUGES[gauge.name]
             family = families.setdefault(gauge.name, GaugeMetricFamily(PREFIX + gauge.name, text, labels=labels))
             values = dict(gauge.labels)
             family.add_metric([values[label] for label in labels], gauge.value)
         yield from families.values()
-        yield _counted("secret_conflicts", {(): meters.conflicts})
-        yield _counted("bundle_writes", meters.bundles)
-        yield _counted("leaf_issued", {(reason,): count for reason, count in meters.leaves.items()})
-        yield _counted("rotations", meters.rotations)
-
-
-def _counted(name: str, counts: Mapping[_Labels, int]) -> Metric:
-    labels, text = COUNTERS[name]
-    family = CounterMetricFamily(PREFIX + name, text, labels=labels)
-    for values, count in counts.items():
-        family.add_metric(list(values), count)
-    return family

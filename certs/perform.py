@@ -41,7 +41,7 @@ class Performer:
         try:
             done = await self._inject(step, seen) if isinstance(step, WriteBundle) else await self._store_step(step, found)
         except (ConflictError, AlreadyExistsError) as error:
-            self._meters.conflicts += 1
+            self._meters.conflicts.inc()
             LOG.info("%s: %s; looking again", _named(step), error.message)
             return False
         if done:
@@ -81,16 +81,16 @@ class Performer:
 
     def _count(self, step: Step, found: Gathered) -> None:
         if isinstance(step, WriteBundle):
-            self._meters.bundles[step.target.kind.value, step.target.name, step.reason] += 1
+            self._meters.bundles.labels(step.target.kind.value, step.target.name, step.reason).inc()
         elif isinstance(step, WriteServing):
-            self._meters.leaves[step.reason] += 1
+            self._meters.leaves.labels(step.reason).inc()
         elif isinstance(step, StoreNext):
-            self._meters.rotations[step.reason, "started"] += 1
+            self._meters.rotations.labels(step.reason, "started").inc()
         elif isinstance(step, CreateAuthority) and step.previous:
-            self._meters.rotations["key-lost", "started"] += 1
+            self._meters.rotations.labels("key-lost", "started").inc()
         elif isinstance(step, DropPrevious):
             why = found.state.authority.reason if found.state.authority else ""
-            self._meters.rotations[why or "key-lost", "completed"] += 1
+            self._meters.rotations.labels(why or "key-lost", "completed").inc()
 
     async def _told(self, step: Step, found: Gathered) -> None:
         reason = event_of(step)

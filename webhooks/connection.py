@@ -89,6 +89,13 @@ class Connection(RequestHandler):
         cast("asyncio.WriteTransport", transport).set_write_buffer_limits(high=UNSENT)
         self._late = self._loop.call_later(self._limits.head_seconds, self._drop_silent)
 
+    async def start(self) -> None:
+        """Answers requests; at its end the connection ends, also when `close` has ended it, for which aiohttp leaves the transport open."""
+        try:
+            await super().start()
+        finally:
+            self.force_close()
+
     def data_received(self, data: bytes) -> None:
         """Takes what has come, but nothing behind what isn't HTTP: the connection ends with the answer to that.
 

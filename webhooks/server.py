@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # asked for its level alone: lines are made by access.py
 _ALLOW: Final = b"Allow: POST\r\n"
-_TURNS: Final = 20  # of the loop, in which a request that has arrived is answered
 B = TypeVar("B")
 
 
@@ -127,24 +126,22 @@ class Webhooks:
         for listener in self._listeners:
             listener.close()
         deadline = self._loop.time() + self._limits.drain_seconds
-        await self._part(self._http.connections)
+        self._close_idle(self._http.connections)
         while self._http.connections and self._loop.time() < deadline:
             await asyncio.sleep(0.02)  # aiohttp tells nobody of its last connection
             # an answer that had begun before doesn't say that its connection ends
-            await self._part([each for each in self._http.connections if cast("Connection", each).answered])
+            self._close_idle([each for each in self._http.connections if cast("Connection", each).answered])
         for _ in self._http.connections:
             self.meter.met(Bound.DRAIN_SECONDS)
         await self._http.shutdown(0.1)
 
-    async def _part(self, connections: Iterable[RequestHandler]) -> None:
+    def _close_idle(self, connections: Iterable[RequestHandler]) -> None:
         """Closes those on which nothing is being worked on; a request that has arrived is answered."""
-        idle = [connection for connection in connections if connection not in self._busy]
-        for connection in idle:
-            connection.close()
-        for _ in range(_TURNS if idle else 0):
-            await asyncio.sleep(0)
-        for connection in idle:
-            connection.force_close()
+        for connection in connections:
+            if connection not in self._busy:
+                connection.close()
+                if cast("Connection", connection).unread is not None:  # answered: nobody waits for the rest of its body
+                    connection.force_close()
 
     async def _follow(self) -> None:
         while True:

@@ -1,10 +1,11 @@
-"""What people and monitors are told: is everything ready, and if not why; standing reports; gauges. Sending is not here."""
+"""What people and monitors are told: is everything ready, and if not why; standing reports; conditions; gauges. Sending is not here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.certs import provided
+from dynamo_webhooks.certs import names, provided
 from dynamo_webhooks.certs.bundle import holds
 from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.phase import clean, derive, strayed, unprobed
@@ -14,7 +15,7 @@ from dynamo_webhooks.certs.timings import SKEW_WARN
 from dynamo_webhooks.certs.trust import everywhere, ours, presented, shows, unsynced, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from dynamo_webhooks.certs.certificate import Certificate
@@ -197,3 +198,22 @@ _READY: Final[tuple[tuple[str, Callable[[CertificateState, datetime], str]], ...
     ("not-usable", lambda state, _: _gate_text(state)),
 )
 READY_REASONS: Final = tuple(name for name, _ in _READY)
+
+
+def conditions(state: CertificateState, now: datetime) -> str:
+    """A JSON list: first `Ready`, then one condition for each report; no times, so that the same facts give the same text."""
+    cause = unready(state, now)
+    reason, text = cause or ("Ready", "every request of the API server is trusted and served")
+    found = [{"type": "Ready", "status": "False" if cause else "True", "reason": reason, "message": text}]
+    found += [{"type": each.reason, "status": "True", "reason": each.reason, "message": each.text} for each in reports(state, now)]
+    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
+
+def read_conditions(obj: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The conditions that an object carries; empty when there are none or they can't be read."""
+    text = ((obj.get("metadata") or {}).get("annotations") or {}).get(names.CONDITIONS, "")
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError):
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

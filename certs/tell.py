@@ -7,8 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Literal
 
 from dynamo_webhooks.certs import names
-from dynamo_webhooks.certs.conditions import conditions
-from dynamo_webhooks.certs.report import Report, reports
+from dynamo_webhooks.certs.report import Report, conditions, reports
 from dynamo_webhooks.certs.state import Mode
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS

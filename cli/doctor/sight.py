@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from dynamo_webhooks.api.kinds import KINDS
-from dynamo_webhooks.certs.conditions import read_conditions
 from dynamo_webhooks.certs.gather import Gatherer, Refusals
 from dynamo_webhooks.certs.inject import RESOURCES, Injector
 from dynamo_webhooks.certs.probe import Prober
+from dynamo_webhooks.certs.report import read_conditions
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.certs.store import Store
 from dynamo_webhooks.kube.errors import ForbiddenError

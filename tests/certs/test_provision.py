@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.conditions import read_conditions
+from dynamo_webhooks.certs.report import read_conditions
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.certs.timings import Timings
 from dynamo_webhooks.kube.errors import UnavailableError

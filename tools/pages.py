@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from tools.manual.architecture import architecture_page
 from tools.manual.commands import command_pages, commands_page
 from tools.manual.configuration import configuration_page
 from tools.manual.console import PageError, refreshed
@@ -44,6 +45,7 @@ def pages() -> dict[str, str]:
         "configuration.md": configuration_page(),
         "metrics.md": metrics_page(),
         "defaults.md": defaults_page(),
+        "architecture.md": architecture_page(),
         **{name: refreshed((DOCS / name).read_text("utf-8"), PARTS) for name in WRITTEN},
     }
 

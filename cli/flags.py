@@ -15,6 +15,12 @@ def verbose(parser: argparse._ActionsContainer, more: str = "") -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help=f"{more}show tracebacks of bugs")
 
 
+def paths(parser: argparse._ActionsContainer) -> None:
+    """Declares the files that a command reads, and those to leave out."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+
+
 def configuration(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     """Declares `--config`: a file that other flags win over, or without which nothing can be done."""
     more = "" if required else "; flags win over it"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.certs import names
@@ -11,7 +10,6 @@ from dynamo_webhooks.certs.gather import Gatherer, Refusals
 from dynamo_webhooks.certs.inject import Injector, OverwrittenError
 from dynamo_webhooks.certs.policy import can_sign, may_sign
 from dynamo_webhooks.certs.probe import Prober
-from dynamo_webhooks.certs.provision import COMPONENT
 from dynamo_webhooks.certs.report import bundle_of, phase_of
 from dynamo_webhooks.certs.state import Mode, Phase, Stance
 from dynamo_webhooks.certs.step import WriteServing
@@ -20,8 +18,6 @@ from dynamo_webhooks.certs.trust import unsynced
 from dynamo_webhooks.kube.errors import ApiError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from dynamo_webhooks.certs.gather import Gathered
     from dynamo_webhooks.certs.installation import Installation
     from dynamo_webhooks.certs.state import Target
@@ -117,15 +113,3 @@ def hands(cluster: Cluster, about: Installation) -> Hands:
     injector = Injector(cluster, profile, take_over=about.take_over)
     prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
     return Hands(about, store, injector, Gatherer(cluster, about, store, injector, prober, Refusals()))
-
-
-@contextlib.asynccontextmanager
-async def connected(kubeconfig: str, about: Installation) -> AsyncIterator[Hands]:
-    """The same at a real API server. Raises: ConfigError when nobody knows where it is."""
-    from dynamo_webhooks.kube.client import connect
-
-    client = await connect(COMPONENT, kubeconfig)
-    try:
-        yield hands(client, about)
-    finally:
-        await client.close()

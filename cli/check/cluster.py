@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import GROUP, KINDS
-from dynamo_webhooks.cli.exits import UsageError
+from dynamo_webhooks.cli.cluster import connected
 from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.cli.yaml.load import InputError, Source
 from dynamo_webhooks.kube.errors import ApiError, NotFoundError
@@ -37,22 +37,12 @@ class Sight(NamedTuple):
 
 def look(kubeconfig: str, context: str, namespace: str) -> Sight:
     """Asks a cluster once; an empty namespace means all. Raises: UsageError for a kubeconfig that can't be used."""
-    from dynamo_webhooks.kube.config import ConfigError
-
-    try:
-        return asyncio.run(_look(kubeconfig, context, namespace))
-    except ConfigError as error:
-        raise UsageError(f"--kubeconfig: {error}") from None
+    return asyncio.run(_look(kubeconfig, context, namespace))
 
 
 async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
-    from dynamo_webhooks.kube.client import connect
-
-    cluster = await connect(MANAGER, kubeconfig, context)
-    try:
+    async with connected(MANAGER, kubeconfig, context) as cluster:
         return await see(cluster, namespace)
-    finally:
-        await cluster.close()
 
 
 async def see(cluster: Cluster, namespace: str) -> Sight:

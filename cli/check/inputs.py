@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynamo_webhooks.cli import flags
 from dynamo_webhooks.cli.check.sources import find, listed
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.files import STDIN
@@ -28,8 +29,7 @@ class Inputs(NamedTuple):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     inputs = parser.add_argument_group("inputs")
-    inputs.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
-    inputs.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    flags.paths(inputs)
     inputs.add_argument("--stdin-name", default="", metavar="NAME", help="what reports call standard input")
     inputs.add_argument("--files-from", metavar="FILE", help="a file of paths, one a line, or - for standard input")
     inputs.add_argument(

@@ -54,7 +54,6 @@ def run(args: argparse.Namespace) -> int:
     Raises: UsageError.
     """
     from dynamo_webhooks.cli.certs.work import RefusedError
-    from dynamo_webhooks.kube.config import ConfigError
     from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 
     if args.compromised and args.action != "rotate":
@@ -64,8 +63,6 @@ def run(args: argparse.Namespace) -> int:
         return _files(args, about)
     try:
         return asyncio.run(_cluster(args, about))
-    except ConfigError as error:
-        raise UsageError(f"--kubeconfig: {error}") from None
     except RefusedError as error:
         say(str(error))
         return REFUSED
@@ -114,9 +111,12 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
 
 
 async def _cluster(args: argparse.Namespace, about: Installation) -> int:
+    from dynamo_webhooks.certs.provision import COMPONENT
     from dynamo_webhooks.cli.certs import inspect, work
+    from dynamo_webhooks.cli.cluster import connected
 
-    async with work.connected(args.kubeconfig, about) as hands:
+    async with connected(COMPONENT, args.kubeconfig) as cluster:
+        hands = work.hands(cluster, about)
         if args.action == "inspect":
             return _show(inspect.of_cluster(await hands.gather()), args.output)
         if args.action == "inject":

@@ -17,8 +17,7 @@ HELP = "show what the mutating webhooks would fill in, edit by edit, or write it
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    flags.paths(parser)
     parser.add_argument("--check", action="store_true", help="exit code 1 when something would change")
     parser.add_argument("--write", action="store_true", help="change the files; other documents and comments stay as they are")
     parser.add_argument(

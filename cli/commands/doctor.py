@@ -7,7 +7,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE, UsageError
+from dynamo_webhooks.cli.cluster import connected
+from dynamo_webhooks.cli.exits import OK, REFUSED, UNREACHABLE
 from dynamo_webhooks.cli.output import say, write
 
 if TYPE_CHECKING:
@@ -35,13 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """1 when something is an error, 6 when the cluster can't be reached. Raises: UsageError for a wrong configuration."""
     from dynamo_webhooks.cli.doctor.finding import Level, as_data, as_text, ordered
-    from dynamo_webhooks.kube.config import ConfigError
     from dynamo_webhooks.kube.errors import ApiError
 
     try:
         findings = ordered(asyncio.run(_examine(args)))
-    except ConfigError as error:
-        raise UsageError(f"--kubeconfig: {error}") from None
     except ApiError as error:
         say(f"the cluster can't be looked at: {error.message}")
         return UNREACHABLE
@@ -50,13 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _examine(args: argparse.Namespace) -> list[Finding]:
-    from dynamo_webhooks.kube.client import connect
-
-    cluster = await connect("dynamo-webhooks-doctor", args.kubeconfig, args.context)
-    try:
+    async with connected("dynamo-webhooks-doctor", args.kubeconfig, args.context) as cluster:
         return await examine(cluster, args.namespace, args.config, removing=args.uninstall_check)
-    finally:
-        await cluster.close()
 
 
 async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool) -> list[Finding]:

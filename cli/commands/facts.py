@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.facts.text import as_text, redacted
     from dynamo_webhooks.cli.output import say, write
     from dynamo_webhooks.cli.replace import replace
-    from dynamo_webhooks.kube.config import ConfigError
     from dynamo_webhooks.kube.errors import ApiError
 
     if not args.cluster:
@@ -45,8 +44,6 @@ def run(args: argparse.Namespace) -> int:
         )
     try:
         found = asyncio.run(_gathered(args))
-    except ConfigError as error:
-        raise UsageError(f"--kubeconfig: {error}") from None
     except ApiError as error:
         say(f"the cluster can't be asked: {error.message}")
         return UNREACHABLE
@@ -61,11 +58,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _gathered(args: argparse.Namespace) -> Gathered:
+    from dynamo_webhooks.cli.cluster import connected
     from dynamo_webhooks.cli.facts.cluster import MANAGER, gathered
-    from dynamo_webhooks.kube.client import connect
 
-    cluster = await connect(MANAGER, args.kubeconfig, args.context)
-    try:
+    async with connected(MANAGER, args.kubeconfig, args.context) as cluster:
         return await gathered(cluster, args.namespace)
-    finally:
-        await cluster.close()

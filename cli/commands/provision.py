@@ -6,6 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.operator.settings import ProvisionerSettings
 from dynamo_webhooks.cli import flags
 from dynamo_webhooks.cli.daemon import listening
 from dynamo_webhooks.cli.daemon.settings import load_settings
@@ -15,7 +16,6 @@ from dynamo_webhooks.cli.output import say
 if TYPE_CHECKING:
     import argparse
 
-    from dynamo_webhooks.api.operator.settings import ProvisionerSettings
     from dynamo_webhooks.certs.installation import Installation
     from dynamo_webhooks.cli.daemon.provisioner import Pace
 
@@ -43,14 +43,11 @@ def run(args: argparse.Namespace) -> int:
     if wrong := violations(about.timings):
         raise UsageError(f"certificates: {'; '.join(wrong)}")
     if args.once:
-        from dynamo_webhooks.kube.config import ConfigError
         from dynamo_webhooks.kube.errors import ApiError
 
         with listening.logged(settings):
             try:
                 reason = asyncio.run(provisioner.once(about, args.kubeconfig))
-            except ConfigError as error:
-                raise UsageError(f"--kubeconfig: {error}") from None
             except ApiError as error:
                 say(error.message)
                 return UNREACHABLE
@@ -72,7 +69,7 @@ def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Instal
 
 def settings_of(args: argparse.Namespace) -> ProvisionerSettings:
     """The settings in effect. Raises: UsageError when it isn't known where we are, or what the configuration says is wrong."""
-    settings = load_settings("provisioner", args.config, os.environ)
+    settings = load_settings(ProvisionerSettings, args.config, os.environ)
     if not settings.identity.namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

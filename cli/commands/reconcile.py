@@ -7,6 +7,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.operator.settings import ReconcilerSettings
 from dynamo_webhooks.cli import flags
 from dynamo_webhooks.cli.daemon import listening
 from dynamo_webhooks.cli.daemon.settings import load_settings
@@ -15,7 +16,6 @@ from dynamo_webhooks.cli.exits import OK, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.kube.lease import Timings
 
 HELP: Final = "make running workloads of graphs, and keep them as the graphs say"
@@ -48,7 +48,7 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
 
 def settings_of(args: argparse.Namespace) -> ReconcilerSettings:
     """The settings in effect. Raises: UsageError when it isn't known where the Lease is kept, or the configuration is wrong."""
-    settings = load_settings("reconciler", args.config, os.environ)
+    settings = load_settings(ReconcilerSettings, args.config, os.environ)
     if settings.leader_lease and not settings.leader_namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

@@ -19,8 +19,7 @@ HELP = "print the child resources that the reconciler would apply"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
+    flags.paths(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="YAML documents, or one JSON list (default yaml)")
     parser.add_argument("-d", "--directory", metavar="DIR", help="write a file for each child instead of printing")
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="children of one kind, such as Deployment; repeatable")

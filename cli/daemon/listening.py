@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dynamo_webhooks.cli import flags
 from dynamo_webhooks.cli.exits import UsageError
@@ -16,36 +16,14 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
 
-    from dynamo_webhooks.api.operator.settings import Endpoint, Logs
+    from dynamo_webhooks.api.operator.settings import Endpoint, ProvisionerSettings, ReconcilerSettings, ServerSettings
     from dynamo_webhooks.webhooks.log_level import LevelSource
     from dynamo_webhooks.webhooks.sockets import Address
 
+    Settings: TypeAlias = ServerSettings | ProvisionerSettings | ReconcilerSettings
+
 
 AGAIN_SECONDS: Final = 0.2  # between two tries of a port that is taken
-
-
-class Listening(Protocol):
-    """The settings that matter here."""
-
-    @property
-    def probes(self) -> Endpoint:
-        """Where /healthz and /readyz are served."""
-        ...
-
-    @property
-    def metrics(self) -> Endpoint:
-        """Where /metrics is served."""
-        ...
-
-    @property
-    def metrics_secure(self) -> bool:
-        """Whether metrics are asked for over TLS."""
-        ...
-
-    @property
-    def logs(self) -> Logs:
-        """What is logged, and how."""
-        ...
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.side_listeners(parser)
 
 
-def listeners(args: argparse.Namespace, settings: Listening) -> tuple[socket.socket, socket.socket]:
+def listeners(args: argparse.Namespace, settings: Settings) -> tuple[socket.socket, socket.socket]:
     """The bound sockets of probes and metrics, the same one when they share an address; says where they are.
 
     Raises: UsageError for an address that can't be used, or that is to be served with and without TLS.
@@ -118,7 +96,7 @@ def level_source(config: str) -> LevelSource:
 
 
 @contextlib.contextmanager
-def logged(settings: Listening) -> Iterator[None]:
+def logged(settings: Settings) -> Iterator[None]:
     """Log lines go to stderr, as JSON unless the configuration says otherwise."""
     from dynamo_webhooks.webhooks.logs import Lines, install, remove
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.certs.provision import COMPONENT, Provisioner
 from dynamo_webhooks.certs.timings import ROUND_APART
+from dynamo_webhooks.cli.cluster import connected
 from dynamo_webhooks.cli.daemon.run import Side, identity, run_daemon
 
 if TYPE_CHECKING:
@@ -36,15 +37,11 @@ async def serve(about: Installation, kubeconfig: str, side: Side, pace: Pace | N
 async def once(about: Installation, kubeconfig: str) -> str:
     """One round of steps; why not everything is ready, empty when it is.
 
-    Raises: ConfigError when nobody knows where the API server is; ApiError when it refuses or fails.
+    Raises: UsageError when nobody knows where the API server is; ApiError when it refuses or fails.
     """
-    from dynamo_webhooks.kube.client import connect
-
-    client = await connect(COMPONENT, kubeconfig)
     try:
-        cause = await Provisioner(client, about, identity()).once(ONCE)
+        async with connected(COMPONENT, kubeconfig) as client:
+            cause = await Provisioner(client, about, identity()).once(ONCE)
     except TimeoutError:
         return "another provisioner holds the Lease"
-    finally:
-        await client.close()
     return cause[1] if cause else ""

@@ -58,7 +58,7 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
         raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {args.drain_lag:g}")
     if args.operator_version is not None and not is_semver(args.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
-    found = load_settings("server", args.config, environment) if args.config is not None else UNCONFIGURED
+    found = load_settings(ServerSettings, args.config, environment) if args.config is not None else UNCONFIGURED
     flags = {"workers": args.workers, "drain_lag": args.drain_lag, "profile": args.profile, "cert_directory": args.cert_dir}
     chosen: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if args.operator_version is not None:

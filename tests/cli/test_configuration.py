@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from dynamo_webhooks.api.operator.settings import ProvisionerSettings, ReconcilerSettings, ServerSettings
 from dynamo_webhooks.cli.configuration import VARIABLES, Variable, load_configuration
 from dynamo_webhooks.cli.daemon.settings import load_settings
 from dynamo_webhooks.cli.exits import UsageError
@@ -179,11 +180,11 @@ def test_a_wrong_file_stops_the_command(command: Command, tmp_path: Path) -> Non
 
 def test_settings_are_read_apart_for_each_process(tmp_path: Path) -> None:
     file = stored(tmp_path, FILE + "operator: {namespace: ns}\n")
-    assert load_settings("server", file, {}).webhook.port == 9444
-    assert load_settings("provisioner", file, {}).identity.namespace == "ns"
-    assert load_settings("reconciler", file, {"POD_NAMESPACE": "other"}).identity.namespace == "other"
+    assert load_settings(ServerSettings, file, {}).webhook.port == 9444
+    assert load_settings(ProvisionerSettings, file, {}).identity.namespace == "ns"
+    assert load_settings(ReconcilerSettings, file, {"POD_NAMESPACE": "other"}).identity.namespace == "other"
     with pytest.raises(UsageError, match="xyzzy: unknown key"):
-        load_settings("server", stored(tmp_path, FILE + "xyzzy: 1\n"), {})
+        load_settings(ServerSettings, stored(tmp_path, FILE + "xyzzy: 1\n"), {})
 
 
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"

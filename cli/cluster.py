@@ -1,0 +1,32 @@
+"""The connection of a command to an API server."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from dynamo_webhooks.cli.exits import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.client import Client
+
+
+@contextlib.asynccontextmanager
+async def connected(component: str, kubeconfig: str, context: str = "") -> AsyncIterator[Client]:
+    """A client that is closed at the end; `component` names the command to the API server.
+
+    Raises: UsageError when the kubeconfig can't be used or none is found.
+    """
+    from dynamo_webhooks.kube.client import connect
+    from dynamo_webhooks.kube.config import ConfigError
+
+    try:
+        client = await connect(component, kubeconfig, context)
+        try:
+            yield client
+        finally:
+            await client.close()
+    except ConfigError as error:
+        raise UsageError(f"--kubeconfig: {error}") from None

@@ -13,7 +13,7 @@ from dynamo_webhooks.api.crd_manifest import by_service
 from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.cli.commands.crds import definitions
-from dynamo_webhooks.cli.convert.texts import yaml_text
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "manifests" / "crds"
 GUARD: Final = FOLDER.parent / "chart" / "guard" / "policy.yaml"

@@ -140,7 +140,7 @@ def _show(facts: dict[str, Any], output: str) -> int:
     if output == "json":
         import orjson
 
-        from dynamo_webhooks.cli.check.reports.escaping import encoded
+        from dynamo_webhooks.cli.escaping import encoded
 
         write(encoded(facts, orjson.OPT_INDENT_2) + "\n")
     else:

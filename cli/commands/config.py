@@ -52,7 +52,7 @@ def _values(found: Effective) -> list[tuple[Key, Any]]:
 
 
 def _text(found: Effective) -> str:
-    from dynamo_webhooks.cli.check.reports.escaping import encoded
+    from dynamo_webhooks.cli.escaping import encoded
 
     rows = [(".".join(key), encoded(value) if value is not None else "-", found.origin(key)) for key, value in _values(found)]
     widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
@@ -62,7 +62,7 @@ def _text(found: Effective) -> str:
 def _json(found: Effective) -> str:
     import orjson
 
-    from dynamo_webhooks.cli.check.reports.escaping import encoded
+    from dynamo_webhooks.cli.escaping import encoded
 
     rows = [{"key": ".".join(key), "value": value, "from": found.origin(key)} for key, value in _values(found)]
     return encoded({"values": rows}, orjson.OPT_INDENT_2) + "\n"
@@ -70,7 +70,7 @@ def _json(found: Effective) -> str:
 
 def _yaml(found: Effective) -> str:
     """A file that can be given to --config; a comment says what isn't a default."""
-    from dynamo_webhooks.cli.check.reports.escaping import encoded
+    from dynamo_webhooks.cli.escaping import encoded
 
     lines: list[str] = []
     before: Key = ()

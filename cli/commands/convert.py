@@ -108,8 +108,8 @@ def _say(outcome: Outcome, *, quiet: bool) -> None:
 
 def _print(outcomes: Sequence[Outcome], form: str | None) -> None:
     """All files on stdout, one after the other, with a marker between YAML texts that lack one."""
-    from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
     from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
 
     if form == "json":
         values = [value for outcome in outcomes for value in outcome.values]

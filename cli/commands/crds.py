@@ -31,9 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together or can't be used.
     """
-    from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
     from dynamo_webhooks.cli.exits import OK, UNREADABLE
     from dynamo_webhooks.cli.output import say, write
+    from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
     from dynamo_webhooks.cli.yaml.errors import InputError
 
     kinds = _kinds(arguments.kind)

@@ -101,7 +101,7 @@ def _print(arguments: argparse.Namespace, outcomes: list[Outcome], code: int) ->
     from dynamo_webhooks.cli.output import write
 
     if arguments.output == "json":
-        from dynamo_webhooks.cli.convert.texts import json_text
+        from dynamo_webhooks.cli.rewrite.fresh import json_text
 
         write(json_text(reports.document(outcomes, code)))
     else:

@@ -81,7 +81,7 @@ def _print(arguments: argparse.Namespace, results: list[Compared], unreadable: l
     from dynamo_webhooks.cli.output import say, write
 
     if arguments.output == "json":
-        from dynamo_webhooks.cli.convert.texts import json_text
+        from dynamo_webhooks.cli.rewrite.fresh import json_text
 
         write(json_text(reports.document(results, unreadable, code)))
     else:

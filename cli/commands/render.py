@@ -98,11 +98,11 @@ def _read(file: str | InputError, asked: Asked) -> _Done:
 
 def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: argparse.Namespace, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
-    from dynamo_webhooks.cli.convert.texts import json_text
     from dynamo_webhooks.cli.output import say, write
     from dynamo_webhooks.cli.render.restarts import report, restarts
     from dynamo_webhooks.cli.render.run import render_text
     from dynamo_webhooks.cli.revision import texts_at
+    from dynamo_webhooks.cli.rewrite.fresh import json_text
     from dynamo_webhooks.cli.yaml.errors import InputError
 
     before: list[Fields] = []

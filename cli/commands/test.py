@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace, verdicts: list[Verdict], code: int) -> str:
     from dynamo_webhooks.cli.cases import junit, reports
-    from dynamo_webhooks.cli.convert.texts import json_text
+    from dynamo_webhooks.cli.rewrite.fresh import json_text
 
     if arguments.output == "junit":
         return junit.document(verdicts)

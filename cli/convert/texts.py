@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["Piece", "json_text", "pieces", "yaml_text"]
 
 _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _HEAD: Final = re.compile(r"(?:---[ \t]*(?:#.*)?\r?\n|[ \t]*(?:[#%].*)?\r?\n)*")

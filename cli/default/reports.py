@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import printable, shortened
-from dynamo_webhooks.cli.check.reports.escaping import encoded
+from dynamo_webhooks.cli.escaping import encoded
 from dynamo_webhooks.cli.facts.load import flag_for
 from dynamo_webhooks.policies.finding import Level
 
@@ -48,7 +48,7 @@ def patches(outcomes: Iterable[Outcome]) -> str:
 
 def objects(outcomes: Iterable[Outcome]) -> str:
     """Every object as written with the edits, as YAML documents."""
-    from dynamo_webhooks.cli.convert.texts import yaml_text
+    from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 
     return "---\n".join(yaml_text(one.object) for one in _objects(outcomes))
 

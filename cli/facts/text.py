@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.cli.convert.texts import yaml_text
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.policies.facts import Facts
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dynamo_webhooks.api.paths import render as rendered_path
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import objects
 from dynamo_webhooks.cli.check.versions import unknown
-from dynamo_webhooks.cli.convert.texts import json_text, yaml_text
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.render.admit import admitted
+from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.translate import translated

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from dynamo_webhooks.cli.check.reports.escaping import visible
+from dynamo_webhooks.cli.escaping import visible
 from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.cli.convert.fields import fields_of
 from dynamo_webhooks.cli.convert.run import convert_text
-from dynamo_webhooks.cli.convert.texts import pieces, yaml_text
+from dynamo_webhooks.cli.convert.texts import pieces
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.replace import replace
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.cli.yaml.load import Source, load, read
 from dynamo_webhooks.conversion.kinds import KINDS
 from tests.cli.conftest import Command, Files

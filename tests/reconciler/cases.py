@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from dynamo_webhooks.cli.convert.texts import yaml_text
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.reconciler.render import settings
 from dynamo_webhooks.reconciler.render.children import Rendered
 from tests.reconciler.rendering import rendered

@@ -9,8 +9,8 @@ import orjson
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.objects import Identity
 from dynamo_webhooks.cli.check.record import Reported
-from dynamo_webhooks.cli.check.reports.escaping import encoded
 from dynamo_webhooks.cli.check.result import Result
+from dynamo_webhooks.cli.escaping import encoded
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer

@@ -17,10 +17,10 @@ from dynamo_webhooks.cli import exits
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.fingerprint import fingerprints
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
-from dynamo_webhooks.cli.check.reports.escaping import encoded
 from dynamo_webhooks.cli.check.reports.notes import why
 from dynamo_webhooks.cli.check.reports.paths import top, uri
 from dynamo_webhooks.cli.check.result import COMMENT, Result, Suppressed
+from dynamo_webhooks.cli.escaping import encoded
 from dynamo_webhooks.cli.files import STDIN
 from dynamo_webhooks.cli.yaml.errors import InputError
 

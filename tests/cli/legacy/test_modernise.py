@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.cli.convert.texts import yaml_text
 from dynamo_webhooks.cli.legacy.modernise import modernised
 from dynamo_webhooks.cli.legacy.rows import DECIDE, MAPPED, NO_EQUIVALENT, Modernised
+from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from tests.cli.conftest import Command, Files
 from tests.cli.legacy.documents import EXAMPLES, document
 

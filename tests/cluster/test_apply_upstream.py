@@ -17,7 +17,6 @@ from tests.cluster.applying import Held
 from tests.cluster.conversion import converting_plane
 from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manifests, moved_wrongly, pairs, stability
 from tests.laws.managers.law import breaches
-from tests.laws.managers.subjects import REQUEST
 from tests.laws.managers.test_managers import TRIED, modelled
 
 if TYPE_CHECKING:
@@ -45,8 +44,7 @@ def test_recorded_objects_and_what_convert_writes_of_them_are_stable(plane: Cont
         if accepted(manifest) and not breaches(stability(manifest), modelled):
             tried += 1
             assert not breaches(stability(manifest), partial(Held, plane)), json.dumps(manifest)
-            if manifest["kind"] != REQUEST:  # a few of them still differ, see tests/golden/test_managers.py
-                assert not [*converted_wrongly(manifest, partial(Held, plane))], json.dumps(manifest)
+            assert not [*converted_wrongly(manifest, partial(Held, plane))], json.dumps(manifest)
     assert tried > RECORDED // 3
 
 

@@ -14,6 +14,7 @@ from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.validate import validate
 from dynamo_webhooks.cli.convert.served import as_served
+from dynamo_webhooks.cli.yaml.scalars import whole
 from dynamo_webhooks.conversion.objects import target
 from tests.golden.corpus import cases
 from tests.laws.dice import Dice
@@ -66,11 +67,20 @@ def manifests(kinds: Collection[str], files: Iterable[tuple[str, str]]) -> Itera
     for obj in _objects(files):
         if obj.get("kind") not in kinds or type(obj.get("spec")) is not dict:
             continue
-        manifest: Object = {name: obj.get(name) for name in ("apiVersion", "kind", "spec")}
+        manifest: Object = {name: _read(obj.get(name)) for name in ("apiVersion", "kind", "spec")}
         text = json.dumps(manifest, sort_keys=True)
         if text not in seen:
             seen.add(text)
             yield str((obj.get("metadata") or {}).get("name")), {**manifest, "metadata": {"name": "t", "namespace": "default"}}
+
+
+def _read(value: Any) -> Any:
+    """A value of a manifest as kubectl and the commands read it."""
+    if type(value) is dict:
+        return {name: _read(below) for name, below in value.items()}
+    if type(value) is list:
+        return [_read(item) for item in value]
+    return whole(value) if type(value) is float else value
 
 
 def _objects(files: Iterable[tuple[str, str]]) -> Iterator[Any]:

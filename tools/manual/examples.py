@@ -129,7 +129,7 @@ TOLD: Final[dict[str, Told]] = {
     "convert": Told(
         (0, 1, 2, 3, 4, 70, 130),
         (
-            Example("One file, printed", "dynamo-webhooks convert deploy/chat.yaml --to v1beta1"),
+            Example("One file, printed", "dynamo-webhooks convert old.yaml --to v1beta1"),
             Example("Is everything converted?", "dynamo-webhooks convert deploy --to v1beta1 --check -q"),
             Example("Which field is which", "dynamo-webhooks convert --fields DynamoGraphDeploymentScalingAdapter"),
         ),

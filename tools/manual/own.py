@@ -20,6 +20,7 @@ spec:
 """
 _HEAD: Final = "metadata: {name: g, namespace: llm}\n"
 _BETA: Final = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{_HEAD}spec:\n  components:\n"
+_WORKER: Final = f"{_BETA}    - name: worker\n      type: worker\n"
 
 # what a page shows of a text that is too long for it, and that can't be packed
 _LONG: Final = "(400,000 random characters)"
@@ -29,15 +30,15 @@ FILES: Final[dict[str, str]] = {
     "unknown-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraph\n{_HEAD}",
     "wrong-type": "apiVersion: nvidia.com/v1alpha1\nkind: DynamoModel\nmetadata: {name: m, labels: {tier: 1}}\n"
     "spec: {modelName: org/chat, baseModelName: org/chat}\n",
-    "unknown-field": f"{_GRAPH}      replica: 2\n",
-    "null-entry": f"{_GRAPH}      labels: {{team: null}}\n",
-    "schema-mismatch": f"{_GRAPH}      multinode: {{nodeCount: 1}}\n",
+    "unknown-field": f"{_WORKER}      replica: 2\n",
+    "null-entry": f"{_WORKER}      podTemplate: {{metadata: {{labels: {{team: null}}}}}}\n",
+    "schema-mismatch": f"{_WORKER}      multinode: {{nodeCount: 1}}\n",
     "schema-rule": f"{_BETA}    - name: picker\n      type: worker\n      eppConfig: {{configMapRef: {{key: config, name: picker}}}}\n",
-    "ignore-without-reason": f"{_GRAPH}      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative]\n",
-    "unused-ignore": f"{_GRAPH}      replicas: 1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler writes -1\n",
+    "ignore-without-reason": f"{_WORKER}      replicas: -1   # dynamo-webhooks: ignore[replicas-non-negative]\n",
+    "unused-ignore": f"{_WORKER}      replicas: 1   # dynamo-webhooks: ignore[replicas-non-negative] the scaler writes -1\n",
     "unconvertible": f"{_BETA}    - {{name: worker, type: worker}}\n    - {{name: worker, type: worker}}\n",
     "legacy-kind": f"apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\n{_HEAD}spec: {{dynamoNim: 'chat:v3'}}\n",
-    "damaged-remainder": f"{_GRAPH.replace('namespace: llm}', 'namespace: llm, annotations: {nvidia.com/dgd-spec: x}}')}",
+    "damaged-remainder": _WORKER.replace("namespace: llm}", "namespace: llm, annotations: {nvidia.com/dgd-spec: x}}"),
     "long-remainder": f"{_GRAPH}      annotations: {{prompt: {_LONG}}}\n",
     "stays-after-move": f"{_BETA}    - {{name: worker, type: worker}}\n",
 }

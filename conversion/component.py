@@ -31,27 +31,22 @@ class Roles:
     left: tuple[str, ...] = ("componentType", "subComponentType")
     right: tuple[str, ...] = ("type",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Saves the pair where the type doesn't say it."""
         kind = left.get("componentType")
         if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # as it mostly is
             right["type"] = kind
-            return True
+            return
         said = _type_of(left)
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
         if said is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
             said = kept["type"]
         if said is not None:
             right["type"] = said
-        if not context.saving:
-            return False
-        if pair == _roles_of(said):
-            return type(said) is str  # anything else may equal what it isn't, as 1 does true
-        if any(pair.values()):
+        if context.saving and pair != _roles_of(said) and any(pair.values()):
             save.update(pair)
-        return False
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
         live = right.get("type")
         if live is not None and not _known(live):
@@ -63,7 +58,6 @@ class Roles:
             if _type_of(whole) == live:
                 said = whole
         left.update(said)
-        return live is None or _known(live)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The role; its phase has a member of its own."""

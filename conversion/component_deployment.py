@@ -25,7 +25,7 @@ class Name:
     left: tuple[str, ...] = ("serviceName",)
     right: tuple[str, ...] = ("name",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Marks (with a record for null) a name that was only the object's."""
         name = left.get("serviceName")
         if name:
@@ -33,14 +33,12 @@ class Name:
         elif context.name and kept.get("name") != "":
             right["name"] = context.name
             save["serviceName"] = None
-        return name is None or bool(name)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """A marked name is left out again while it is still the object's."""
         name = right.get("name")
         if name and not ("serviceName" in kept and kept["serviceName"] is None and name == context.name):
             left["serviceName"] = name
-        return name is None or bool(name)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Renamed."""

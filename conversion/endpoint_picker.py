@@ -25,13 +25,13 @@ class EndpointPicker:
     left: tuple[str, ...] = (_MEMBER,)
     right: tuple[str, ...] = (_MEMBER,)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Copies."""
-        return _copied(left, right)
+        _copied(left, right)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Copies."""
-        return _copied(right, left)
+        _copied(right, left)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The same."""
@@ -46,12 +46,10 @@ class EndpointPicker:
         yield Row(_MEMBER, _MEMBER, "copied; a saturation detector always has a staleness threshold")
 
 
-def _copied(source: Fields, target: Fields) -> bool:
-    """Whether nothing was added."""
+def _copied(source: Fields, target: Fields) -> None:
     value = source.get(_MEMBER)
     if value is not None:
         target[_MEMBER] = _told(value)
-    return target.get(_MEMBER) is value
 
 
 def _told(picker: Any) -> Any:

@@ -11,7 +11,6 @@ from dynamo_webhooks.conversion.bounds import bounded, labelled, require_whole
 from dynamo_webhooks.conversion.difference import Entry, applied, differences, identical
 from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT, Form
 from dynamo_webhooks.conversion.legacy import due, unlike
-from dynamo_webhooks.conversion.lens.proofs import Proofs
 from dynamo_webhooks.conversion.lens.protocol import Context
 from dynamo_webhooks.conversion.remainder import ASIDE, Remainder, aside_key, keys, packable, read, reserved, write
 
@@ -35,12 +34,11 @@ class Converted(NamedTuple):
     damaged: tuple[str, ...]
 
 
-def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False, whole: bool = False) -> Converted:
+def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Converted:
     """Converts an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
 
-    Output depends on the input alone, which is not changed; values are shared with it. A `thorough` conversion runs the whole way back,
-    also where the way there has proven what comes of it; the answer is the same. A `whole` one keeps all that would be lost, however long
-    it is.
+    Output depends on the input alone, which is not changed; values are shared with it. A `whole` conversion keeps all that would be lost,
+    however long it is.
     """
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
@@ -52,15 +50,14 @@ def convert(kind: Kind, obj: Fields, desired: str, *, thorough: bool = False, wh
     kind, form = _formed(kind, obj, rightward)
     obj = form.object
     name = str(metadata.get("name") or "")
-    proofs = None if thorough or kind.legacy is not None or kind.complete is not None else Proofs()
     stored = bool(metadata.get("uid"))
-    parts, saved = _run(kind, obj, remembered, rightward, name, proofs=proofs, stored=stored)
+    parts, saved = _run(kind, obj, remembered, rightward, name, stored=stored)
     if kept := [entry for entry in remembered.kept if entry[0][0] in PARTS]:
         parts = _restored(kind, parts, kept, saved, rightward, name, stored=stored)
     if kind.marked:
         saved.travelled = remembered.both or not remembered.travelled
     # what the way back would save in turn matters to the annotations of older operators alone
-    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, proofs=proofs, stored=stored)
+    back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, stored=stored)
     if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
         saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
     if form.part:  # that it has no spec: the whole object has one
@@ -121,15 +118,13 @@ def _run(
     name: str,
     *,
     saving: bool = True,
-    proofs: Proofs | None = None,
     stored: bool = False,
 ) -> tuple[Fields, Remainder]:
     """Runs the lenses of spec and status; a part that is absent or no object stays as it is, unless its remainder alone says something.
 
-    Without `saving` the remainder that is returned may be incomplete. The way there fills `proofs`, the way back reads them, where
-    what it reads of a remainder is what was saved then.
+    Without `saving` the remainder that is returned may be incomplete.
     """
-    context, saved, out = Context(name, remembered.travelled, saving, proofs, remembered.both, stored), Remainder(), {}
+    context, saved, out = Context(name, remembered.travelled, saving, remembered.both, stored), Remainder(), {}
     for part, struct, kept, save in (
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),

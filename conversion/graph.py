@@ -14,7 +14,7 @@ from dynamo_webhooks.conversion.services import Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 
-SERVICE: Final = Struct(*lenses(), LeftOnly("serviceName", worth=bool), beside="name")
+SERVICE: Final = Struct(*lenses(), LeftOnly("serviceName", worth=bool))
 TOPOLOGY: Final = Struct(Rename("topologyProfile", "clusterTopologyName"), *same("packDomain"))
 ROLLING: Final = Struct(*same("phase", "startTime", "endTime"), Rename("updatedServices", "updatedComponents"))
 

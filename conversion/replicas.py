@@ -19,7 +19,7 @@ class Names:
     left: tuple[str, ...] = ("componentName", "componentNames")
     right: tuple[str, ...] = ("componentNames",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Saves the pair where the names don't tell it, with the count that the Go operator always writes."""
         names = _names_of(left)
         if names:
@@ -28,16 +28,13 @@ class Names:
         if pair != _pair_of(names):
             save.update(pair)
             save["replicas"] = 0
-            return False
-        return type(pair.get("componentName")) is str and len(pair) == len(self.left)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restores a remembered pair that says the live names."""
         live = right.get("componentNames") or []
         remembered = {name: kept[name] for name in self.left if kept.get(name)}
         said = remembered if live and _names_of(remembered) == live else _pair_of(live)
         left.update(said)
-        return bool(live) and said.get("componentNames") is live
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The plural exists on both sides."""

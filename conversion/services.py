@@ -30,12 +30,11 @@ class Services:
         self.right: tuple[str, ...] = (right,)
         self._map, self._list, self._each = left, right, each
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Lists the services by name, or in the order that their v1beta1 author gave them."""
         services = left.get(self._map)
         if type(services) is not dict:
-            return False
-        proofs, vouched = context.proofs, context.proofs is not None
+            return
         remembered = _by_name(items(kept, self._list))
         components: list[Fields] = []
         saved: Fields = {}
@@ -44,24 +43,19 @@ class Services:
             if type(service) is not dict:
                 if service is None:
                     saved[name] = None
-                vouched = False
                 continue
             below: Fields = {}
             # the name is first, where people look for it
             component = self._each.forward(service, remembered.get(name, {}), below, context, {"name": name})
-            if component.get("name") != name:  # it came back as what it was made of, where its author left an empty name out
-                component = {"name": name, **component}
             components.append(component)
-            vouched = vouched and proofs is not None and proofs.origin(component) is service
             if below or (not context.travelled and "podTemplate" in component):
                 saved[name] = below  # with nothing in it: a mark that the template was composed, and is nobody's own
         if components:
             right[self._list] = components
         if saved:
             save[self._map] = saved
-        return vouched and bool(components)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Keys the components by name; the order is saved where it isn't that of the names.
 
         Raises: ConversionError for a name that is no text or occurs twice, which a map can't hold.
@@ -69,11 +63,9 @@ class Services:
         remembered = fields(kept, self._map)
         services: Fields = {name: None for name, service in remembered.items() if service is None}
         components = right.get(self._list)
-        proofs, vouched = context.proofs, type(components) is list and bool(components)
         named: list[tuple[str, Fields, bool]] = []
         for index, component in enumerate(components if type(components) is list else []):
             if type(component) is not dict:
-                vouched = False
                 continue
             name = component.get("name") if component.get("name") is not None else ""
             if type(name) is not str:
@@ -83,8 +75,7 @@ class Services:
                     ("spec", self._list, index, "name"), f'must be a name that no other component has, got "{shortened(name, QUOTED)}"'
                 )
             below: Fields = {}
-            service = services[name] = self._each.backward(component, fields(remembered, name), below, context)
-            vouched = vouched and proofs is not None and proofs.origin(service) is component and "name" in component
+            services[name] = self._each.backward(component, fields(remembered, name), below, context)
             named.append((name, below, bool(below) or (not context.travelled and type(component.get("podTemplate")) is dict)))
         if services:
             left[self._map] = services
@@ -92,7 +83,6 @@ class Services:
         everyone = order != sorted(order)
         if entries := [{"name": name, **below} for name, below, said in named if said or everyone]:
             save[self._list] = entries
-        return vouched and not everyone
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """An element's place is its key."""
@@ -140,36 +130,32 @@ class Entries:
         self.right: tuple[str, ...] = (right,)
         self._each = each
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Entry by entry."""
-        return self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], kept, save, context, rightward=True)
+        self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], kept, save, context, rightward=True)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
-        return self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], kept, save, context, rightward=False)
+        self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], kept, save, context, rightward=False)
 
     def _convert(
         self, live: Any, target: Fields, to: str, name: str, kept: Fields, save: Fields, context: Context, *, rightward: bool
-    ) -> bool:
+    ) -> None:
         if type(live) is not dict:
-            return False
-        proofs, vouched = context.proofs, True
+            return
         run = self._each.forward if rightward else self._each.backward
         remembered, out, saved = fields(kept, to), {}, {}
         for key, value in live.items():
             if type(value) is not dict:
-                vouched = False
                 continue
             below: Fields = {}
-            made = out[key] = run(value, fields(remembered, key), below, context)
+            out[key] = run(value, fields(remembered, key), below, context)
             if below:
                 saved[key] = below
-            vouched = vouched and proofs is not None and proofs.origin(made) is value
         if out:
             target[to] = out
         if saved:
             save[name] = saved
-        return vouched and bool(out)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Renames the map, translates below the key."""

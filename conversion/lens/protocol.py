@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.conversion.lens.proofs import Proofs
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -29,8 +28,6 @@ class Context(NamedTuple):
     travelled: bool = False
     # whether anybody will read what is saved; where nobody will, lenses may leave out the work that it takes
     saving: bool = True
-    # where lenses enter what plainly comes back, and where the way back finds it; None when everything is to be run
-    proofs: Proofs | None = None
     # whether each version has said what the other one can't, so that the object carries a remainder in both
     both: bool = False
     # whether the object is stored, or a part of one that is: nulls in it are server-side apply's, nobody's text
@@ -62,18 +59,15 @@ class Lens(Protocol):
     `kept` is the remainder that came along for this struct, typed like the struct that is being built; `save` is the remainder
     being written, typed like the struct that is being read. A lens is called only when one of its members is present in the
     live struct or in `kept`; with nothing present it must have nothing to say.
-
-    Both ways answer whether they vouch for the way back: true where it plainly gives exactly the members that were read, with what was
-    saved and whatever else is in the struct. A lens that can't tell, or that isn't asked (`context.proofs`), answers nothing.
     """
 
     left: tuple[str, ...]
     right: tuple[str, ...]
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool | None:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Reads `left`, writes `right`; `kept` is sparse right, `save` sparse left."""
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool | None:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
 
     def to_left(self, path: Path, right: Fields) -> Path | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.conversion.difference import identical
 from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
 from dynamo_webhooks.conversion.reading import fields
 
@@ -32,33 +31,31 @@ class Rename:
         self.right: tuple[str, ...] = (right,)
         self._from, self._to, self._via = left, right, via
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Copies or converts; the remainder of a nested struct lies under the same member name."""
         if self._from not in left:
-            return True
+            return
         value = left[self._from]
         if self._via is None or type(value) is not dict:
             right[self._to] = value
-            return True
+            return
         below: Fields = {}
-        made = right[self._to] = self._via.forward(value, fields(kept, self._to), below, context)
+        right[self._to] = self._via.forward(value, fields(kept, self._to), below, context)
         if below:
             save[self._from] = below
-        return context.proofs is not None and context.proofs.origin(made) is value
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
         if self._to not in right:
-            return True
+            return
         value = right[self._to]
         if self._via is None or type(value) is not dict:
             left[self._from] = value
-            return True
+            return
         below: Fields = {}
-        made = left[self._from] = self._via.backward(value, fields(kept, self._from), below, context)
+        left[self._from] = self._via.backward(value, fields(kept, self._from), below, context)
         if below:
             save[self._to] = below
-        return context.proofs is not None and context.proofs.origin(made) is value
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Renames the first step, and translates the rest where the value converts."""
@@ -97,26 +94,19 @@ class LeftOnly:
         self.left = names
         self._worth = worth
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Saves what is there."""
-        whole = True
         for name in self.left:
             value = left.get(name)
-            if value is None:
-                continue
-            if self._worth(value):
+            if value is not None and self._worth(value):
                 save[name] = value
-            else:
-                whole = False
-        return whole
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Takes back what was saved."""
         for name in self.left:
             value = kept.get(name)
             if value is not None:
                 left[name] = value
-        return True
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Nothing on the right is this lens's."""
@@ -142,26 +132,19 @@ class RightOnly:
         self.right = names
         self._worth = worth
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Takes back what was saved."""
         for name in self.right:
             value = kept.get(name)
             if value is not None:
                 right[name] = value
-        return True
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Saves what is there."""
-        whole = True
         for name in self.right:
             value = right.get(name)
-            if value is None:
-                continue
-            if self._worth(value):
+            if value is not None and self._worth(value):
                 save[name] = value
-            else:
-                whole = False
-        return whole
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """There is no such place on the left."""
@@ -191,13 +174,13 @@ class View:
         self.left, self.right = left, right
         self._to, self._back, self._rule = to, back, rule
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Converts, restores a kept right group that says the same, saves a left group that would not come back."""
-        return _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
+        _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
-        return _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
+        _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """The first member of the other group stands for the whole group."""
@@ -221,16 +204,12 @@ def _convert(
     save: Fields | None,
     there: Callable[[Fields], Fields],
     back: Callable[[Fields], Fields],
-) -> bool:
+) -> None:
     live = {name: source[name] for name in names if source.get(name) is not None}
     said = plain = there(live)
     remembered = {name: kept[name] for name in others if kept.get(name) is not None}
     if remembered and remembered != said and back(remembered) == live:
         said = remembered
     target.update(said)
-    if save is None or not live:
-        return False
-    home = back(plain)
-    if home != live:
+    if save is not None and live and back(plain) != live:
         save.update(live)
-    return said is plain and identical(home, live)

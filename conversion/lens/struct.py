@@ -18,46 +18,32 @@ class DeclarationError(ImportError):
 class Struct:
     """Runs the lenses whose members are present. Members that no lens claims are left to the engine, which keeps them."""
 
-    def __init__(self, *lenses: Lens, beside: str = "", first: Lens | None = None) -> None:
-        """`beside` is a right member that stands in the struct but is the business of the lens around it; `first` is one of the lenses,
-        which is run in any case, before the others.
+    def __init__(self, *lenses: Lens, first: Lens | None = None) -> None:
+        """`first` is one of the lenses, which is run in any case, before the others.
 
         Raises: DeclarationError when two lenses claim one member.
         """
         self.lenses = lenses
-        self._beside = beside
         self._first: tuple[Lens, ...] = () if first is None else (first,)
         self.by_left = _claims(lenses, "left")
         self.by_right = _claims(lenses, "right")
 
     def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
         """Converts a left struct into a right one; `into` holds what the lens around it has said there already."""
-        proofs = context.proofs
-        if proofs is not None and (origin := proofs.origin(left)) is not None:
-            return origin
         right: Fields = {} if into is None else into
         woken: dict[Lens, None] = dict.fromkeys(self._first)
-        vouched = _wake(woken, self.by_left, left, self.by_right, kept)
+        _wake(woken, self.by_left, left, self.by_right, kept)
         for lens in woken:
-            if not lens.forward(left, right, kept, save, context):
-                vouched = False
-        if vouched and proofs is not None:
-            proofs.add(right, left)
+            lens.forward(left, right, kept, save, context)
         return right
 
     def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
         """Converts a right struct into a left one."""
-        proofs = context.proofs
-        if proofs is not None and (origin := proofs.origin(right)) is not None:
-            return origin
         left: Fields = {}
         woken: dict[Lens, None] = dict.fromkeys(self._first)
-        vouched = _wake(woken, self.by_right, right, self.by_left, kept, self._beside)
+        _wake(woken, self.by_right, right, self.by_left, kept)
         for lens in woken:
-            if not lens.backward(right, left, kept, save, context):
-                vouched = False
-        if vouched and proofs is not None:
-            proofs.add(left, right)
+            lens.backward(right, left, kept, save, context)
         return left
 
     def sign(self, right: Fields, save: Fields) -> None:
@@ -102,17 +88,12 @@ def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
     return found
 
 
-def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields, beside: str = "") -> bool:
-    """Adds the lenses that have something to read, in order of appearance, each once; says whether they read every member of the source."""
-    whole = True
+def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> None:
+    """Adds the lenses that have something to read, in order of appearance, each once."""
     for name, value in source.items():
         lens = live.get(name)
         if lens is not None and (value is not None or getattr(lens, "nulls", False)):
             woken[lens] = None
-        elif name != beside or value is None:
-            whole = False
-    if kept:
-        for name in kept:
-            if name in other:
-                woken[other[name]] = None
-    return whole
+    for name in kept:
+        if name in other:
+            woken[other[name]] = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
-from dynamo_webhooks.conversion.pod_template import origins, paths, vouched
+from dynamo_webhooks.conversion.pod_template import origins, paths
 from dynamo_webhooks.conversion.pod_template.compose import composed, overlay
 from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, named, names
 from dynamo_webhooks.conversion.pod_template.decompose import plain_container, put_together, take_apart, take_sidecar
@@ -35,7 +35,7 @@ class PodTemplate:
     )
     right: tuple[str, ...] = ("podTemplate", "compilationCache", "frontendSidecar")
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Composes the template, then recalls what an author of v1beta1 said beyond it."""
         if left.get("volumeMounts") and (cache := cache_of(items(left, "volumeMounts"))) is not None:
             right["compilationCache"] = cache
@@ -43,16 +43,14 @@ class PodTemplate:
             right["frontendSidecar"] = SIDECAR
         pod, over = overlay(left)
         mains = False
-        if recalled := bool(kept) and (kept.get("podTemplate") is not None or kept.get("frontendSidecar") is not None):
+        if kept.get("podTemplate") is not None or kept.get("frontendSidecar") is not None:
             mains = _recalled(left, right, kept, pod, over)
         elif (template := composed(left, pod, over, forced=False, mains=False)) is not None:
             right["podTemplate"] = template
-        if not context.saving:
-            return False
-        told = origins.collect(left, pod, over, save, context, mains=mains, sidecar=_generated(right))
-        return told and not recalled and context.proofs is not None and vouched.flat_fields(left, pod, over, save)
+        if context.saving:
+            origins.collect(left, pod, over, save, context, mains=mains, sidecar=_generated(right))
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> bool:
+    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
         pieces = take_apart(right)
         if right.get("frontendSidecar") == SIDECAR:
@@ -71,9 +69,7 @@ class PodTemplate:
             origins.restore_empty(flat, kept)
         left.update(flat)
         if not context.saving:
-            return False
-        if context.proofs is not None and vouched.template(right, flat, pieces):
-            return True
+            return
         reference = right.get("frontendSidecar")
         if reference is not None and "frontendSidecar" in flat:
             reference = None
@@ -81,7 +77,6 @@ class PodTemplate:
             save["frontendSidecar"] = reference
         if pieces.present and (template := residue(right, flat, pieces, reference)) is not None:
             save["podTemplate"] = template
-        return False
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """See `paths`."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 FLAG: Final = "useAsCompilationCache"
 _PLAIN: Final = frozenset({"name", "mountPoint"})
-_WHOLE: Final = _PLAIN | {FLAG}
 Place: TypeAlias = tuple[str, str]
 
 
@@ -133,20 +132,6 @@ def reproducible(entries: list[Fields]) -> bool:
 def flags_said(entries: list[Fields]) -> bool:
     """Whether each entry says what it is, as the schema has it and as entries of mounts do."""
     return all(type(entry.get(FLAG)) is bool for entry in entries)
-
-
-def exact(entries: object) -> bool:
-    """Whether a flat list is plain mounts, of a volume and a path, all with a flag or none, and has no place twice."""
-    if type(entries) is not list or not entries:
-        return False
-    whole = FLAG in entries[0] if type(entries[0]) is dict else False
-    wanted = _WHOLE if whole else _PLAIN
-    for entry in entries:
-        if type(entry) is not dict or entry.keys() != wanted or (whole and entry[FLAG] is not False):
-            return False
-        if type(entry["name"]) is not str or type(entry["mountPoint"]) is not str:
-            return False
-    return len(entries) == 1 or len({(entry["name"], entry["mountPoint"]) for entry in entries}) == len(entries)
 
 
 def restored(

@@ -25,26 +25,20 @@ _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations",
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
 
-def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None) -> bool:
-    """Saves what the template won't tell; answers whether it tells resources and mounts exactly.
+def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None) -> None:
+    """Saves what the template won't tell.
 
     `pod` and `over` are the overlay that it was composed with.
     Of an object that was written as v1beta1 first, halves are saved only where they matter, and not what comes home by itself. `mains`: the
     template keeps further containers named main; `sidecar`: the container of the generated sidecar.
     """
-    before, told, quiet = len(save), True, context.travelled and not context.both
+    before, quiet = len(save), context.travelled and not context.both
     if type(secret := left.get("envFromSecret")) is str and not (quiet and secret and "envFrom" not in over):
         save["envFromSecret"] = secret
-    flat = left.get("resources")
-    if flat is not None:
-        told = type(flat) is dict and resources.reproducible(flat)
-        if not told and type(flat) is dict:
-            save["resources"] = flat
-    if (written := left.get("volumeMounts")) is not None:
-        entries = items(left, "volumeMounts")
-        if entries and not (mounts.reproducible(entries) and mounts.flags_said(entries)):
-            save["volumeMounts"] = entries
-        told = told and mounts.exact(written)
+    if type(flat := left.get("resources")) is dict and not resources.reproducible(flat):
+        save["resources"] = flat
+    if (entries := items(left, "volumeMounts")) and not (mounts.reproducible(entries) and mounts.flags_said(entries)):
+        save["volumeMounts"] = entries
     metadata = left.get("extraPodMetadata")
     if type(metadata) is dict and not (metadata.get("annotations") or metadata.get("labels")):
         save["extraPodMetadata"] = metadata
@@ -58,7 +52,6 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Cont
             save["extraPodSpec"] = extra
         eager = not context.travelled or len(save) > before or _says_more(left)
         _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar)
-    return told
 
 
 def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None) -> None:

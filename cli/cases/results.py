@@ -13,6 +13,7 @@ from dynamo_webhooks.cli.cases.files import CONVERT
 from dynamo_webhooks.cli.cases.given import given
 from dynamo_webhooks.cli.cases.verdict import Verdict
 from dynamo_webhooks.cli.check.old import load_old
+from dynamo_webhooks.cli.check.stored import NotStoredError, stored
 from dynamo_webhooks.cli.default.run import Asked, default_object
 from dynamo_webhooks.cli.default.texts import with_objects
 from dynamo_webhooks.cli.diff.compare import ADDED, ORDER, REMOVED, compare
@@ -22,7 +23,6 @@ from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.files import load_text
 from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
 from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError
-from dynamo_webhooks.cli.stored import NotStoredError, stored
 from dynamo_webhooks.cli.yaml.load import InputError
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError

@@ -77,7 +77,7 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
 
 def judge(sight: Sight) -> list[Finding]:
     """What follows from the sight alone."""
-    from dynamo_webhooks.cli.doctor import certificates, guard, objects, running
+    from dynamo_webhooks.cli.doctor import certificates, objects, running
 
     checks = (
         running.endpoints,
@@ -87,7 +87,7 @@ def judge(sight: Sight) -> list[Finding]:
         certificates.secrets,
         certificates.trust,
         certificates.rotation,
-        guard.guard,
+        objects.guard,
         running.scope,
     )
     return [each for check in checks for each in check(sight)]

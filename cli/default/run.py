@@ -8,9 +8,9 @@ from dynamo_webhooks.admission.defaults import defaulted
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.stored import LONGEST, NotStoredError, stored
 from dynamo_webhooks.cli.default.edits import named, with_patch
 from dynamo_webhooks.cli.default.texts import NewText, with_objects
-from dynamo_webhooks.cli.stored import LONGEST, NotStoredError, stored
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, Review

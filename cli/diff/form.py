@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.admission.pipeline import Admission, Settings, prepared
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.cli.stored import NotStoredError, stored
+from dynamo_webhooks.cli.check.stored import NotStoredError, stored
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target

@@ -1,10 +1,11 @@
-"""What must hold for CustomResourceDefinitions and webhook configurations, but for trust, which certificates.py looks at."""
+"""What must hold for CustomResourceDefinitions, the policy that guards them, and webhook configurations; trust is in certificates.py."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.admission.registration import Purpose
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.api.kinds import BY_NAME, KINDS, Kind
 from dynamo_webhooks.certs.inject import PATH
 from dynamo_webhooks.certs.state import TargetKind
@@ -117,3 +118,24 @@ def _path(entry: Node, sight: Sight) -> str:
 
 def _named(kind: Kind) -> str:
     return f"CustomResourceDefinition {kind.crd_name}"
+
+
+def guard(sight: Sight) -> Iterator[Finding]:
+    """The policy is there and bound, and no definition carries the annotation that gets past it."""
+    if not any(kind is TargetKind.CRD for kind, _ in sight.about.targets):
+        return  # an installation for one namespace: definitions are somebody else's
+    name = sight.policy_name
+    for kind, found in (("ValidatingAdmissionPolicy", sight.policy), ("ValidatingAdmissionPolicyBinding", sight.binding)):
+        if found is None and kind not in sight.unseen:
+            text = "is not there: an update that switches conversion off would be accepted, and objects would lose fields"
+            yield warning("guard", f"{kind} {name}", text, repairs.MANIFESTS)
+    actions = ((sight.binding or {}).get("spec") or {}).get("validationActions") or []
+    if sight.binding is not None and "Deny" not in actions:
+        text = f"spec.validationActions must hold Deny, got {', '.join(actions) or 'nothing'}: nothing is refused"
+        yield warning("guard", f"ValidatingAdmissionPolicyBinding {name}", text, repairs.MANIFESTS)
+    for each in KINDS:
+        notes = ((sight.crds[each.plural] or {}).get("metadata") or {}).get("annotations") or {}
+        if notes.get(ALLOW_DATA_LOSS) == "true":
+            text = f"carries the annotation {ALLOW_DATA_LOSS}: updates that lose data are accepted until it is taken back"
+            repair = f"kubectl annotate crd {each.crd_name} --overwrite {ALLOW_DATA_LOSS}=false"
+            yield warning("guard", f"CustomResourceDefinition {each.crd_name}", text, repair)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.api.kinds import KINDS, Kind
 from dynamo_webhooks.cli.doctor import repairs
+from dynamo_webhooks.cli.doctor.emptied import stored
 from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError
-from dynamo_webhooks.kube.resources import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from dynamo_webhooks.cli.doctor.sight import Sight
     from dynamo_webhooks.kube.protocol import Cluster
@@ -24,18 +24,16 @@ async def removal(cluster: Cluster, sight: Sight) -> list[Finding]:
     """The findings in the order in which an installation is taken down: objects, webhooks, conversion."""
     found: list[Finding] = []
     for kind in KINDS:
-        crd = sight.crds[kind.plural]
-        if crd is not None:
-            found += await _objects(cluster, kind, crd)
+        if sight.crds[kind.plural] is not None:
+            found += await _objects(cluster, sight, kind)
     return [*found, *_webhooks(sight), *_stanzas(sight)]
 
 
-async def _objects(cluster: Cluster, kind: Kind, crd: Mapping[str, Any]) -> list[Finding]:
+async def _objects(cluster: Cluster, sight: Sight, kind: Kind) -> list[Finding]:
     """Objects that are left, listed in the version in which they are stored, for which nobody must convert."""
-    storage = next((each["name"] for each in (crd.get("spec") or {}).get("versions") or () if each.get("storage")), kind.storage_version)
     what = f"{kind.plural} of every namespace"
     try:
-        items = (await cluster.list(Resource("nvidia.com", storage, kind.plural, kind.name))).items
+        items = (await cluster.list(stored(sight, kind))).items
     except NotFoundError:
         return []
     except ForbiddenError as failed:
@@ -68,7 +66,7 @@ def _stanzas(sight: Sight) -> Iterator[Finding]:
         service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service") or {}
         if (service.get("name"), service.get("namespace")) != (sight.about.profile.service, sight.namespace):
             continue
-        stored = (crd.get("status") or {}).get("storedVersions") or []
+        versions = (crd.get("status") or {}).get("storedVersions") or []
         # with the word that gets it past the policy on the definitions
         change: dict[str, object] = {
             "metadata": {"annotations": {ALLOW_DATA_LOSS: "true"}},
@@ -77,6 +75,6 @@ def _stanzas(sight: Sight) -> Iterator[Finding]:
         text = (
             "calls our Service for conversion: once that is gone, it can't be listed, nor can a namespace be deleted that may hold objects"
         )
-        if len(stored) > 1:
-            text += f"; objects may be stored in {' and '.join(stored)}, so write each of them once more first"
+        if len(versions) > 1:
+            text += f"; objects may be stored in {' and '.join(versions)}, so write each of them once more first"
         yield error("conversion", f"CustomResourceDefinition {kind.crd_name}", text, repairs.merge("crd", kind.crd_name, change))

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.doctor.emptied import emptied
 from dynamo_webhooks.cli.doctor.finding import Finding, Level
-from dynamo_webhooks.cli.doctor.guard import guard
+from dynamo_webhooks.cli.doctor.objects import guard
 from dynamo_webhooks.cli.doctor.sight import Sight, guard_name
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, of_kind
 from tests.cli.test_doctor import sight

@@ -16,9 +16,8 @@ from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.fields import field_hint, field_of, plain
-from dynamo_webhooks.cli.check.objects import Found
+from dynamo_webhooks.cli.check.objects import Found, unknown
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
-from dynamo_webhooks.cli.check.versions import unknown
 from dynamo_webhooks.cli.facts.load import flag_for
 from dynamo_webhooks.cli.legacy.recognise import recognised
 from dynamo_webhooks.conversion.lens.protocol import ConversionError

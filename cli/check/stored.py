@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dynamo_webhooks.admission.pipeline import prepared
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.check.versions import unknown
+from dynamo_webhooks.cli.check.objects import unknown
 from dynamo_webhooks.cli.legacy.recognise import recognised
 
 if TYPE_CHECKING:

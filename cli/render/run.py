@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import render as rendered_path
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.check.objects import objects
-from dynamo_webhooks.cli.check.versions import unknown
+from dynamo_webhooks.cli.check.objects import objects, unknown
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.render.admit import admitted
 from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text

@@ -16,7 +16,7 @@ from dynamo_webhooks.cli.check.record import (
     OwnRule,
 )
 
-_DOCTOR: Final = "`dynamo-webhooks doctor` tells which object is wrong and how to mend it"
+_DOCTOR: Final = "`dynamo-webhooks doctor` names the object concerned and the repair"
 
 
 class Words(NamedTuple):

@@ -26,13 +26,13 @@ class Told(NamedTuple):
 
 MEANINGS: Final = {
     0: "fine",
-    1: "the answer is no",
+    1: "findings, or a negative result",
     2: "wrong usage or configuration",
-    3: "no object of our kinds was found (`--allow-empty` makes it 0)",
-    4: "some input could not be read or parsed (all others were still looked at)",
+    3: "no Dynamo object (group nvidia.com) was found (`--allow-empty` makes it 0)",
+    4: "some input could not be read or parsed (all others were still processed)",
     5: "with `--require-facts`: something could not be evaluated",
     6: "a cluster was asked for and could not be reached",
-    70: "a bug of ours; a command that replays it is printed",
+    70: "internal error; a command that reproduces it is printed",
     130: "interrupted",
 }
 # what 0 and 1 mean for a command where it is more than "fine" and "no"

@@ -1,23 +1,32 @@
-"""What all tests stand on: signals that do what they do at a terminal."""
+"""What all tests stand on: signals that do what they do at a terminal, and one seed for all workers."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 # set in the process that runs one test alone
 ALONE: Final = "DYNAMO_TEST_ALONE"
 
 
 def pytest_configure() -> None:
-    """A shell starts what it puts into the background with Ctrl-C ignored, and every process below inherits that."""
+    """A shell starts what it puts into the background with Ctrl-C ignored, and every process below inherits that.
+
+    The seed of the laws and of hostile input is drawn here, before the workers start: they inherit it, so that all try the same.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not os.environ.get("LAWS_SEED"):
+        os.environ["LAWS_SEED"] = str(secrets.randbits(32))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -32,3 +41,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout, done.stdout
     return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Lets reports travel from the workers: what was logged may hold halves of characters, which can't be sent."""
+    report = yield
+    report.sections = [(title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how to try the same objects and reviews again; here, because with workers no other conftest is loaded by who reports."""
+    from tests.hostile import settings
+    from tests.laws import conftest as laws
+
+    terminalreporter.write_line(f"laws of conversion: LAWS_SEED={laws.SEED} LAWS_OBJECTS={laws.OBJECTS} LAWS_EXAMPLES={laws.EXAMPLES}")
+    terminalreporter.write_line(f"hostile input: HOSTILE_SEED={settings.SEED} HOSTILE_REVIEWS={settings.REVIEWS}")

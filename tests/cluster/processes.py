@@ -21,7 +21,8 @@ Answer = TypeVar("Answer")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the child may only make system calls
 PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
-_PORTS: Final = range(20_000, 32_000)
+_WORKER: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS: Final = range(20_000, 32_000)[_WORKER % 8 :: 8]  # a share for each process that runs tests beside others
 _PAUSE: Final = 0.05  # seconds between two questions to a process that is starting
 RUNNING: Final[list[Process]] = []  # in the order of their start; what a failing test shows the logs of
 
@@ -121,7 +122,7 @@ def free_ports(count: int) -> list[int]:
     found: list[int] = []
     with contextlib.ExitStack() as held:
         while len(found) < count:
-            port = _PORTS.start + secrets.randbelow(len(_PORTS))
+            port = secrets.choice(_PORTS)
             with contextlib.suppress(OSError):
                 held.enter_context(socket.socket()).bind(("127.0.0.1", port))
                 found.append(port)

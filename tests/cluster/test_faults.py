@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness import ControlPlane
 
+pytestmark = pytest.mark.alone
 PAUSE = 20.0  # seconds without etcd
 HEAVY = 100
 MEMORY = 2048 * MIB  # of a replica, in the manifests: what its bounds follow from

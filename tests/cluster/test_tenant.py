@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.cluster.faults import Site
     from tests.cluster.harness import ControlPlane
 
+pytestmark = pytest.mark.alone
 AT_ONCE: Final = 4
 SECONDS: Final = 20.0
 OURS: Final = 2.0  # seconds for anybody else's request in one of our servers

@@ -1,11 +1,11 @@
 """The laws of conversion hold for objects generated from the schemas, per kind and direction.
 
-Of the LAWS_OBJECTS (see conftest.py: 1,000, in CI 10,000) that dice make of a kind and direction, every one is tried against every law
+Of the LAWS_OBJECTS (see conftest.py: 1,000) that dice make of a kind and direction, every one is tried against every law
 of laws.py: exactly there and back, with nothing left over; the same bytes whatever the order of members and conversions; inputs
 unchanged; metadata and parts kept; a graph's parts as if alone (graphs only, where no remainder came along); what is live not overruled
 by a remainder; no exception. With it goes one edit of its conversion, beside the stale remainder, for the laws of edits. Half of the
 objects are plain, a quarter odd, an eighth hostile, an eighth both. As many objects again have values of wrong types, and must convert
-or be refused with a reason. Hypothesis tries LAWS_EXAMPLES (200) against the same laws and makes small what fails; that is all it does
+or be refused with a reason. Hypothesis tries LAWS_EXAMPLES (100) against the same laws and makes small what fails; that is all it does
 better, for it takes as long for one object as dice for ten.
 """
 

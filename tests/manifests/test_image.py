@@ -21,7 +21,7 @@ import trustme
 import yaml
 
 from tests.cluster.processes import Process, free_ports, running, wait_until
-from tests.manifests.environment import PACKAGE, ROOMS, ROOT, build_wheel, install
+from tests.manifests.environment import PACKAGE, ROOMS, ROOT, install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,10 +84,10 @@ def test_the_ports_are_those_of_the_manifests() -> None:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def image(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """The file system that the build would make, and the interpreter's path in it; it is large, so that it goes when it has been used."""
     home = tmp_path_factory.mktemp("image")
-    python = install(build_wheel(home), home / "opt")
+    python = install(wheel, home / "opt")
     target = home / "root"
     done = subprocess.run([python, ROOT / "manifests" / "image" / "collect.py", target], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

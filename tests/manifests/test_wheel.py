@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.manifests.environment import PACKAGE, ROOMS, ROOT, build_wheel, install
+from tests.manifests.environment import PACKAGE, ROOMS, ROOT, install
 
 GRAPH = """\
 apiVersion: nvidia.com/v1beta1
@@ -17,11 +17,6 @@ kind: DynamoGraphDeployment
 metadata: {name: g}
 spec: {components: [{name: w, type: worker, replicas: -1}]}
 """
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from dynamo_webhooks.webhooks.malloc_trim import IdleTrim, trim
+from dynamo_webhooks.webhooks.malloc_trim import IdleTrim
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import served, until
-
-
-def resident() -> int:
-    """Bytes of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def test_what_lies_free_between_small_things_goes_back() -> None:
-    taken = [bytearray(2_000) for _ in range(50_000)]
-    stays = taken[::1_000]
-    before = resident()
-    taken.clear()
-    trim()
-    assert resident() < before - 50_000_000
-    assert len(stays) == 50
 
 
 async def test_who_is_busy_keeps_the_memory() -> None:

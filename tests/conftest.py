@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 # set in the process that runs one test alone
 ALONE: Final = "DYNAMO_TEST_ALONE"
 
+# The seed of the laws and of hostile input, drawn before anything reads it; the workers inherit it, so that all try the same.
+os.environ["LAWS_SEED"] = os.environ.get("LAWS_SEED") or str(secrets.randbits(32))
+
 
 def pytest_configure() -> None:
-    """A shell starts what it puts into the background with Ctrl-C ignored, and every process below inherits that.
-
-    The seed of the laws and of hostile input is drawn here, before the workers start: they inherit it, so that all try the same.
-    """
+    """A shell starts what it puts into the background with Ctrl-C ignored, and every process below inherits that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not os.environ.get("LAWS_SEED"):
-        os.environ["LAWS_SEED"] = str(secrets.randbits(32))
 
 
 @pytest.hookimpl(tryfirst=True)

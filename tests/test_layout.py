@@ -54,12 +54,7 @@ def test_generated_files_are_what_their_generator_writes_on_any_machine(generato
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # all of which makes Python take files for ASCII
     odd = {"HOME": str(tmp_path), "TZ": "Pacific/Kiritimati", "COLUMNS": "40", "FORCE_COLOR": "1", "TMPDIR": str(tmp_path), **plain}
     done = subprocess.run(
-        [sys.executable, "-m", generator, "--check"],
-        cwd=ROOT,
-        env={**os.environ, **odd},
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", generator, "--check"], cwd=ROOT, env={**os.environ, **odd}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

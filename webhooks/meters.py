@@ -26,7 +26,7 @@ RequestKey: TypeAlias = tuple[str, str, str, int]
 RuleKey: TypeAlias = tuple[str, str, str]  # the path, the operation, and the name of the rule
 # of a request to the API server: the code, the method and the host. Plain, as serving processes don't load kube, where they are counted
 TrafficKey: TypeAlias = tuple[str, str, str]
-Snapshot: TypeAlias = dict[str, Any]
+Snapshot: TypeAlias = dict[str, list[tuple[Any, Any]]]  # by the names of tables: keys and values
 
 
 class Meter:
@@ -106,37 +106,15 @@ class Meter:
 
     def snapshot(self) -> Snapshot:
         """Everything as JSON-able data, to be sent to another process."""
-        return {
-            "reading": dict(self.reading),
-            "requests": [[*key, *values] for key, values in self.requests.items()],
-            "denials": [[*key, value] for key, value in self.denials.items()],
-            "spoke": [[*key, value] for key, value in self.spoke.items()],
-            "conversions": [[*key, *values] for key, values in self.conversions.items()],
-            "spreads": [[*key, *values] for key, values in self.spreads.items()],
-            "skipped": [[*key, value] for key, value in self.skipped.items()],
-            "callers": [[*key, value] for key, value in self.callers.items()],
-            "bounds": dict(self.bounds),
-            "counts": dict(self.counts),
-        }
+        return {name: list(getattr(self, name).items()) for name in self.__slots__}
 
     def add(self, snapshot: Snapshot) -> None:
         """Adds another process's snapshot to this one."""
-        for name, plain in (("reading", self.reading), ("bounds", self.bounds), ("counts", self.counts)):
-            for key, value in snapshot[name].items():
-                plain[key] = plain.get(key, 0) + value
-        for name, label, *values in snapshot["spreads"]:
-            spread = self.spreads.setdefault((name, label), [0.0] * len(values))
-            spread[:] = [a + b for a, b in zip(spread, values, strict=True)]
-        for path, why, value in snapshot["skipped"]:
-            self.skipped[path, why] = self.skipped.get((path, why), 0) + value
-        for path, caller, value in snapshot["callers"]:
-            self.callers[path, caller] = self.callers.get((path, caller), 0) + value
-        for path, operation, outcome, code, *values in snapshot["requests"]:
-            series = self.requests.setdefault((path, operation, outcome, code), [0.0] * len(values))
-            series[:] = [a + b for a, b in zip(series, values, strict=True)]
-        for name, table in (("denials", self.denials), ("spoke", self.spoke)):
-            for path, operation, rule, value in snapshot[name]:
-                table[path, operation, rule] = table.get((path, operation, rule), 0) + value
-        for kind, source, version, outcome, objects, seconds in snapshot["conversions"]:
-            total = self.conversions.setdefault((kind, source, version, outcome), [0.0, 0.0])
-            total[:] = [total[0] + objects, total[1] + seconds]
+        for name, rows in snapshot.items():
+            table = getattr(self, name)
+            for words, value in rows:
+                key = words if isinstance(words, str) else tuple(words)
+                if isinstance(value, list):
+                    table[key] = [a + b for a, b in zip(table.get(key) or [0.0] * len(value), value, strict=True)]
+                else:
+                    table[key] = table.get(key, 0) + value

@@ -32,7 +32,7 @@ class _Export(Collector):
     """One scrape: reads a meter, and gauges that the caller took."""
 
     def __init__(
-        self, meter: Meter, gauges: Mapping[str, tuple[str, float]], certificate: Mapping[str, str], traffic: Mapping[TrafficKey, int]
+        self, meter: Meter, gauges: Mapping[str, float], certificate: Mapping[str, str], traffic: Mapping[TrafficKey, int]
     ) -> None:
         self._meter = meter
         self._gauges = gauges
@@ -45,7 +45,7 @@ class _Export(Collector):
         yield from _ours(self._meter)
         yield from _conversions(self._meter)
         yield _counter(CLIENT, self._traffic)
-        for name, (_, value) in self._gauges.items():
+        for name, value in self._gauges.items():
             yield GaugeMetricFamily(OWN + name, DECLARED[OWN + name].text, value=value)
         if self._certificate:
             name = f"{OWN}certificate_info"
@@ -54,11 +54,11 @@ class _Export(Collector):
 
 def export(
     meter: Meter,
-    gauges: Mapping[str, tuple[str, float]],
+    gauges: Mapping[str, float],
     certificate: Mapping[str, str] = MappingProxyType({}),
     traffic: Mapping[TrafficKey, int] = MappingProxyType({}),
 ) -> bytes:
-    """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to their help and value.
+    """Prints all metrics in the Prometheus text format; `gauges` maps names (without our prefix) to values.
 
     `certificate` is what `Served.facts` says of the pair that is served; empty when there is none. `traffic`: requests to the API server.
     """

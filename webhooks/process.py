@@ -215,9 +215,9 @@ def degraded(feed: Feed | None) -> list[str]:
     return [f"degraded: {each}" for each in feed.degraded()] if feed is not None else []
 
 
-def ready_gauge(checks: Mapping[str, list[str]]) -> dict[str, tuple[str, float]]:
+def ready_gauge(checks: Mapping[str, list[str]]) -> dict[str, float]:
     """Readiness as a metric."""
-    return {"ready": ("Whether requests may be sent here", float(not any(checks.values())))}
+    return {"ready": float(not any(checks.values()))}
 
 
 def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None] | None:

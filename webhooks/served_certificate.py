@@ -70,15 +70,12 @@ class ServedCertificate:
             return [f"no certificate: {self.context.reason}"]
         return ["the certificate has expired"] if self.context.expired else []
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """What is measured at this moment, by name: its help and its value."""
+    def gauges(self) -> dict[str, float]:
+        """What is measured at this moment, by name."""
         leaf = self.context.leaf
         return {
-            "leaf_not_after_seconds": (
-                "When the served certificate ends, in seconds since 1970",
-                leaf.not_after.timestamp() if leaf is not None else 0.0,
-            ),
-            "certificate_refused": ("Whether there is a pair that was refused or is held back", float(bool(self.context.reason))),
+            "leaf_not_after_seconds": leaf.not_after.timestamp() if leaf is not None else 0.0,
+            "certificate_refused": float(bool(self.context.reason)),
         }
 
     def report(self) -> dict[str, Any]:

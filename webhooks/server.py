@@ -96,12 +96,9 @@ class Webhooks:
             told.append("the process that answers long requests has ended")
         return told
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """What is measured at this moment, by name: its help and its value."""
-        return {
-            **self.certificate.gauges(),
-            "open_connections": ("Connections open now", float(len(self._http.connections))),
-        }
+    def gauges(self) -> dict[str, float]:
+        """What is measured at this moment, by name."""
+        return {**self.certificate.gauges(), "open_connections": float(len(self._http.connections))}
 
     def report(self) -> dict[str, Any]:
         """How the server is, in JSON's terms: what a worker tells its supervisor."""

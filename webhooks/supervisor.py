@@ -55,7 +55,7 @@ class Worker:
         self.writer = writer
         self.answered = asyncio.Event()
         self.meter: dict[str, Any] | None = None  # the last snapshot, so that nothing is uncounted when the process dies
-        self.gauges: dict[str, tuple[str, float]] = {}
+        self.gauges: dict[str, float] = {}
         self.reasons = ["it has not answered yet"]
         self.certificate: dict[str, str] = {}
         self.trouble = ""
@@ -65,7 +65,7 @@ class Worker:
         self.asked = time.monotonic()
         self.reasons, self.meter = report["reasons"], report["meter"]
         self.certificate, self.trouble = report["certificate"], report["trouble"]
-        self.gauges = {name: (text, value) for name, (text, value) in report["gauges"].items()}
+        self.gauges = report["gauges"]
         self.answered.set()
 
 
@@ -137,14 +137,14 @@ class Supervisor:
         checks = await self.checks()
         total = Meter()
         total.add(self._gone.snapshot())
-        gauges: dict[str, tuple[str, float]] = {**process.ready_gauge(checks), "workers": ("Serving processes", float(len(self._workers)))}
+        gauges = {**process.ready_gauge(checks), "workers": float(len(self._workers))}
         for worker in self._workers.values():
             if worker.meter is not None:
                 total.add(worker.meter)
-            for name, (text, value) in worker.gauges.items():
-                known = gauges.get(name, (text, value))[1]
+            for name, value in worker.gauges.items():
                 # times and switches are the same in all workers but for moments; connections are theirs alone
-                gauges[name] = (text, value + (known if name in gauges else 0) if name == "open_connections" else max(known, value))
+                combined = sum if name == "open_connections" else max
+                gauges[name] = combined((value, gauges[name])) if name in gauges else value
         certificate = next((worker.certificate for worker in self._workers.values() if worker.certificate), {})
         if self._feed is None:
             return metrics.export(total, gauges, certificate)
@@ -221,7 +221,7 @@ class Supervisor:
         code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])  # noqa: ASYNC222 - nothing to wait for
         worker.writer.close()
         if worker.meter is not None:
-            self._gone.add({**worker.meter, "reading": {}})
+            self._gone.add({**worker.meter, "reading": []})
         del self._workers[worker.place]
         if self._ending:
             if code:

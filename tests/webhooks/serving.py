@@ -127,7 +127,7 @@ class Served:
 
     async def gone(self) -> None:
         """Waits until the server has no connection left."""
-        await until(lambda: self.server.gauges()["open_connections"][1] == 0)
+        await until(lambda: self.server.gauges()["open_connections"] == 0)
 
     def log(self) -> list[dict[str, Any]]:
         """All log lines so far."""

@@ -65,7 +65,7 @@ class Fed:
                 await asyncio.sleep(0.01)
 
     def gauge(self, name: str) -> float:
-        return self.feed.gauges()[name][1]
+        return self.feed.gauges()[name]
 
 
 @pytest.fixture(autouse=True)

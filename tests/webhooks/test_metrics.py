@@ -128,4 +128,4 @@ def test_requests_to_the_api_server_are_printed() -> None:
 
 
 def test_gauges_are_printed() -> None:
-    assert b"dynamo_webhooks_open_connections 3.0\n" in export(Meter(), {"open_connections": ("Connections open now", 3.0)})
+    assert b"dynamo_webhooks_open_connections 3.0\n" in export(Meter(), {"open_connections": 3.0})

@@ -78,7 +78,7 @@ def full() -> Meter:
 async def everything(tmp_path: Path) -> list[Metric]:
     """What a server with a feed and workers prints."""
     async with served(tmp_path) as running:
-        gauges = {**running.server.gauges(), **ready_gauge({}), **Feed({}, lambda _facts: None).gauges(), "workers": ("", 2.0)}
+        gauges = {**running.server.gauges(), **ready_gauge({}), **Feed({}, lambda _facts: None).gauges(), "workers": 2.0}
         certificate = running.server.report()["certificate"]
     traffic = {("200", "GET", "api:6443"): 2}
     return list(text_string_to_metric_families(export(full(), gauges, certificate, traffic).decode()))
@@ -144,7 +144,7 @@ def test_no_counter_goes_back_when_a_worker_is_replaced(times: int) -> None:
     alive.reading[GRAPHS] = 1
     before = counters(total(gone, alive))
     for _ in range(times):
-        gone.add({**orjson.loads(orjson.dumps(alive.snapshot())), "reading": {}})
+        gone.add({**orjson.loads(orjson.dumps(alive.snapshot())), "reading": []})
         alive = Meter()
         now = counters(total(gone, alive))
         assert all(now.get(key, 0.0) >= value for key, value in before.items())

@@ -80,16 +80,13 @@ class Feed:
         told = ["the facts of the cluster are not known yet"] if waiting else []
         return [*told, self._refused] if self._refused else told
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """How old the facts are, by name: help and value."""
+    def gauges(self) -> dict[str, float]:
+        """How old the facts are, by name."""
         now = self._clock()
-        found = {f"{name}_stale_seconds": (text, self._age(name, now)) for name, text in SOURCES.items()}
+        found = {f"{name}_stale_seconds": self._age(name, now) for name in SOURCES}
         names = self._facts.excludedNamespaces if self._facts is not None else ()
-        found["excluded_namespaces"] = (
-            "Namespaces that other operators have claimed",
-            float(len(names) if isinstance(names, frozenset) else 0),
-        )
-        found["cluster_watch_restarts"] = ("How often the process that watches the cluster had to be started again", float(self._restarts))
+        found["excluded_namespaces"] = float(len(names) if isinstance(names, frozenset) else 0)
+        found["cluster_watch_restarts"] = float(self._restarts)
         return found
 
     def traffic(self) -> Counter[TrafficKey]:

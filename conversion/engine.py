@@ -46,8 +46,8 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
     storing = desired == BY_NAME[kind.name].storage_version
     if storing:
         require_whole(metadata, desired)
-    remembered, damaged = read(kind, annotations, rightward)
     kind, form = _formed(kind, obj, rightward)
+    remembered, damaged = read(kind, annotations, rightward, part=form.part)
     obj = form.object
     name = str(metadata.get("name") or "")
     stored = bool(metadata.get("uid"))
@@ -74,7 +74,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
         if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
             clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
-        older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward)
+        older, saved = _older(kind, kind.legacy, obj, parts, remembered, saved, rightward, form.part)
     if form.decode is not None:  # when the way back has been run, which needn't know
         form.decode(parts)
     annotated, complete = _annotated(kind, annotations, saved, damaged, older, blank=_blank(metadata), storing=storing or whole)
@@ -93,10 +93,11 @@ def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
     """
     metadata = obj.get("metadata") or {}
     rightward = desired == RIGHT
-    remembered, _ = read(kind, metadata.get("annotations") or {}, rightward)
+    formed, form = _formed(kind, obj, rightward)
+    remembered, _ = read(kind, metadata.get("annotations") or {}, rightward, part=form.part)
     if any(entry[0][0] in PARTS for entry in remembered.kept):  # what may be restored depends on what would be saved
         return convert(kind, obj, desired).object
-    kind, form = _formed(kind, obj, rightward)
+    kind = formed
     parts = _said(kind, form.object, remembered, rightward, str(metadata.get("name") or ""), stored=bool(metadata.get("uid")))
     if form.decode is not None:
         form.decode(parts)
@@ -216,7 +217,7 @@ def _spoken(value: Any) -> Any:
 
 
 def _older(
-    kind: Kind, legacy: Legacy, obj: Fields, parts: Fields, remembered: Remainder, saved: Remainder, rightward: bool
+    kind: Kind, legacy: Legacy, obj: Fields, parts: Fields, remembered: Remainder, saved: Remainder, rightward: bool, part: bool
 ) -> tuple[dict[str, str], Remainder]:
     """The annotations of older operators, and the remainder, which is dropped where they say it all and the object had none before."""
     fresh = legacy.write(obj, rightward)
@@ -231,7 +232,7 @@ def _older(
         return _said(kind, parts, Remainder(spec or {}, status or {}), not rightward, name)
 
     older = due(fresh, remembered.legacy, legacy.keys)
-    if older != fresh and not identical(home(older, alone=False), home(fresh, alone=False)):
+    if not part and older != fresh and not identical(home(older, alone=False), home(fresh, alone=False)):
         older = fresh  # a text that says something now would be an edit that nobody made
     had_none = any(had[0] == kind.spec_key for had in remembered.legacy)
     if had_none and not saved.legacy and identical(home(older, alone=True), {part: obj[part] for part in PARTS if part in obj}):

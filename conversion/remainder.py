@@ -84,8 +84,11 @@ def reserved(kind: Kind) -> tuple[str, ...]:
     return keys(kind) if kind.legacy is None else (*keys(kind), RECORD, *kind.legacy.keys)
 
 
-def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, dict[str, str]]:
-    """Reads the remainder for a conversion, and the texts that can't be used, by key."""
+def read(kind: Kind, annotations: Fields, rightward: bool, *, part: bool = False) -> tuple[Remainder, dict[str, str]]:
+    """Reads the remainder for a conversion, and the texts that can't be used, by key.
+
+    In a `part` of an object annotations of older operators say nothing: server-side apply leaves them there when what they say goes.
+    """
     found, damaged, known = Remainder(), {}, False
     version = RIGHT if rightward else LEFT
     text = annotations.get(kind.spec_key)
@@ -109,8 +112,9 @@ def read(kind: Kind, annotations: Fields, rightward: bool) -> tuple[Remainder, d
         if text:
             found.apart = _read_record(found, _envelope(text))
             damaged |= {} if found.apart else {RECORD: text}
-        spec, state = kind.legacy.read(annotations, rightward, found.spec if found.travelled else None, found.status if known else None)
-        found.spec, found.status = spec or {}, state or {}
+        if not part:
+            spec, state = kind.legacy.read(annotations, rightward, found.spec if found.travelled else None, found.status if known else None)
+            found.spec, found.status = spec or {}, state or {}
     return found, damaged
 
 

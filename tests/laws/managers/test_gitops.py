@@ -173,6 +173,16 @@ def test_an_edited_request_that_was_converted_is_written_once(version: str) -> N
     assert not server.apply(output, FLUX).changed
 
 
+def test_a_free_part_of_a_configuration_goes_with_the_manifest() -> None:
+    """Beside a manager who writes in v1beta1, too, where the annotation of older operators holds the whole configuration."""
+    server = modelled(REQUEST)
+    server.apply(Subject(REQUEST, (), ("one length",)).manifest(BETA), FLUX)
+    server.patch(BETA, {"metadata": {"labels": {"a": "b"}}}, "kubectl")
+    for facets, found in ((("one length", "free"), True), (("one length",), False)):
+        server.apply(Subject(REQUEST, (), facets).manifest(ALPHA), FLUX, force=True)
+        assert ("engine" in server.read(ALPHA)["spec"]["profilingConfig"]["config"]) is found
+
+
 def test_going_back_leaves_a_flat_copy_of_what_the_main_container_says() -> None:
     """It stays when the manifest drops the value, until somebody removes it."""
     server, _ = _applied(BETA, Part("worker", "worker", ("image", "main env")))

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 # Tests run beside one another, a module at a time; three on two cores, because those on an API server mostly wait. Tests that measure
-# time or memory are marked `alone` and run afterwards.
+# time or memory are marked `alone` and run before the others.
 WORKERS ?= 3
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
@@ -26,8 +26,8 @@ demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
 test: lint types ## everything: lint, types, and all tests, which look at contracts and generated files, too
-	$(PYTEST) $(BESIDE) -m 'not alone'
 	$(PYTEST) -m alone
+	$(PYTEST) $(BESIDE) -m 'not alone'
 
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
 	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone' $(TESTS)

@@ -33,7 +33,8 @@ JUDGED = [(kind, version) for kind, version in PAIRS if path_of(kind, version, P
 
 
 def _asked(obj: Any, old: Any, kind: str, version: str, purpose: Purpose, profile: str) -> Answer:
-    body = review(obj, "CREATE" if old is None else "UPDATE", old)
+    asked = orjson.loads(review(obj, "CREATE" if old is None else "UPDATE", old))
+    body = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)  # as an API server sends it; profile 1.2 compares free-form parts as bytes
     return answer(ROUTES[path_of(kind, version, purpose)], body, Settings(FACTS, profile))
 
 

@@ -95,7 +95,8 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Answer:
         if mutating:
             done = write.defaults()
             return _patched(call, done.edits, done.patch())
-        return _told(route, call, write.review(), write.judge(MOST, NAMED) + long_remainder(write.review(), length))
+        review = write.review()
+        return _told(route, call, review, write.judge(MOST, NAMED) + long_remainder(review, length))
     except ConversionError as error:
         return _inconvertible(route, call, error)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.admission.defaults import defaulted
+from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import objects
@@ -13,7 +13,7 @@ from dynamo_webhooks.cli.default.edits import named, with_patch
 from dynamo_webhooks.cli.default.texts import NewText, with_objects
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, Review
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.objects import Found
@@ -95,7 +95,8 @@ def default_object(found: Found, asked: Asked) -> Changed:
         old = before
     operation = UPDATE if old is not None else CREATE
     try:
-        done = defaulted(Review(f"{found.identity.kind}/{found.version}", operation, obj, old, facts=asked.facts, profile=asked.profile))
+        settings = Settings(asked.facts, asked.profile)
+        done = Admission(found.identity.kind, found.version, operation, obj, old, user="", settings=settings).defaults()
     except ConversionError as error:
         return _failed(found, shortened(f"{render(error.path)}: {error.reason}", LONGEST))
     edits = sorted(named(done), key=lambda edit: (found.document.position(edit.path).line, edit.rule, render(edit.path)))

@@ -75,22 +75,15 @@ def _short(page: rule.Page, told: set[str]) -> Iterator[str]:
 
 def _edits(exchange: Exchange, told: set[str]) -> Iterator[str]:
     """The patch as edits, each with the default that wants it."""
-    from dynamo_webhooks.admission.defaults import defaulted
+    from dynamo_webhooks.admission.pipeline import Admission
     from dynamo_webhooks.cli.default.edits import named
-    from dynamo_webhooks.policies.review import UPDATE, Review
 
-    request, settings = exchange.request, exchange.settings
-    operation, user = request["operation"], (request.get("userInfo") or {}).get("username")
-    review = Review(
-        exchange.route.text,
-        operation,
-        request["object"],
-        request.get("oldObject") if operation == UPDATE else None,
-        user=user if isinstance(user, str) else "",
-        facts=settings.facts,
-        profile=settings.profile,
-    )
-    for edit in named(defaulted(review)):
+    route, request = exchange.route, exchange.request
+    said = (request.get("userInfo") or {}).get("username")
+    user = said if isinstance(said, str) else ""
+    old = request.get("oldObject")
+    write = Admission(route.kind, route.version, request["operation"], request["object"], old, user=user, settings=exchange.settings)
+    for edit in named(write.defaults()):
         before = "absent" if edit.before is None else _value(edit.before)
         yield f"edit: {shortened(render(edit.path), LONGEST)}: {before} becomes {_value(edit.after)} [{edit.rule}]"
         page = rule.find(edit.rule)

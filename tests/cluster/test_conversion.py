@@ -280,5 +280,5 @@ def test_a_crash_of_our_server_is_over_when_it_is_back(plane: ControlPlane, conv
     )
     assert done.body["spec"]["priorityClassName"] == "high"
     assert _read(plane, obj, ALPHA)["spec"] == {**stored["spec"], "priorityClassName": "high"}
-    # 408: the API server was restarted, or gave up waiting
-    assert {line["msg"] for line in converter.lines() if line["code"] != 408} == {"converted"}
+    # lines are written a moment after their answers; 408: the API server was restarted, or gave up waiting
+    assert wait_until(lambda: {line["msg"] for line in converter.lines() if line["code"] != 408}, "lines of the log") == {"converted"}

@@ -30,7 +30,7 @@ GAUGES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 }
 COUNTERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "secret_conflicts": ((), "Writes that met somebody else's write"),
-    "bundle_writes": (("kind", "name", "reason"), "Bundles written"),
+    "bundle_writes": (("kind", "name", "reason"), "Bundles written; `reason` is bootstrap, rotation or drift"),
     "leaf_issued": (("reason",), "Serving certificates issued"),
     "rotations": (("reason", "result"), "Rotations of the authority"),
 }

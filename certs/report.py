@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Report(NamedTuple):
-    """One thing that stands wrong. The same report may be sent once and not again until its text changes."""
+    """One problem. The same report is sent once, and again only when its text changes."""
 
     reason: str  # an Event's reason
     text: str
@@ -31,7 +31,7 @@ class Report(NamedTuple):
 
 
 class Gauge(NamedTuple):
-    """One value of a metric; docs/certificates.md lists names and labels."""
+    """One value of a metric; docs/metrics.md lists names and labels."""
 
     name: str
     value: float

@@ -26,20 +26,21 @@ _HEAD: Final = """\
 
 # Architecture
 
-[CONTRIBUTING](../CONTRIBUTING.md#a-strangers-walk) follows one request through the functions. Terms are in the [glossary](glossary.md).
+This page shows how a request is processed, and which room imports which. [CONTRIBUTING](../CONTRIBUTING.md#the-path-of-a-request) follows
+one request through the functions.
 
 ## The pipeline
 
-A request to the server and a file given to `check` take the same stages: the methods of `Admission` in `admission/pipeline.py`. An API
-server stops at the first stage that refuses; `check` goes on. Afterwards the API server converts the object to the stored version by
-`/convert` (`conversion/objects.py`), which fails only for an object that the other version can't represent.
+A request to the server and a file given to `check` pass the same stages: the methods of `Admission` in `admission/pipeline.py`. An API
+server stops at the first stage that refuses; `check` continues. The API server then converts the object to the stored version by `/convert`
+(`conversion/objects.py`), which fails only for an object that the other version can't represent.
 
 """
 _ROOMS: Final = """
 ## The rooms
 
-An arrow means "imports". Imports that follow from others are left out. `lint-imports` (`make contracts`) enforces the direction, and that
-`policies`, `conversion`, `admission` and `reconciler/render` are pure.
+An arrow means "imports"; indirect imports are left out. `make contracts` enforces the direction, and that `policies`, `conversion`,
+`admission` and `reconciler/render` are pure.
 
 """
 

@@ -77,8 +77,8 @@ stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m tools.crd_files --check
 	$(BIN)/python -m tools.pages --check
 
-assets: $(READY) ## etcd, kube-apiserver, kube-controller-manager, kubectl and helm from Go modules, cached outside the tree
-	$(BIN)/python -m tests.cluster.assets.build
+assets: $(READY) ## programs of the cluster tests from Go modules, cached outside the tree; some of them with SETS='assets helm'
+	$(BIN)/python -m tests.cluster.assets.build $(SETS)
 
 lock: $(READY) ## newest versions into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

@@ -50,11 +50,10 @@ POOLS: Final = Capability(
     {"inference.networking.k8s.io": ""},
     (("patch", Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool")),),
 )
-LWS: Final = Capability(
-    "lws",
-    {"leaderworkerset.x-k8s.io": "", "scheduling.volcano.sh": ""},
-    (("patch", Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet")),),
-)
+_PATCH_SETS: Final = ("patch", Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet"))
+LWS: Final = Capability("lws", {"leaderworkerset.x-k8s.io": "", "scheduling.volcano.sh": ""}, (_PATCH_SETS,))
+# without Volcano, too: whoever switches `lws` on has these made, and they must be watched
+LEADER_WORKER_SETS: Final = Capability("leader-worker-sets", {"leaderworkerset.x-k8s.io": ""}, (_PATCH_SETS,))
 DRA: Final = Capability("dra", {"resource.k8s.io": "v1"}, (("patch", CLAIM_TEMPLATES),))
 ISTIO: Final = Capability(
     "istio", {"networking.istio.io": ""}, (("patch", Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")),)
@@ -62,7 +61,7 @@ ISTIO: Final = Capability(
 KAI: Final = Capability(
     "kai", {"scheduling.run.ai": ""}, (("get", Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)),)
 )
-ALL: Final = (GROVE, POOLS, LWS, DRA, ISTIO, KAI)
+ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI)
 
 
 class Detector:

@@ -22,7 +22,7 @@ class Grove(Section):
 class Lws(Section):
     """LeaderWorkerSet together with Volcano."""
 
-    enabled: Automatic = Field(default=None, description="realise components of several nodes as LeaderWorkerSets; needs Volcano too")
+    enabled: Automatic = Field(default=None, description="realise multi-node components as LeaderWorkerSets; if absent, only with Volcano")
 
 
 class KaiScheduler(Section):

@@ -33,7 +33,7 @@ WATCHED: Final = (
 )
 # watched only where a cluster serves them and lets us: capability -> resource
 OPTIONAL: Final = {
-    "lws": Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", LWS),
+    "leader-worker-sets": Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", LWS),
     "grove": Resource("grove.io", "v1alpha1", "podcliquesets", CLIQUES),
 }
 _OTHERS: Final = (

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +14,8 @@ import pytest
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import SELECTED, Admission, register, serving
-from tests.cluster.assets.build import build, find
+from tests.cluster.assets.build import CONTROL_PLANE
+from tests.cluster.assets.wanted import wanted
 from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixture: the modules of this folder find it here
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
@@ -62,9 +61,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture(scope="session")
 def assets() -> Path:
     """The directory of the programs, built when they are not there; without Go it skips, but never in CI."""
-    if find() is None and shutil.which("go") is None and not os.environ.get("CI"):
-        pytest.skip("no control plane: there is no go to build one with, none was built before, and KUBEBUILDER_ASSETS is not set")
-    return build()
+    return wanted(CONTROL_PLANE)
 
 
 @pytest.fixture(scope="session")

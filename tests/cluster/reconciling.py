@@ -150,18 +150,8 @@ def reconciled(assets: Path, home: Path, *, objects: list[Node] | None = None, n
     with contextlib.ExitStack() as stack:
         plane = stack.enter_context(control_plane(assets, home))
         plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
-        objects = objects or kustomized(MANIFESTS / "overlays" / "self-signed")
-        named = (NAMESPACE, *namespaces)
-        plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in named))
-        plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
-        [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
-        (home / "config.yaml").write_text(config["data"]["config.yaml"])
-        _write_kubeconfig(plane, home / "reconciler.kubeconfig")
-        # after the kinds are there, or collecting them would begin half a minute later
-        [port] = free_ports(1)
-        stack.enter_context(
-            running(Process("kube-controller-manager", programs.controllers(assets, home, port), home / "kube-controller-manager.log"))
-        )
+        install_accounts(plane, home, objects or kustomized(MANIFESTS / "overlays" / "self-signed"), *namespaces)
+        stack.enter_context(controllers(plane))
         site = Reconciled(plane, home, stack.enter_context(Pods(plane)))
         site.reconcile()
         try:
@@ -169,6 +159,24 @@ def reconciled(assets: Path, home: Path, *, objects: list[Node] | None = None, n
         finally:
             for process in [*site.processes]:
                 process.stop()
+
+
+def install_accounts(plane: ControlPlane, home: Path, objects: list[Node], *namespaces: str) -> None:
+    """Applies the accounts of an installation, and writes the reconciler's configuration and kubeconfig."""
+    plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (NAMESPACE, *namespaces)))
+    plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
+    [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
+    (home / "config.yaml").write_text(config["data"]["config.yaml"])
+    _write_kubeconfig(plane, home / "reconciler.kubeconfig")
+
+
+@contextlib.contextmanager
+def controllers(plane: ControlPlane) -> Iterator[Process]:
+    """Runs Kubernetes' own controllers; after the kinds are there, or collecting them would begin half a minute later."""
+    [port] = free_ports(1)
+    command = programs.controllers(plane.assets, plane.home, port)
+    with running(Process("kube-controller-manager", command, plane.home / "kube-controller-manager.log")) as process:
+        yield process
 
 
 def _write_kubeconfig(plane: ControlPlane, file: Path) -> None:

@@ -109,5 +109,5 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", f"{go.parent}:{os.environ['PATH']}")
     with pytest.raises(assets_build.AssetsMissingError, match="out of luck"):
         assets_build.build()
-    assert [path.name for path in assets_build.cache_directory().parent.iterdir()] == ["building.lock"]
+    assert [path.name for path in assets_build.directory_of().parent.iterdir()] == ["building.lock"]
     assert assets_build.find() is None

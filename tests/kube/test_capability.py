@@ -26,6 +26,7 @@ V1 = frozenset({"v1"})
         ({"grove.io": frozenset({"v1alpha1"})}, "grove", Presence.USABLE),
         ({"inference.networking.k8s.io": V1}, "inference-pools", Presence.USABLE),
         ({"leaderworkerset.x-k8s.io": V1}, "lws", Presence.ABSENT),
+        ({"leaderworkerset.x-k8s.io": V1}, "leader-worker-sets", Presence.USABLE),
         ({"leaderworkerset.x-k8s.io": V1, "scheduling.volcano.sh": frozenset({"v1beta1"})}, "lws", Presence.USABLE),
         ({"resource.k8s.io": frozenset({"v1beta1"})}, "dra", Presence.ABSENT),
         ({"resource.k8s.io": frozenset({"v1beta1", "v1"})}, "dra", Presence.USABLE),

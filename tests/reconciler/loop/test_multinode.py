@@ -13,7 +13,7 @@ from tests.reconciler.rendering import component, graph, vllm
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
 
-LWS = OPTIONAL["lws"]
+LWS = OPTIONAL["leader-worker-sets"]
 
 
 def _graph(*args: str) -> Node:

@@ -1,0 +1,21 @@
+"""Programs for fixtures: those that are not there are built, and without Go the tests are skipped, but never in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.assets.build import AssetSet, build, find
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def wanted(one: AssetSet) -> Path:
+    """The directory of a set."""
+    if find(one) is None and shutil.which("go") is None and not os.environ.get("CI"):
+        pytest.skip(f"{', '.join(one.programs)}: there is no go to build them with, and none were built before")
+    return build(one)

@@ -1,0 +1,171 @@
+"""A control plane with what a cluster for graphs has beside us: the controller of LeaderWorkerSets, kube-scheduler, and nodes with GPUs.
+
+The programs are real, built by `assets/build.py`. Nodes and kubelets are kwok's: a pod that was scheduled becomes ready. Our server
+converts and judges in both versions, and the reconciler runs with its account's rights.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import trustme
+import yaml
+
+from dynamo_webhooks.api.crd import build as crd
+from tests.cluster import conversion
+from tests.cluster.admission import FACTS, Admission, register, serving
+from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
+from tests.cluster.assets.wanted import wanted
+from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, controllers, install_accounts
+from tests.cluster.rendering import composed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
+GPUS: Final = 8  # of a node
+SERVED: Final = {**FACTS, "grove": False, "lws": True, "operatorPrincipal": f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"}
+_PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.io/name", "operator": "Exists"}]}
+
+
+@contextlib.contextmanager
+def neighbourhood(assets: Path, home: Path, *, nodes: int = 20) -> Iterator[Reconciled]:
+    """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
+    built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
+    with contextlib.ExitStack() as stack:
+        admission = stack.enter_context(serving(home / "serve", SERVED))
+        plane = stack.enter_context(control_plane(assets, home))
+        plane.install(*(crd(kind, conversion=stanza(admission)) for kind in conversion.KINDS))
+        plane.install(*(crd(kind, versions=["v1alpha1"]) for kind in ("DynamoModel", "DynamoCheckpoint", "DynamoWorkerMetadata")))
+        register(plane, admission, "dynamo")
+        install_accounts(plane, home, composed(home / "rendered", "self-signed", "../orchestrators"))
+        change_configuration(home, orchestrators={"lws": {"enabled": True}})
+        stack.enter_context(controllers(plane))
+        for runs, where in zip((leader_worker_sets, scheduler, kubelets), built, strict=True):
+            stack.enter_context(runs(plane, where))
+        add_nodes(plane, nodes)
+        site = Reconciled(plane, home, Pods(plane))
+        site.reconcile()
+        try:
+            yield site
+        finally:
+            for process in [*site.processes]:
+                process.stop()
+
+
+def stanza(admission: Admission) -> Node:
+    """What `spec.conversion` of a definition says when a server of ours converts."""
+    client = {"url": f"{admission.url}/convert", "caBundle": base64.b64encode(admission.ca).decode()}
+    return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
+
+
+def change_configuration(home: Path, **sections: Node) -> None:
+    """Changes sections of the reconciler's configuration, which it reads when it starts."""
+    file = home / "config.yaml"
+    written = yaml.safe_load(file.read_text())
+    for name, section in sections.items():
+        written[name] = {**(written.get(name) or {}), **section}
+    file.write_text(yaml.safe_dump(written))
+
+
+@contextlib.contextmanager
+def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
+    """Runs the controller of LeaderWorkerSets with its webhooks and without gang scheduling, which needs Volcano."""
+    home = plane.home / "lws"
+    home.mkdir()
+    webhook, health = free_ports(2)
+    authority = trustme.CA()
+    pair = authority.issue_cert("127.0.0.1")
+    pair.cert_chain_pems[0].write_to_path(home / "tls.crt")
+    pair.private_key_pem.write_to_path(home / "tls.key")
+    settings = {
+        "apiVersion": "config.lws.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "internalCertManagement": {"enable": False},
+        "leaderElection": {"leaderElect": False},
+        "webhook": {"host": "127.0.0.1", "port": webhook, "certDir": str(home)},
+        "metrics": {"bindAddress": "0"},
+        "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
+    }
+    (home / "config.yaml").write_text(yaml.safe_dump(settings))
+    plane.apply(yaml.safe_load((built / "config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml").read_text()))
+    wait_until(lambda: plane.request("GET", SETS.format("default")).status == 200, "LeaderWorkerSets being served", plane.server)
+    command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
+    with running(Process("lws", command, home / "lws.log")) as process:
+        wait_until(partial(_answers, health, "/readyz"), "the controller of LeaderWorkerSets being ready", process)
+        url, bundle = f"https://127.0.0.1:{webhook}", authority.cert_pem.bytes()
+        plane.apply(*_registered(yaml.safe_load_all((built / "config/webhook/manifests.yaml").read_text()), url, bundle))
+        yield process
+
+
+def _registered(configurations: Iterator[Node], url: str, bundle: bytes) -> Iterator[Node]:
+    """Webhook configurations by URL; those of pods ask only for pods of sets, as upstream's patches of these files have it."""
+    for found in configurations:
+        found["metadata"]["name"] = f"lws-{found['metadata']['name']}"
+        for entry in found["webhooks"]:
+            path = entry["clientConfig"]["service"]["path"]
+            entry["clientConfig"] = {"url": f"{url}{path}", "caBundle": base64.b64encode(bundle).decode()}
+            if entry["rules"][0]["resources"] == ["pods"]:
+                entry["objectSelector"] = _PODS_OF_SETS
+        yield found
+
+
+@contextlib.contextmanager
+def scheduler(plane: ControlPlane, built: Path) -> Iterator[Process]:
+    """Runs kube-scheduler alone, so that nothing needs electing."""
+    [port] = free_ports(1)
+    flags = ["--leader-elect=false", "--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={plane.home / 'scheduler'}"]
+    command: list[str | Path] = [built / "kube-scheduler", f"--kubeconfig={plane.kubeconfig}", *flags]
+    with running(Process("kube-scheduler", command, plane.home / "kube-scheduler.log")) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def kubelets(plane: ControlPlane, built: Path) -> Iterator[Process]:
+    """Runs kwok, which plays every node and its pods. It renews leases, without which busy nodes turn unready and stay so."""
+    [port] = free_ports(1)
+    flags = ["--manage-all-nodes=true", "--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{port}"]
+    environment = {"HOME": str(plane.home)}
+    command: list[str | Path] = [built / "kwok", f"--kubeconfig={plane.kubeconfig}", *flags]
+    with running(Process("kwok", command, plane.home / "kwok.log", environment)) as process:
+        yield process
+
+
+def add_nodes(plane: ControlPlane, count: int, *, first: int = 0) -> None:
+    """Adds nodes with GPUs."""
+    has = {"cpu": "256", "memory": "2Ti", "ephemeral-storage": "8Ti", "pods": "250", "nvidia.com/gpu": str(GPUS), "rdma/ib": "1000"}
+    for name in (f"node-{number}" for number in range(first, first + count)):
+        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+        reply = plane.request("POST", "/api/v1/nodes", {**node, "status": {"allocatable": has, "capacity": has}})
+        assert reply.status == 201, reply.body
+
+
+def _answers(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    return False
+
+
+def left_over(site: Reconciled, namespace: str) -> list[str]:
+    """Everything in a namespace that can be listed, but for Events and what each namespace has from the start."""
+    listed = site.plane.kubectl("api-resources", "--verbs=list", "--namespaced", "-o", "name")
+    assert listed.code == 0, listed.stderr
+    kinds = [name for name in listed.stdout.split() if not name.startswith("events")]
+    found = site.plane.kubectl("get", ",".join(kinds), "-n", namespace, "-o", "json").json()["items"]
+    return [
+        json.dumps([one["kind"], one["metadata"]["name"]])
+        for one in found
+        if one["metadata"]["name"] not in ("default", "kube-root-ca.crt")
+    ]

@@ -21,6 +21,11 @@ def paths(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
 
 
+def project(parser: argparse._ActionsContainer) -> None:
+    """Declares that no project file is read."""
+    parser.add_argument("--no-project", action="store_true", help="read no .dynamo-webhooks.yaml")
+
+
 def configuration(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     """Declares `--config`: a file that other flags win over, or without which nothing can be done."""
     more = "" if required else "; flags win over it"

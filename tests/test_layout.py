@@ -48,7 +48,7 @@ def test_no_other_top_level_folder_appears() -> None:
     }
 
 
-@pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.rule_index", "tools.crd_files"])
+@pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.rule_index", "tools.crd_files", "tools.project_schema"])
 def test_generated_files_are_what_their_generator_writes_on_any_machine(generator: str, tmp_path: Path) -> None:
     (tmp_path / ".gitconfig").write_text("[core]\n autocrlf = true\n[diff]\n noprefix = true\n[color]\n ui = always\n")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # all of which makes Python take files for ASCII

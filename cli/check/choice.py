@@ -1,40 +1,76 @@
-"""Which rules a run reports: `--select` and `--ignore` by name, code, or the beginning of either."""
+"""Which rules a run reports, and as what: `--select` and `--ignore` name rules, codes, or beginnings; a project weighs single rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.cli.check.record import LEGACY_KIND, OWN_RULES, UNCONVERTIBLE, UNKNOWN_KIND, WRONG_TYPE
+from dynamo_webhooks.cli.check.record import (
+    ERROR,
+    FAULT,
+    LEGACY_KIND,
+    OWN_RULES,
+    UNCONVERTIBLE,
+    UNKNOWN_FIELD,
+    UNKNOWN_KIND,
+    WARNING,
+    WRONG_TYPE,
+)
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.nearest import hint
 from dynamo_webhooks.policies.catalogue import rules
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.check.record import Reported
+    from dynamo_webhooks.cli.project.load import Severity
 
 _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND))
 
 
 class Choice(NamedTuple):
-    """The words of both flags; no selecting word means every rule."""
+    """The words of both flags, and what a project makes of single rules; no selecting word means every rule."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    severities: Mapping[str, Severity] = {}
 
     def takes(self, rule: str, code: str) -> bool:
         """Whether findings of a rule are reported.
 
-        Those that keep an object from being judged at all are, unless `--ignore` names the whole rule.
+        Those that keep an object from being judged at all are, unless `--ignore` or the project names the whole rule.
         """
+        return not self.why_off(rule) and self.asks(rule, code)
+
+    def why_off(self, rule: str) -> str:
+        """The project's reason to switch a rule off; empty where it does not."""
+        severity = self.severities.get(rule)
+        return severity.reason if severity is not None and severity.level not in (ERROR, WARNING) else ""
+
+    def weighed(self, finding: Reported) -> Reported:
+        """A finding with the level that the project gives its rule; a fault of ours stays one."""
+        severity = self.severities.get(finding.rule)
+        return finding if severity is None or finding.level == FAULT else finding._replace(level=severity.level)
+
+    def asks(self, rule: str, code: str) -> bool:
+        """Whether the flags ask for a rule, whatever the project makes of it."""
         if rule in _UNJUDGED:
             return rule not in self.ignore and code not in {word.upper() for word in self.ignore}
         return (not self.select or _matches(self.select, rule, code)) and not _matches(self.ignore, rule, code)
 
 
-def choose(select: Sequence[str], ignore: Sequence[str], profile: str) -> Choice:
+def choose(
+    select: Sequence[str], ignore: Sequence[str], profile: str, severities: Mapping[str, Severity] | None = None, *, strict: bool = False
+) -> Choice:
     """Makes a choice of what the flags say; each may hold several words between commas.
+
+    `severities` are a project's, over which flags win: a rule that `--select` names is as it is, and so are unknown fields where `strict`.
 
     Raises: UsageError for a word that means no rule of the profile.
     """
     choice = Choice(_words(select), _words(ignore))
+    won = {UNKNOWN_FIELD.name} if strict else set()
+    left = {name: one for name, one in (severities or {}).items() if name not in won and name not in choice.select}
+    choice = choice._replace(severities=left)
     if choice.select or choice.ignore:
         known = [
             *((rule.name, rule.code) for rule in rules(profile)),

@@ -56,7 +56,7 @@ def gather(arguments: argparse.Namespace) -> Inputs:
     _agree(arguments)
     paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
     _read_once(arguments, paths)
-    files: list[str | Source | InputError] = [*find(paths, arguments.exclude)]
+    files: list[str | Source | InputError] = [*found(arguments, paths)]
     if arguments.kustomize:
         files += _kustomized(arguments.kustomize, quiet=arguments.quiet)
     old, sight = _old(arguments, files), None
@@ -66,6 +66,16 @@ def gather(arguments: argparse.Namespace) -> Inputs:
         sight = look(arguments.kubeconfig, arguments.context, arguments.namespace)
         files += sight.files
     return Inputs(files, old, sight)
+
+
+def found(arguments: argparse.Namespace, paths: list[str]) -> list[str | InputError]:
+    """The files that paths mean, without those that flags or the project leave out."""
+    files = find(paths, arguments.exclude)
+    if arguments.project is None:
+        return files
+    from dynamo_webhooks.cli.project.laid import chosen
+
+    return [*chosen(arguments, files)]
 
 
 def _kustomized(folders: list[str], *, quiet: bool) -> list[Source | InputError]:
@@ -98,7 +108,7 @@ def _agree(arguments: argparse.Namespace) -> None:
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
     if not (arguments.paths or arguments.files_from or arguments.kustomize or arguments.cluster):
-        raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster")
+        raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster; or paths in .dynamo-webhooks.yaml")
 
 
 def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:

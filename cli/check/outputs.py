@@ -87,7 +87,8 @@ def wishes(arguments: argparse.Namespace) -> list[Wish]:
 
 def _needed(arguments: argparse.Namespace) -> set[str]:
     """The real paths of all files that flags and arguments name, and so of those that nobody wants to lose to a report."""
-    named = (*arguments.paths, *arguments.old, arguments.facts, arguments.files_from, arguments.baseline)
+    project = arguments.project.file if arguments.project is not None else ""
+    named = (*arguments.paths, *arguments.old, arguments.facts, arguments.files_from, arguments.baseline, project)
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 

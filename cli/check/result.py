@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
+PROJECT: Final = "project"
 
 REFUSING: Final = {"error": (record.ERROR,), "warning": (record.ERROR, record.WARNING), "never": ()}
 
@@ -31,7 +32,7 @@ class Checked(NamedTuple):
 
 
 class Suppressed(NamedTuple):
-    """A finding that does not count, by what (COMMENT or BASELINE), and the reason that stands there."""
+    """A finding that does not count, by what (COMMENT, BASELINE or PROJECT), and the reason that stands there."""
 
     finding: Reported
     by: str

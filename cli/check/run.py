@@ -11,8 +11,8 @@ from dynamo_webhooks.cli.check.choice import Choice
 from dynamo_webhooks.cli.check.objects import Found, objects
 from dynamo_webhooks.cli.check.old import Olds, Past
 from dynamo_webhooks.cli.check.pipeline import LONGEST, Outcome, Settings, check_object
-from dynamo_webhooks.cli.check.record import CONVERSION, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
-from dynamo_webhooks.cli.check.result import Checked, Result, Suppressed, assemble
+from dynamo_webhooks.cli.check.record import CONVERSION, FAULT, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
+from dynamo_webhooks.cli.check.result import PROJECT, Checked, Result, Suppressed, assemble
 from dynamo_webhooks.cli.check.sources import documents
 from dynamo_webhooks.cli.check.suppress import Heard, suppress
 from dynamo_webhooks.cli.files import STDIN, load_text
@@ -116,11 +116,20 @@ class Run:
             notes, operations = tuple(found.notes[noted:]), frozenset(one.operation for one in found.checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.profile, self.settings.schema))
             found.suppressed += [one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code)]
-            found.findings += [one for one in kept if self.choice.takes(one.rule, one.code) or one.level == "fault"]
+            self._weigh(kept)
 
     def result(self) -> Result:
         """Everything, sorted."""
         return self._found.result()
+
+    def _weigh(self, findings: list[Reported]) -> None:
+        """Keeps what flags and project ask for, at the level that the project gives it; a fault of ours is always told."""
+        choice = self.choice
+        for one in findings:
+            if one.level == FAULT or choice.takes(one.rule, one.code):
+                self._found.findings.append(choice.weighed(one))
+            elif choice.asks(one.rule, one.code):
+                self._found.suppressed.append(Suppressed(one, PROJECT, choice.why_off(one.rule)))
 
     def _object(self, found: Found) -> list[Reported]:
         past = self._past(found)

@@ -78,10 +78,8 @@ def is_excluded(file: str, patterns: Sequence[str]) -> bool:
     """Whether a pattern means the file, a folder that it lies in, or a part of its path."""
     if not patterns:
         return False
-    from pathlib import Path  # here and below: a check of one file would wait longer for its import than for the file
-
-    parts = Path(os.path.normpath(file)).parts
-    ways = {str(Path(*parts[:end])) for end in range(1, len(parts) + 1)}.union(parts)
+    parts = os.path.normpath(file).split("/")  # pathlib would take longer to import than the file to check
+    ways = {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}.union(parts)
     return any(fnmatch(way, os.path.normpath(pattern)) for pattern in patterns for way in ways)
 
 
@@ -149,7 +147,7 @@ def _folder(path: str) -> Iterator[str | InputError]:
 
 
 def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
-    from pathlib import Path
+    from pathlib import Path  # here and below: a check of one file would wait longer for its import than for the file
 
     anchor = Path(pattern).anchor
     some = False

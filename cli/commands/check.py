@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.result import Result
     from dynamo_webhooks.cli.check.run import Item
 
+_KEYS = ("paths", "exclude", "profile", "facts", "rules", "baseline", "outputs")  # of the project file
+
 HELP = "check files as the API server and the webhooks would, and list every finding"
 
 
@@ -31,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="auto: an update where --old or --against has the object",
     )
     request.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the request")
-    request.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
+    request.add_argument("--profile", choices=("current", "1.2"), help="whose verdicts (default current)")
     flags.facts(parser)
     rules = parser.add_argument_group("rules")
     rules.add_argument(
@@ -44,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     suppression = parser.add_argument_group("suppression")
     suppression.add_argument("--baseline", metavar="FILE", help="findings that this file knows do not count")
     suppression.add_argument("--update-baseline", action="store_true", help="write all that is found now into that file")
+    project = parser.add_argument_group("project")
+    flags.project(project)
+    project.add_argument("--show-config", action="store_true", help="print what holds and where each value comes from, and check nothing")
     outputs.configure(parser)
 
 
@@ -89,11 +94,17 @@ def _check(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.result import exit_code
     from dynamo_webhooks.cli.check.run import Run
     from dynamo_webhooks.cli.facts.load import load_facts
+    from dynamo_webhooks.cli.project.lay import lay
 
+    lay(arguments, _KEYS, arguments.paths)
+    if arguments.show_config:
+        return _show(arguments)
+    arguments.profile = arguments.profile or "current"
     asked = wishes(arguments)
     known = _known(arguments)
     facts = load_facts(arguments.facts, arguments.set_fact)
-    choice = choose(arguments.select, arguments.ignore, arguments.profile)
+    severities = arguments.project.values["rules"] if "rules" in arguments.laid else {}
+    choice = choose(arguments.select, arguments.ignore, arguments.profile, severities, strict=arguments.strict)
     inputs = gather(arguments)
     settings = Settings(
         inputs.sight.fill(facts) if inputs.sight is not None else facts,
@@ -120,6 +131,15 @@ def _check(arguments: argparse.Namespace) -> int:
         exit_zero=arguments.exit_zero,
     )
     return deliver(arguments, asked, result, code)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.cli.project.laid import shown
+
+    write(shown(arguments))
+    return OK
 
 
 def _tell(file: Item) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.convert.run import Outcome
 
+_KEYS = ("paths", "exclude")  # of the project file
+
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
 
@@ -27,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
     parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations, nor of comments")
+    flags.project(parser)
     flags.verbose(parser)
 
 
@@ -36,13 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
     Raises: UsageError for flags that don't go together.
     """
     from dynamo_webhooks.cli.exits import UsageError
+    from dynamo_webhooks.cli.project.lay import lay
 
     if arguments.fields:
         return _fields(arguments.fields)
+    lay(arguments, _KEYS, arguments.paths)
     if not arguments.to:
         raise UsageError("--to must name the version to convert to, v1beta1 or v1alpha1")
     if not arguments.paths:
-        raise UsageError("name at least one file, folder or glob, or - for standard input")
+        raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
     if arguments.check and arguments.write:
         raise UsageError("--check writes nothing, --write writes: use one of them")
     if arguments.output and (arguments.check or arguments.write):
@@ -55,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _convert(arguments: argparse.Namespace) -> int:
     from functools import cache
 
-    from dynamo_webhooks.cli.check.sources import find
+    from dynamo_webhooks.cli.check.inputs import found as sources
     from dynamo_webhooks.cli.convert.builds import builds
     from dynamo_webhooks.cli.convert.refused import newly_refused
     from dynamo_webhooks.cli.convert.run import convert_text
@@ -66,7 +71,7 @@ def _convert(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.yaml.errors import InputError
 
     codes, done, found = [OK], [], 0
-    files = list(find(arguments.paths, arguments.exclude))
+    files = sources(arguments, arguments.paths)
     known = cache(lambda: builds(files))
     for file in files:
         try:

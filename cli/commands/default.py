@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.default.run import Asked, Outcome
 
+_KEYS = ("paths", "exclude", "profile", "facts")  # of the project file
+
 HELP = "show what the mutating webhooks would fill in, edit by edit, or write it into the files"
 
 
@@ -30,11 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update where --old has the object")
     parser.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose defaults (default %(default)s)")
+    parser.add_argument("--profile", choices=("current", "1.2"), help="whose defaults (default current)")
     flags.facts(parser)
     parser.add_argument("--require-facts", action="store_true", help="exit code 5 when a default could not be evaluated")
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about defaults that were not evaluated")
+    flags.project(parser)
     flags.verbose(parser)
 
 
@@ -43,13 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     Raises: UsageError for flags that don't go together, facts or old objects that can't be used.
     """
+    from dynamo_webhooks.cli.check.inputs import found
     from dynamo_webhooks.cli.check.old import load_old
-    from dynamo_webhooks.cli.check.sources import find
     from dynamo_webhooks.cli.default.run import Asked
     from dynamo_webhooks.cli.exits import UsageError, worst
+    from dynamo_webhooks.cli.project.lay import lay
 
+    lay(arguments, _KEYS, arguments.paths)
     if not arguments.paths:
-        raise UsageError("name at least one file, folder or glob, or - for standard input")
+        raise UsageError("name at least one file, folder or glob, or - for standard input; or paths in .dynamo-webhooks.yaml")
     if arguments.check and arguments.write:
         raise UsageError("--check writes nothing, --write writes: use one of them")
     if arguments.write and arguments.output != "text":
@@ -59,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
     old = load_old(arguments.old) if arguments.old and arguments.op != "create" else None
-    asked = Asked(load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.op, old)
-    outcomes = [_read(file, asked) for file in find(arguments.paths, arguments.exclude)]
+    asked = Asked(load_facts(arguments.facts, arguments.set_fact), arguments.profile or "current", arguments.op, old)
+    outcomes = [_read(file, asked) for file in found(arguments, arguments.paths)]
     code = _code(arguments, outcomes)
     if arguments.output != "diff":
         _print(arguments, outcomes, code)

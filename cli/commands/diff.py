@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.diff.run import Compared
     from dynamo_webhooks.cli.yaml.load import InputError
 
+_KEYS = ("profile", "facts")  # of the project file
+
 HELP = "show what really changes between two files, folders or git revisions, and what an update would be told"
 
 
@@ -26,12 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spelling", action="store_true", help="show also what is only written differently, such as 1000m and 1")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format (default %(default)s)")
     parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the update")
-    parser.add_argument(
-        "--profile", choices=("current", "1.2"), default="current", help="whose defaults and verdicts (default %(default)s)"
-    )
+    parser.add_argument("--profile", choices=("current", "1.2"), help="whose defaults and verdicts (default current)")
     flags.facts(parser)
     parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
+    flags.project(parser)
     flags.verbose(parser)
 
 
@@ -45,13 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.diff.run import ADDED, REMOVED, compared
     from dynamo_webhooks.cli.exits import UsageError
     from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.project.lay import lay
 
     if not arguments.old or not arguments.new:
         raise UsageError("name two files, folders or REVISION:PATH: the old objects, then the new ones")
     if arguments.old == arguments.new == "-":
         raise UsageError("only one side can be standard input")
+    lay(arguments, _KEYS, [arguments.new])
     known = load_facts(arguments.facts, arguments.set_fact)
-    asked = Asked(known, arguments.profile, arguments.user, arguments.to or "")
+    asked = Asked(known, arguments.profile or "current", arguments.user, arguments.to or "")
     old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
     # where nothing of a side can be read, the other side's objects are neither gone nor new
     untold = [what for what, side in ((REMOVED, new), (ADDED, old)) if side.unreadable and not side.objects]

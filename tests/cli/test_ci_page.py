@@ -30,6 +30,7 @@ CODES: Final = {
     "dynamo-webhooks check deploy --against FETCH_HEAD -o text -o junit=dynamo.xml": 0,
     "dynamo-webhooks check deploy -o text -o junit=dynamo.xml": 1,
     "dynamo-webhooks check rendered.yaml --facts facts.yaml --strict": 0,
+    "dynamo-webhooks check --show-config": 0,
     "dynamo-webhooks check deploy --against origin/main": 0,
     "dynamo-webhooks diff origin/main:deploy deploy": 1,
     "dynamo-webhooks render deploy --against origin/main --facts facts.yaml": 0,
@@ -95,6 +96,15 @@ def test_every_command_of_the_page_ends_as_it_should(repository: Terminal) -> No
             assert repository.code == CODES[line], (line, printed)
     repository.run("grep -q 2.1.0 dynamo.sarif && grep -q '<testsuites' dynamo.xml")
     assert repository.code == 0
+
+
+def test_the_project_file_of_the_page_holds(repository: Terminal) -> None:
+    repository.write(".dynamo-webhooks.yaml", next(text for kind, text in _BLOCK.findall(PAGE) if kind == "yaml" and "baseline:" in text))
+    repository.run("dynamo-webhooks check --update-baseline -o sarif=dynamo.sarif")
+    assert repository.code == 0
+    repository.run("rm dynamo.sarif; dynamo-webhooks check deploy/good.yaml && grep -q 2.1.0 dynamo.sarif")
+    assert repository.code == 0
+    assert "the gateway sets the host" in repository.run("dynamo-webhooks check --show-config")
 
 
 def test_the_script_tells_findings_from_what_could_not_be_checked(repository: Terminal) -> None:

@@ -44,7 +44,7 @@ def commands_page() -> str:
         "# Commands",
         "",
         f"`{PROGRAM} COMMAND`; as a plugin of kubectl, `kubectl dynamo COMMAND`. What stands on stdout is the result, on stderr is talk.",
-        "It has no configuration of its own, writes nothing but what a flag names, and uses no network unless it is told to.",
+        "It writes only what a flag or the [project file](ci.md#a-project-file) names, and uses no network unless it is told to.",
         "",
         "| command | does |",
         "| --- | --- |",

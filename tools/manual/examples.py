@@ -102,7 +102,8 @@ TOLD: Final[dict[str, Told]] = {
             Example("One line a finding, without the server's schema", "dynamo-webhooks check deploy -q --no-schema"),
             Example("What an API server would answer", "dynamo-webhooks check deploy/search.yaml --answer 2> /dev/null | tail -4"),
         ),
-        "[Read a refusal](../refusals.md), [in CI](../ci.md), [five sessions](../sessions.md), [all rules](../rules.md).",
+        "[Read a refusal](../refusals.md), [in CI](../ci.md), [a project file](../ci.md#a-project-file), [five sessions](../sessions.md), "
+        "[all rules](../rules.md).",
     ),
     "default": Told(
         (0, 1, 2, 3, 4, 5, 70, 130),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from unicodedata import category, east_asian_width
@@ -10,7 +11,7 @@ from dynamo_webhooks.api.wording import printable
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
 from dynamo_webhooks.cli.check.reports.notes import grouped, why
-from dynamo_webhooks.cli.check.result import COMMENT, Result
+from dynamo_webhooks.cli.check.result import BASELINE, COMMENT, PROJECT, Result
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
@@ -39,14 +40,15 @@ def text(result: Result, *, colour: bool, quiet: bool) -> str:
 
 def summary(result: Result) -> str:
     """One line of counts."""
-    ignored = sum(1 for one in result.suppressed if one.by == COMMENT)
+    hidden = Counter(one.by for one in result.suppressed)
     counts = [
         (result.count(record.ERROR), "error", "errors"),
         (result.count(record.WARNING), "warning", "warnings"),
         (result.count(record.FAULT), "fault of ours", "faults of ours"),
         (len(result.not_evaluated), "not evaluated", "not evaluated"),
-        (ignored, "ignored by comment", "ignored by comment"),
-        (len(result.suppressed) - ignored, "known from the baseline", "known from the baseline"),
+        (hidden[COMMENT], "ignored by comment", "ignored by comment"),
+        (hidden[BASELINE], "known from the baseline", "known from the baseline"),
+        (hidden[PROJECT], "switched off by the project file", "switched off by the project file"),
         (len(result.unreadable), "unreadable", "unreadable"),
         (len(result.unreachable), "cluster not reached", "clusters not reached"),
     ]

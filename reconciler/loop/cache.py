@@ -11,7 +11,7 @@ from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import COMPONENT, GRAPH, MAIN, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, COMPONENT, GRAPH, MAIN, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ class Cache:
         """Begins to listen."""
         self._tasks += [asyncio.ensure_future(each.run()) for each in self.reflectors.values()]
 
-    def also(self, resource: Resource) -> None:
+    def also(self, resource: Resource, labels: str = f"{RECONCILED}=true") -> None:
         """Listens to one more kind, which a cluster has come to serve."""
         if resource.kind not in self.reflectors:
-            self.reflectors[resource.kind] = self._reflector(resource, f"{RECONCILED}=true")
+            self.reflectors[resource.kind] = self._reflector(resource, labels)
             self._tasks.append(asyncio.ensure_future(self.reflectors[resource.kind].run()))
 
     async def close(self) -> None:
@@ -168,6 +168,8 @@ class Cache:
 def _lighten(obj: Node) -> Node:
     """Drops what nobody here reads and what is often half of an object. The object is ours alone: a reflector's, or an answer."""
     obj["metadata"].pop("managedFields", None)
+    if obj["kind"] == CLIQUE:
+        (obj.get("spec") or {}).pop("podSpec", None)
     return obj
 
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.resources import CLAIMS
 from dynamo_webhooks.reconciler.loop.adapter import adapter_to_apply
+from dynamo_webhooks.reconciler.loop.clique_set import put_cliques
+from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_grove
+from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
-from dynamo_webhooks.reconciler.loop.observe import cliques_wait, observed_cliques, observed_graph
+from dynamo_webhooks.reconciler.loop.observe import observed_graph
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
@@ -25,6 +28,7 @@ from dynamo_webhooks.reconciler.render.planner import ACCOUNT
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.cache import Cache
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
     from dynamo_webhooks.reconciler.render.settings import Settings
@@ -41,7 +45,7 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
     try:
         graph = read_graph(obj)
         settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)
-        roll, observed = _rolled(graph, settings, work.cache.owned(obj))
+        roll, observed = _rolled(graph, settings, work.cache)
     except RenderError as error:
         return await _refuse(work, obj, str(error))
     return await _pass(work, graph, settings, roll, observed)
@@ -52,9 +56,11 @@ def components_of(work: Work, graph: Node) -> list[Node]:
     return [one for one in work.cache.owned(graph) if one["kind"] == COMPONENT]
 
 
-def _rolled(graph: Graph, settings: Settings, owned: list[Node]) -> tuple[Roll, Observed]:
+def _rolled(graph: Graph, settings: Settings, cache: Cache) -> tuple[Roll, Observed]:
+    owned = cache.owned(graph.object)
     if on_grove(graph, settings):
-        return Roll(""), observed_cliques(graph, [one for one in owned if one["kind"] == CLIQUES])
+        sets = [one for one in owned if one["kind"] == CLIQUES]
+        return Roll(""), observed_on_grove(graph, sets, [one for each in sets for one in cache.owned(each)])
     objects = [one for one in owned if one["kind"] == COMPONENT]
     frameworks = observed_graph(graph, Roll(""), objects).frameworks
     roll = plan(graph, worker_hash(graph, Observed(frameworks=frameworks)), objects)
@@ -70,7 +76,7 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
         settings = settings._replace(service_account="")
     rendered = direct_children(obj, settings, observed)
     problems += [of_render(error) for error in rendered.problems]
-    expected, others = [], {}
+    expected, grove = [], None
     await _look_for_claims(work, graph, problems)
     await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
@@ -79,15 +85,15 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
         made = await _put(work, graph, child, problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])
-        if child["kind"] == CLIQUES and made is not None and (why := cliques_wait(made)):
-            others[made["metadata"]["name"]] = why
+        if child["kind"] == CLIQUES and made is not None:
+            grove = said_by_grove(graph, made, work.cache.owned(made))
     if not problems:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
         await _finish(work, obj, roll, names, problems)
     await work.told_repairs(obj)
     if any(problem.passing for problem in problems):
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
-    seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, others)
+    seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove)
     await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
     return PassResult(tuple(problems), SLOWLY if problems else 0.0)
 
@@ -95,6 +101,8 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
 async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
     """Applies one child. A planner's account exists for a planner alone, and what is wrong with it is no reason to run nothing."""
     owner = graph.object if child["metadata"].get("ownerReferences") else None
+    if child["kind"] == CLIQUES:
+        return await put_cliques(work, graph, child, problems)
     if _is_planners(child):
         if not graph.has_planner:
             return None
@@ -162,6 +170,9 @@ async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
         failed = now["state"] == "failed"
         if failed or was.get("reason") != became["reason"]:
             await work.say(obj, "Warning" if failed else "Normal", _camel(became["reason"]), became["message"])
+    lost = found(now, PLACED)
+    if lost.get("status") == "False" and lost["reason"] != found(before, PLACED).get("reason"):
+        await work.say(obj, "Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")
     phases = (before.get("rollingUpdate") or {}).get("phase"), (now.get("rollingUpdate") or {}).get("phase")
     if phases[0] != phases[1]:
         reason = {"InProgress": "RollingUpdateStarted", "Completed": "RollingUpdateCompleted"}[str(phases[1])]

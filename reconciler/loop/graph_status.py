@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.kube.times import seconds
+from dynamo_webhooks.reconciler.loop.clique_status import PLACED
 from dynamo_webhooks.reconciler.loop.generations import generation_of, is_ready, member_of
 from dynamo_webhooks.reconciler.loop.problems import LONGEST, joined
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.clique_status import OnGrove
     from dynamo_webhooks.reconciler.loop.generations import Roll
     from dynamo_webhooks.reconciler.loop.problems import Problem
     from dynamo_webhooks.reconciler.render.graph import Graph
@@ -38,7 +40,7 @@ class Seen(NamedTuple):
     roll: Roll
     observed: Observed
     problems: Sequence[Problem] = ()
-    others: Mapping[str, str] = {}  # other workloads that are not ready, and why: those of Grove
+    grove: OnGrove | None = None  # what Grove says, where the graph runs there
 
 
 def status_of(before: Node, seen: Seen, moment: datetime) -> Node:
@@ -47,10 +49,14 @@ def status_of(before: Node, seen: Seen, moment: datetime) -> Node:
     state, reason, message = _verdict(seen)
     now = dict(before)
     ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
-    now |= {"state": state, "conditions": conditions(before.get("conditions") or (), [ready], moment)}
+    place = seen.grove.place if seen.grove is not None else None
+    kept = [one for one in before.get("conditions") or () if place is not None or one.get("type") != PLACED]
+    now |= {"state": state, "conditions": conditions(kept, [ready, *([place] if place is not None else [])], moment)}
     if not seen.problems:
         now["observedGeneration"] = generation
-    if seen.objects:
+    if seen.grove is not None:
+        _put(now, "components", {**seen.grove.figures})
+    elif seen.objects:
         now["components"] = _components(seen)
     workers = sorted(one.name for one in seen.graph.members if one.is_worker)
     _put(now, "rollingUpdate", _rolling(before.get("rollingUpdate") or {}, seen.roll, workers, moment))
@@ -78,7 +84,7 @@ def _verdict(seen: Seen) -> tuple[str, str, str]:
 
 def _not_ready(seen: Seen) -> dict[str, str]:
     objects = {one["metadata"]["name"]: one for one in seen.objects}
-    reasons = dict(seen.others)
+    reasons = dict(seen.grove.waits) if seen.grove is not None else {}
     for name in seen.expected:
         one = objects.get(name)
         if one is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.kube import resources
 from dynamo_webhooks.kube.resources import Resource, of_kind
+from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -16,6 +17,8 @@ COMPONENT: Final = "DynamoComponentDeployment"
 ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
 LWS: Final = "LeaderWorkerSet"
 CLIQUES: Final = "PodCliqueSet"
+CLIQUE: Final = "PodClique"
+CLIQUE_GROUP: Final = "PodCliqueScalingGroup"
 SECRET: Final = resources.SECRETS.kind
 GRAPHS: Final = of_kind(GRAPH, "v1beta1")
 COMPONENTS: Final = of_kind(COMPONENT, "v1beta1")
@@ -36,6 +39,13 @@ OPTIONAL: Final = {
     "leader-worker-sets": Resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", LWS),
     "grove": Resource("grove.io", "v1alpha1", "podcliquesets", CLIQUES),
 }
+# what an optional controller makes of our objects: capability -> resources with the labels that they are watched by
+MADE: Final = {
+    "grove": (
+        (Resource("grove.io", "v1alpha1", "podcliques", CLIQUE), GRAPH_NAME),
+        (Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP), ""),
+    ),
+}
 _OTHERS: Final = (
     resources.CLAIMS,
     resources.CONFIG_MAPS,
@@ -45,7 +55,8 @@ _OTHERS: Final = (
     Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
     Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
 )
-_KNOWN: Final = {each.kind: each for each in (*MAIN, *WATCHED, *OPTIONAL.values(), *_OTHERS)}
+_MADE: Final = tuple(each for several in MADE.values() for each, _ in several)
+_KNOWN: Final = {each.kind: each for each in (*MAIN, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
 ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, "DynamoCheckpoint"})  # they hold data: made when absent, never changed
 # nothing in them may be changed, so that they are made anew
 REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.generations import generation_of, is_ready, member_of
-from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, RESTART_AT, SUB_TYPE, WORKER
+from dynamo_webhooks.reconciler.render.names import COMPONENT_TYPE, RESTART_AT, SUB_TYPE, WORKER
 from dynamo_webhooks.reconciler.render.observed import Observed
 
 if TYPE_CHECKING:
@@ -32,32 +32,6 @@ def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observe
         replicas=roll.replicas,
         frameworks={name: str(one["spec"]["backendFramework"]) for name, one in current.items() if one["spec"].get("backendFramework")},
     )
-
-
-def observed_cliques(graph: Graph, sets: Sequence[Node]) -> Observed:
-    """The facts of a graph on Grove. Its components are parts of one object, so a restart of any is over when all of that is as asked."""
-    asked = str((graph.spec.get("restart") or {}).get("id") or "")
-    marks: dict[str, str] = {}
-    for clique in (clique for one in sets for clique in one["spec"]["template"]["cliques"]):
-        member, mark = (clique.get("labels") or {}).get(COMPONENT), (clique.get("annotations") or {}).get(RESTART_AT)
-        if member and mark:
-            marks[member] = mark
-    over = bool(asked) and not any(cliques_wait(one, updated=True) for one in sets)
-    return Observed(restart_at=marks, restarted=frozenset(name for name, mark in marks.items() if over and mark == asked))
-
-
-def cliques_wait(cliques: Node, *, updated: bool = False) -> str:
-    """Why Grove's object is not ready; empty when it is. With `updated` none of its pods may be an older one, either."""
-    status: Node = cliques.get("status") or {}
-    wanted = (cliques.get("spec") or {}).get("replicas")
-    if (status.get("observedGeneration") or 0) < cliques["metadata"].get("generation", 0):
-        return "spec not yet processed"
-    desired = 1 if wanted is None else int(wanted)
-    for figure in ("available", "updated") if updated else ("available",):
-        count = int(status.get(f"{figure}Replicas") or 0)
-        if count < desired:
-            return f"desired={desired}, {figure}={count}"
-    return ""
 
 
 def observed_component(component: Node, children: Sequence[Node]) -> Observed:

@@ -20,7 +20,7 @@ from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, OPTIONAL
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
 from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
@@ -240,6 +240,8 @@ class Reconciler:
         for name, resource in OPTIONAL.items():
             if known[name] is Presence.USABLE:
                 cache.also(resource)
+                for made, labels in MADE.get(name, ()):
+                    cache.also(made, labels)
 
     def _all(self, namespace: str = "") -> None:
         for kind in _PASSES:

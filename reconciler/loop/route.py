@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
@@ -28,11 +28,28 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
     known = ours and (old or {}).get("status") == (new or {}).get("status")
     if owner is not None and owner.get("kind") in _OWN and not known:
         keys.append(Key(str(owner["kind"]), key.namespace, str(owner["name"])))
+    if owner is not None and owner.get("kind") == CLIQUES and not known and _counted(old) != _counted(new):
+        keys += _of_set(Key(CLIQUES, key.namespace, str(owner["name"])), cache)
     if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
         keys.append(Key(GRAPH, key.namespace, str(graph)))
     if key.kind == GRAPH and (old is None or new is None or old.get("spec") != new.get("spec")):
         keys += [key_of(one) for one in cache.all(ADAPTER, key.namespace) if _scales(one, key.name)]
     return keys
+
+
+def _of_set(key: Key, cache: Cache) -> list[Key]:
+    """The graph that a set of cliques belongs to."""
+    found = cache.get(key)
+    owner = controller(found) if found is not None else None
+    return [Key(GRAPH, key.namespace, str(owner["name"]))] if owner is not None and owner.get("kind") == GRAPH else []
+
+
+def _counted(obj: Node | None) -> object:
+    """What a graph's pass reads of an object that Grove has made."""
+    if obj is None:
+        return None
+    status = {name: value for name, value in (obj.get("status") or {}).items() if isinstance(value, int)}
+    return obj["metadata"].get("uid"), obj["metadata"].get("deletionTimestamp"), obj["spec"].get("replicas"), status
 
 
 def _meant(obj: Node) -> object:

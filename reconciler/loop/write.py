@@ -65,6 +65,20 @@ class Writer:
         patch = {"spec": {"replicas": replicas}}
         self._cache.wrote(await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace))
 
+    async def scale(self, obj: Node, replicas: int) -> None:
+        """Changes how many replicas another controller's object has. Raises: ApiError, ContestedError, StandDownError."""
+        key, mark = key_of(obj), ("replicas", str(replicas))
+        self._ask(key.namespace)
+        if self._applied.get(uid_of(obj)) == mark:
+            self._contest(key, ["others through its scale"], f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}")
+        patch = {"metadata": {"uid": uid_of(obj)}, "spec": {"replicas": replicas}}
+        scaled = await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace, subresource="scale")
+        self._remember(uid_of(obj), mark)
+        # what comes back is the scale alone
+        metadata = {**obj["metadata"], "resourceVersion": scaled["metadata"]["resourceVersion"]}
+        metadata["generation"] = metadata.get("generation", 0) + 1
+        self._cache.wrote({**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}})
+
     async def drop(self, obj: Node) -> None:
         """Deletes an object, if it is still that one. Raises: ApiError, StandDownError."""
         key = key_of(obj)
@@ -136,13 +150,16 @@ class Writer:
         self.repairs.append((key, ", ".join(others)))
 
     def _took(self, wanted: Node, made: Node) -> Node:
-        self._applied[uid_of(made)] = (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made))
-        self._applied.move_to_end(uid_of(made))
-        while len(self._applied) > REMEMBERED:
-            self._applied.popitem(last=False)
+        self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
         made = {**made, "apiVersion": wanted["apiVersion"], "kind": wanted["kind"]}
         self._cache.wrote(made)
         return made
+
+    def _remember(self, uid: str, what: tuple[str, str]) -> None:
+        self._applied[uid] = what
+        self._applied.move_to_end(uid)
+        while len(self._applied) > REMEMBERED:
+            self._applied.popitem(last=False)
 
 
 def marked(child: Node) -> Node:

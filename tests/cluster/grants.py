@@ -120,7 +120,12 @@ def _protected() -> list[Grant]:
 def _orchestrators() -> list[Grant]:
     own = (*READ, "create", "patch", "delete")
     kinds = (("grove.io", "podcliquesets"), ("leaderworkerset.x-k8s.io", "leaderworkersets"))
-    return [Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads of several nodes") for group, resource in kinds]
+    made = ("podcliques", "podcliquescalinggroups")
+    return [
+        *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads of several nodes") for group, resource in kinds),
+        *(Grant("reconciler", EVERYWHERE, "grove.io", resource, "", READ, "what runs of a graph on Grove") for resource in made),
+        *(Grant("reconciler", EVERYWHERE, "grove.io", f"{resource}/scale", "", ("patch",), "replicas on Grove") for resource in made),
+    ]
 
 
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())

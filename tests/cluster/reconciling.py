@@ -22,7 +22,7 @@ from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
@@ -142,14 +142,23 @@ class Reconciled:
 
 
 @contextlib.contextmanager
-def reconciled(assets: Path, home: Path, *, objects: list[Node] | None = None, namespaces: tuple[str, ...] = ()) -> Iterator[Reconciled]:
+def reconciled(
+    assets: Path,
+    home: Path,
+    *,
+    objects: list[Node] | None = None,
+    namespaces: tuple[str, ...] = (),
+    definitions: Sequence[Node] = (),
+) -> Iterator[Reconciled]:
     """A control plane whose kinds are stored as v1beta1, with a reconciler that runs on the configuration that we ship.
 
-    `objects` are another installation than the default one; `namespaces` are there before it.
+    `objects` are another installation than the default one; `namespaces` are there before it, as are others' kinds by `definitions`.
     """
     with contextlib.ExitStack() as stack:
         plane = stack.enter_context(control_plane(assets, home))
         plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
+        if definitions:
+            plane.apply(*definitions)
         install_accounts(plane, home, objects or kustomized(MANIFESTS / "overlays" / "self-signed"), *namespaces)
         stack.enter_context(controllers(plane))
         site = Reconciled(plane, home, stack.enter_context(Pods(plane)))

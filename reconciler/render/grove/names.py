@@ -24,6 +24,11 @@ def set_name(graph: Graph) -> str:
     return f"{graph.name[: room - 5]}-{_fnv(graph.name) & 0xFFFF:04x}"
 
 
+def runner(graph: Graph, member: Member) -> str:
+    """The object that Grove makes for a component: a PodClique, or a PodCliqueScalingGroup where it is grouped."""
+    return f"{set_name(graph)}-0-{low(member.name)}"
+
+
 def is_grouped(member: Member) -> bool:
     """Whether a component's cliques scale together, as one replica."""
     return member.nodes > 1 or is_inter_pod(member.fields)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.loop.kinds import GRAPHS, OPTIONAL
+import pytest
+
+from dynamo_webhooks.reconciler.loop.clique_set import as_grove_has_it
+from dynamo_webhooks.reconciler.loop.clique_status import why_not
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, GRAPHS, OPTIONAL, resource_of
+from dynamo_webhooks.reconciler.loop.write import REPAIRS
+from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.loop.site import NAMESPACE, Site
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -12,6 +18,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
 
 GROVE = OPTIONAL["grove"]
+CLIQUES = resource_of({"apiVersion": "grove.io/v1alpha1", "kind": CLIQUE})
 RESTART_AT = "nvidia.com/restartAt"
 
 
@@ -33,9 +40,27 @@ async def _ask(site: Site, **restart: str) -> None:
 
 
 async def _updated(site: Site, *, replicas: int = 1) -> None:
-    """What Grove would say."""
-    generation = (await _set(site))["metadata"]["generation"]
-    status = {"observedGeneration": generation, "availableReplicas": 1, "updatedReplicas": replicas}
+    """What Grove would do and say."""
+    made = await _set(site)
+    for clique in made["spec"]["template"]["cliques"]:
+        name = f"g-0-{clique['name']}"
+        live = await site.kubelet.get(CLIQUES, name, NAMESPACE)
+        if live is None:
+            owner = {
+                "apiVersion": made["apiVersion"],
+                "kind": made["kind"],
+                "name": "g",
+                "uid": made["metadata"]["uid"],
+                "controller": True,
+            }
+            metadata = {"name": name, "labels": clique["labels"], "ownerReferences": [owner]}
+            new = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "metadata": metadata, "spec": clique["spec"]}
+            live = await site.kubelet.create(CLIQUES, new, NAMESPACE)
+        wanted = live["spec"]["replicas"]
+        figures = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), wanted)
+        status = {"observedGeneration": live["metadata"]["generation"], **figures}
+        await site.kubelet.merge_patch(CLIQUES, name, {"status": status}, NAMESPACE)
+    status = {"observedGeneration": made["metadata"]["generation"], "availableReplicas": 1, "updatedReplicas": replicas}
     await site.kubelet.merge_patch(GROVE, "g", {"status": status}, NAMESPACE)
     await site.rest()
 
@@ -77,3 +102,129 @@ async def test_a_restart_that_is_not_asked_for_any_more_restarts_nobody_again() 
     assert (await _set(site))["spec"] == marked["spec"]
     assert await _marks(site) == {"fe": "r1", "w": "r1"}
     await site.stop()
+
+
+async def _replicas(site: Site, name: str) -> int:
+    found = await site.user.get(CLIQUES, name, NAMESPACE)
+    assert found is not None
+    return int(found["spec"]["replicas"])
+
+
+async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> None:
+    site = await _started()
+    await _updated(site)
+    assert (await site.condition())["reason"] == "all_resources_are_ready"
+    before = len(site.cluster.writes)
+    await site.edit("g", 1, replicas=3)
+    await site.rest()
+    assert await _replicas(site, "g-0-w") == 3
+    assert [verb for verb, plural, _ in site.cluster.writes[before:] if plural == "podcliques"] == ["merge_patch"]
+    assert (await site.condition())["message"] == (
+        "Resources not ready: podclique/g-0-w: spec not yet processed: generation=2, observedGeneration=1"
+    )
+    assert ("g", "Scaled", "PodClique g-0-w has 3 replicas") in await site.events()
+    await _updated(site)
+    assert (await site.condition())["reason"] == "all_resources_are_ready"
+    before = len(site.cluster.writes)
+    await site.later(5)
+    assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+    await site.stop()
+
+
+async def test_a_component_without_replicas_keeps_those_that_somebody_else_gives_it() -> None:
+    site = await _started()
+    obj = await site.graph()
+    del obj["spec"]["components"][1]["replicas"]
+    await site.user.replace(GRAPHS, obj)
+    await _updated(site)
+    await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"spec": {"replicas": 4}}, NAMESPACE, subresource="scale")
+    await _updated(site)
+    assert await _replicas(site, "g-0-w") == 4
+    assert (await site.graph())["status"]["components"]["w"]["readyReplicas"] == 4
+    assert (await site.condition())["reason"] == "all_resources_are_ready"
+    await site.stop()
+
+
+async def test_replicas_that_others_keep_changing_are_left_alone_after_a_while() -> None:
+    site = await _started()
+    await _updated(site)
+    await site.edit("g", 1, replicas=3)
+    await site.rest()
+    for _ in range(REPAIRS):
+        await _others_scale(site)
+        assert await _replicas(site, "g-0-w") == 3
+    await _others_scale(site)
+    assert await _replicas(site, "g-0-w") == 9
+    assert (await site.condition())["message"].startswith("PodClique g-0-w is changed again and again by others through its scale")
+    assert (await site.reasons()).count("DriftRepaired") >= 1
+    await site.stop()
+
+
+async def _others_scale(site: Site) -> None:
+    await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"spec": {"replicas": 9}}, NAMESPACE, subresource="scale")
+    await site.rest()
+
+
+async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
+    site = await _started()
+    foreign = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "spec": {"replicas": 7}}
+    foreign["metadata"] = {"name": "g-0-w", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
+    await site.kubelet.create(CLIQUES, foreign, NAMESPACE)
+    await site.edit("g", 1, replicas=3)
+    await site.rest()
+    assert await _replicas(site, "g-0-w") == 7
+    assert "podclique/g-0-w: resource not found" in (await site.condition())["message"]
+    await site.stop()
+
+
+@pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques")])
+async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.cluster.denied.add((verb, resource))
+    site.start()
+    await site.make(graph(vllm("w", replicas=1)))
+    await site.rest()
+    await _updated(site)
+    await site.edit("g", 0, replicas=2)
+    await site.rest()
+    assert (await site.graph())["status"]["state"] == "failed"
+    assert f"cannot {verb} {resource}" in (await site.condition())["message"]
+    await site.stop()
+
+
+def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None:
+    def made(*names: str, replicas: int = 1) -> Node:
+        cliques = [{"name": name, "spec": {"replicas": replicas, "roleName": name}} for name in names]
+        groups = [{"name": "wide", "cliqueNames": ["x"], "replicas": replicas}]
+        return {"kind": "PodCliqueSet", "spec": {"template": {"cliques": cliques, "podCliqueScalingGroups": groups}}}
+
+    kept = as_grove_has_it(made("new", "x", "b", "a"), made("a", "x", "gone", "b", replicas=5))["spec"]["template"]
+    assert [(one["name"], one["spec"]["replicas"]) for one in kept["cliques"]] == [("a", 5), ("x", 1), ("b", 5), ("new", 1)]
+    assert [one["replicas"] for one in kept["podCliqueScalingGroups"]] == [5]
+    assert as_grove_has_it(made("a"), None) == made("a")
+
+
+@pytest.mark.parametrize(
+    ("asked", "live", "status", "expected"),
+    [
+        (2, 2, None, "observedGeneration is nil"),
+        (2, 2, {"observedGeneration": 1}, "spec not yet processed: generation=2, observedGeneration=1"),
+        (3, 2, {"observedGeneration": 2}, "not scaled yet: desired=3, spec.replicas=2"),
+        (2, 2, {"observedGeneration": 2, "readyReplicas": 1}, "desired=2, ready=1"),
+        (2, 2, {"observedGeneration": 2, "readyReplicas": 2, "updatedReplicas": 1}, "desired=2, updated=1"),
+        (
+            2,
+            2,
+            {"observedGeneration": 2, "readyReplicas": 2, "updatedReplicas": 2, "replicas": 3},
+            "performing rolling update: desired=2, replicas=3",
+        ),
+        (2, 2, {"observedGeneration": 2, "readyReplicas": 2, "updatedReplicas": 2, "replicas": 2}, ""),
+        (0, 0, {"observedGeneration": 2, "readyReplicas": 1, "replicas": 1}, ""),
+    ],
+)
+def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None, expected: str) -> None:
+    member = read_graph(graph(vllm("w", replicas=asked))).members[0]
+    one: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
+    assert why_not(member, {**one, "status": status} if status is not None else one) == expected
+    assert why_not(member, None) == "resource not found"

@@ -1,0 +1,92 @@
+"""Writing to Grove: a graph's PodCliqueSet, in which replicas count at creation alone, and replicas through the scale subresources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dynamo_webhooks.kube.errors import ApiError, NotFoundError, NotServedError
+from dynamo_webhooks.reconciler.loop.clique_status import running
+from dynamo_webhooks.reconciler.loop.keys import key_of
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP, resource_of
+from dynamo_webhooks.reconciler.loop.problems import ContestedError, Problem, of_error
+from dynamo_webhooks.reconciler.render.merge import items
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.graph import Graph
+
+_LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
+
+
+async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
+    """Applies a graph's set, and gives each component its replicas. Raises: StandDownError."""
+    problems += _unreadable(work)
+    try:
+        live = work.cache.get(key_of(rendered))
+        if live is None:  # another operator's has no label of ours to be heard of by
+            live = await work.cluster.get(resource_of(rendered), rendered["metadata"]["name"], graph.namespace)
+    except ApiError as error:
+        problems.append(of_error(error, f"{rendered['kind']} {rendered['metadata']['name']}"))
+        return None
+    made = await work.put(as_grove_has_it(rendered, live), graph.object, problems)
+    if made is not None:
+        await _scale(work, graph, made, problems)
+    return made
+
+
+def as_grove_has_it(rendered: Node, live: Node | None) -> Node:
+    """The set with the order and the replicas of the live one: Grove refuses another order, and ignores changed replicas."""
+    if live is None:
+        return rendered
+    ours, theirs = dict(rendered["spec"]["template"]), (live.get("spec") or {}).get("template") or {}
+    grouped = {name for group in items(ours.get("podCliqueScalingGroups")) for name in group["cliqueNames"]}
+    for name in _LISTS:
+        if name in ours:
+            ours[name] = _in_order(items(ours[name]), items(theirs.get(name)))
+    before = {one.get("name"): one for one in items(theirs.get("cliques"))}
+    ours["cliques"] = [
+        one if one["name"] in grouped else {**one, "spec": _with_replicas(one["spec"], (before.get(one["name"]) or {}).get("spec"))}
+        for one in ours["cliques"]
+    ]
+    before = {one.get("name"): one for one in items(theirs.get("podCliqueScalingGroups"))}
+    if "podCliqueScalingGroups" in ours:
+        ours["podCliqueScalingGroups"] = [_with_replicas(one, before.get(one["name"])) for one in ours["podCliqueScalingGroups"]]
+    return {**rendered, "spec": {**rendered["spec"], "template": ours}}
+
+
+def _with_replicas(ours: Node, theirs: Node | None) -> Node:
+    return {**ours, "replicas": theirs["replicas"]} if theirs and "replicas" in theirs else ours
+
+
+def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
+    """Those that are there in their order, then new ones."""
+    places = {one.get("name"): place for place, one in enumerate(theirs)}
+    return sorted(ours, key=lambda one: places.get(one["name"], len(places)))
+
+
+def _unreadable(work: Work) -> list[Problem]:
+    """Without these nobody knows what runs."""
+    lacking = work.cache.lacking()
+    return [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
+
+
+async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) -> None:
+    """Gives what Grove has made the replicas of the graph; what it has not made yet is scaled when it appears."""
+    for member, one in running(graph, work.cache.owned(made)):
+        wanted = member.fields.get("replicas")
+        if one is None or wanted in (None, one["spec"].get("replicas")) or one["metadata"].get("deletionTimestamp"):
+            continue
+        what = f"{one['kind']} {one['metadata']['name']}"
+        try:
+            await work.writer.scale(one, wanted)
+        except NotServedError as error:
+            problems.append(of_error(error, what))
+        except NotFoundError:
+            continue  # it is gone, and the next one appears with the replicas of its creation
+        except ApiError as error:
+            problems.append(of_error(error, what))
+        except ContestedError as error:
+            problems.append(Problem(str(error), "conflict"))
+        else:
+            await work.say(graph.object, "Normal", "Scaled", f"{what} has {wanted} replicas")

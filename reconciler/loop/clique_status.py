@@ -1,0 +1,130 @@
+"""What Grove says of a graph: whether each component runs as asked, its figures, its restart, and its place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP
+from dynamo_webhooks.reconciler.loop.status import Condition, found
+from dynamo_webhooks.reconciler.render.grove import names
+from dynamo_webhooks.reconciler.render.names import COMPONENT, RESTART_AT
+from dynamo_webhooks.reconciler.render.observed import Observed
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.render.graph import Graph, Member
+
+PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
+NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
+_NO_TOPOLOGY: Final = "ClusterTopologyNotFound"  # Grove's reason
+_SHORT: Final = {CLIQUE: "podclique", CLIQUE_GROUP: "pcsg"}
+_SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
+
+
+class OnGrove(NamedTuple):
+    """What the status of a graph takes from Grove."""
+
+    waits: Mapping[str, str]  # object -> why it is not as asked
+    figures: Mapping[str, Node]  # component -> entry of the status
+    place: Condition | None  # None where no constraint asks for one
+
+
+def kind_of(member: Member) -> str:
+    """The kind of the object that runs a component."""
+    return CLIQUE_GROUP if names.is_grouped(member) else CLIQUE
+
+
+def running(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Member, Node | None]]:
+    """Each component with the object that runs it, None while Grove has not made that. `owned` is what the set controls."""
+    there = {(one["kind"], one["metadata"]["name"]): one for one in owned}
+    for member in graph.members:
+        yield member, there.get((kind_of(member), names.runner(graph, member)))
+
+
+def on_grove(graph: Graph, made: Node, owned: Sequence[Node]) -> OnGrove:
+    """What a graph's set and the objects below it say."""
+    waits, figures = {}, {}
+    if why := _unseen(made):
+        waits[made["metadata"]["name"]] = why
+    for member, one in running(graph, owned):
+        if why := why_not(member, one):
+            waits[f"{_SHORT[kind_of(member)]}/{names.runner(graph, member)}"] = why
+        if one is not None:
+            figures[member.name] = _figures(one)
+    return OnGrove(waits, figures, _place(graph, made))
+
+
+def observed_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
+    """The facts that rendering respects. A restart of a component is over when Grove has replaced its pods."""
+    asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    marks: dict[str, str] = {}
+    for clique in (clique for one in sets for clique in one["spec"]["template"]["cliques"]):
+        member, mark = (clique.get("labels") or {}).get(COMPONENT), (clique.get("annotations") or {}).get(RESTART_AT)
+        if member and mark:
+            marks[member] = mark
+    ready = {member.name for member, one in running(graph, owned) if not why_not(member, one)}
+    over = bool(asked) and all(_is_updated(one) for one in sets)
+    return Observed(restart_at=marks, restarted=frozenset(name for name, mark in marks.items() if over and mark == asked and name in ready))
+
+
+def why_not(member: Member, one: Node | None) -> str:
+    """Why a component does not run as asked; empty when it does. All of its pods count, not only the least that Grove starts with."""
+    if one is None:
+        return "resource not found"
+    status: Node = one.get("status") or {}
+    asked, live = member.fields.get("replicas"), _number(one["spec"].get("replicas"))
+    if asked is not None and asked != live:
+        return f"not scaled yet: desired={asked}, spec.replicas={live}"
+    if why := _unseen(one):
+        return why
+    if live == 0:
+        return ""
+    for figure in (_SERVING[one["kind"]], "updated"):
+        count = int(status.get(f"{figure}Replicas") or 0)
+        if count < live:
+            return f"desired={live}, {figure}={count}"
+    count = int(status.get("replicas") or 0)
+    return "" if count == live else f"performing rolling update: desired={live}, replicas={count}"
+
+
+def _unseen(one: Node) -> str:
+    """Whether Grove has yet to look at an object as it is now."""
+    generation, observed = one["metadata"].get("generation", 0), (one.get("status") or {}).get("observedGeneration")
+    if observed is None:
+        return "observedGeneration is nil"
+    return f"spec not yet processed: generation={generation}, observedGeneration={observed}" if observed < generation else ""
+
+
+def _is_updated(made: Node) -> bool:
+    return not _unseen(made) and int(made["status"].get("updatedReplicas") or 0) >= _number(made["spec"].get("replicas"))
+
+
+def _number(said: object) -> int:
+    return said if isinstance(said, int) else 1
+
+
+def _figures(one: Node) -> Node:
+    counted = ("replicas", "updatedReplicas", f"{_SERVING[one['kind']]}Replicas")
+    told = {name: int((one.get("status") or {}).get(name) or 0) for name in counted}
+    return {"componentKind": one["kind"], "componentNames": [one["metadata"]["name"]], **told}
+
+
+def _place(graph: Graph, made: Node) -> Condition | None:
+    """Whether the pods can be placed as the graph asks, which Grove says of its own object."""
+    if not any(
+        (holder.get("topologyConstraint") or {}).get("packDomain") for holder in (graph.spec, *(one.fields for one in graph.members))
+    ):
+        return None
+    generation = graph.object["metadata"].get("generation")
+    said = found(made.get("status") or {}, NO_LEVELS)
+    if said.get("reason") == _NO_TOPOLOGY:
+        return Condition(PLACED, "False", "TopologyDefinitionNotFound", str(said.get("message") or ""), generation)
+    if said.get("status") == "True":
+        return Condition(PLACED, "False", NO_LEVELS, str(said.get("message") or ""), generation)
+    if said.get("status") == "False":
+        message = "All required topology levels are available in the cluster topology"
+        return Condition(PLACED, "True", "AllTopologyLevelsAvailable", message, generation)
+    return Condition(
+        PLACED, "Unknown", "TopologyConditionPending", "Waiting for topology condition from the scheduling framework", generation
+    )

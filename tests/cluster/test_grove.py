@@ -1,0 +1,183 @@
+"""Graphs on Grove, whose operator is played: the reconciler has its account's rights, with those for orchestrators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import pytest
+
+from tests.cluster.grove import CLIQUES, GROUPS, SETS, Grove, definitions
+from tests.cluster.reconciling import ADAPTERS, EVENTS, GRAPHS, NAMESPACE, Reconciled, reconciled
+from tests.cluster.rendering import charted
+from tests.reconciler.rendering import component, graph, vllm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Node: TypeAlias = dict[str, Any]
+JSON_PATCH: Final = "application/json-patch+json"
+
+
+class Site(NamedTuple):
+    """A cluster with Grove."""
+
+    plane: Reconciled
+    grove: Grove
+
+    def replicas(self, path: str, namespace: str, name: str) -> int:
+        """What an object of Grove asks for."""
+        return int(self.plane.get(path, namespace, name)["spec"]["replicas"])
+
+    def status(self, namespace: str) -> Node:
+        """The status of the graph `g`."""
+        found: Node = self.plane.get(GRAPHS, namespace, "g").get("status", {})
+        return found
+
+    def condition(self, namespace: str, kind: str = "Ready") -> Node:
+        """A condition of the graph `g`; empty when it has none of the type."""
+        return next((one for one in self.status(namespace).get("conditions", ()) if one["type"] == kind), {})
+
+    def message(self, namespace: str) -> str:
+        """Why the graph `g` is not ready."""
+        return str(self.condition(namespace).get("message", ""))
+
+    def scale(self, namespace: str, index: int, replicas: int) -> None:
+        """Changes a component of the graph `g` as its author does."""
+        step = {"op": "add", "path": f"/spec/components/{index}/replicas", "value": replicas}
+        self.plane.patch(GRAPHS, namespace, "g", [step], JSON_PATCH)
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    objects = charted(NAMESPACE, "reconciler.orchestrators=true")
+    with (
+        reconciled(assets, tmp_path_factory.mktemp("grove"), objects=objects, definitions=definitions()) as found,
+        Grove(found.plane) as grove,
+    ):
+        yield Site(found, grove)
+
+
+def _graph(namespace: str, *components: Node, **spec: Any) -> Node:
+    made = graph(component("Frontend", "frontend", {"image": "img:1"}, replicas=1), *components, **spec)
+    made["metadata"]["namespace"] = namespace
+    return made
+
+
+def _made(site: Site, *components: Node, **spec: Any) -> str:
+    """The namespace of a new graph that is ready."""
+    namespace = site.plane.plane.namespace()
+    site.plane.plane.apply(_graph(namespace, *components, **spec))
+    site.plane.ready(namespace)
+    return namespace
+
+
+def test_changed_replicas_reach_what_grove_has_made(site: Site) -> None:
+    namespace = _made(site, vllm("w", replicas=2), vllm("wide", replicas=1, multinode={"nodeCount": 2}))
+    before = site.plane.get(SETS, namespace, "g")["spec"]
+    site.scale(namespace, 1, 5)
+    site.scale(namespace, 2, 3)
+    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-w") == 5, "the clique being scaled")
+    site.plane.until(lambda: site.replicas(GROUPS, namespace, "g-0-wide") == 3, "the group being scaled")
+    site.plane.ready(namespace)
+    assert site.plane.get(SETS, namespace, "g")["spec"] == before
+    assert {name for name in site.plane.names(CLIQUES, namespace) if "-wide-2-" in name} == {"g-0-wide-2-wide-ldr", "g-0-wide-2-wide-wkr"}
+
+
+def test_an_adapter_scales_what_runs(site: Site) -> None:
+    namespace = _made(site, vllm("w", replicas=1, scalingAdapter={}))
+    done = site.plane.plane.kubectl("scale", "-n", namespace, "dynamographdeploymentscalingadapter/g-w", "--replicas=4")
+    assert done.code == 0, done.stderr
+    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-w") == 4, "the clique being scaled")
+    site.plane.ready(namespace)
+    assert site.plane.get(ADAPTERS, namespace, "g-w")["status"]["replicas"] == 4
+    site.scale(namespace, 1, 0)
+    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-w") == 0, "the clique being scaled to nothing")
+    site.plane.ready(namespace)
+
+
+def test_what_grove_makes_late_is_scaled_when_it_appears(site: Site) -> None:
+    namespace = site.plane.plane.namespace()
+    site.grove.late.add("g-0-slow")
+    site.plane.plane.apply(_graph(namespace, vllm("slow", replicas=2)))
+    site.plane.until(lambda: "podclique/g-0-slow: resource not found" in site.message(namespace), "the missing clique being told")
+    assert "slow" not in site.status(namespace).get("components", {})
+    site.scale(namespace, 1, 3)
+    site.plane.until(lambda: site.plane.get(GRAPHS, namespace, "g")["status"].get("observedGeneration") == 2, "the new number being seen")
+    assert site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"][1]["spec"]["replicas"] == 2
+    site.grove.late.clear()
+    site.plane.until(lambda: "g-0-slow" in site.plane.names(CLIQUES, namespace), "the clique being made")
+    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-slow") == 3, "it being scaled")
+    site.plane.ready(namespace)
+
+
+def test_a_change_keeps_the_order_in_which_grove_holds_the_cliques(site: Site) -> None:
+    namespace = _made(site, vllm("a", replicas=2), vllm("b"), vllm("c", multinode={"nodeCount": 2}), vllm("d", multinode={"nodeCount": 2}))
+    changed = _graph(
+        namespace,
+        vllm("d", multinode={"nodeCount": 2}),
+        vllm("b"),
+        vllm("c", multinode={"nodeCount": 2}),
+        vllm("a", main={"image": "img:2"}, replicas=3),
+    )
+    site.plane.plane.apply(changed)
+
+    def template() -> Node:
+        found: Node = site.plane.get(SETS, namespace, "g")["spec"]["template"]
+        return found
+
+    site.plane.until(lambda: "img:2" in str(template()), "the new image being passed on")
+    assert [one["name"] for one in template()["cliques"]] == ["frontend", "a", "b", "c-ldr", "c-wkr", "d-ldr", "d-wkr"]
+    assert [one["name"] for one in template()["podCliqueScalingGroups"]] == ["c", "d"]
+    site.plane.until(lambda: site.replicas(CLIQUES, namespace, "g-0-a") == 3, "the clique being scaled")
+    assert template()["cliques"][1]["spec"]["replicas"] == 2
+    site.plane.ready(namespace)
+
+
+def test_a_graph_is_ready_when_all_of_its_pods_are(site: Site) -> None:
+    site.grove.ready |= {"g-0-big": 17, "g-0-huge": 1}
+    namespace = site.plane.plane.namespace()
+    site.plane.plane.apply(_graph(namespace, vllm("big", replicas=30), vllm("huge", replicas=2, multinode={"nodeCount": 2})))
+    expected = "Resources not ready: pcsg/g-0-huge: desired=2, available=1; podclique/g-0-big: desired=30, ready=17"
+    site.plane.until(lambda: site.message(namespace) == expected, "the missing pods being told")
+    assert site.plane.get(SETS, namespace, "g")["status"]["availableReplicas"] == 1
+    status = site.status(namespace)
+    assert (status["state"], status["components"]) == (
+        "pending",
+        {
+            "Frontend": _entry("PodClique", "g-0-frontend", 1, readyReplicas=1),
+            "big": _entry("PodClique", "g-0-big", 30, readyReplicas=17),
+            "huge": _entry("PodCliqueScalingGroup", "g-0-huge", 2, availableReplicas=1),
+        },
+    )
+    site.grove.ready.clear()
+    site.plane.ready(namespace)
+    assert site.status(namespace)["components"]["big"]["readyReplicas"] == 30
+
+
+def _entry(kind: str, name: str, replicas: int, **serving: int) -> Node:
+    return {"componentKind": kind, "componentNames": [name], "replicas": replicas, "updatedReplicas": replicas, **serving}
+
+
+def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
+    constraint = {"clusterTopologyName": "t", "packDomain": "rack"}
+    namespace = _made(site, vllm("w"), topologyConstraint=constraint)
+
+    def told(status: str, reason: str) -> bool:
+        found = site.condition(namespace, "TopologyLevelsAvailable")
+        return (found.get("status"), found.get("reason")) == (status, reason)
+
+    site.plane.until(lambda: told("Unknown", "TopologyConditionPending"), "the place being waited for")
+    for grove, ours in (
+        (("False", "AllClusterTopologyLevelsAvailable"), ("True", "AllTopologyLevelsAvailable")),
+        (("True", "ClusterTopologyLevelsUnavailable"), ("False", "TopologyLevelsUnavailable")),
+        (("True", "ClusterTopologyNotFound"), ("False", "TopologyDefinitionNotFound")),
+    ):
+        site.grove.placed["g"] = {"status": grove[0], "reason": grove[1], "message": f"no {grove[1]}"}
+        site.plane.until(lambda expected=ours: told(*expected), f"the condition being {ours}")  # type: ignore[misc]
+    site.grove.placed.clear()
+    events = site.plane.plane.request("GET", EVENTS.format(namespace)).body["items"]
+    said = {one["reason"]: (one["type"], one["message"]) for one in events}
+    lost = "Topology constraints no longer enforced: no"
+    assert said["TopologyLevelsUnavailable"] == ("Warning", f"{lost} ClusterTopologyLevelsUnavailable")
+    assert said["TopologyDefinitionNotFound"] == ("Warning", f"{lost} ClusterTopologyNotFound")

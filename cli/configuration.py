@@ -20,36 +20,33 @@ class Variable(NamedTuple):
 
     name: str
     key: Key
-    means: str
     read: Callable[[str], Any] = str
 
 
 def _number(text: str) -> Any:
-    """A number where it is one; else the text, which the key then refuses in its own words."""
+    """A number if the text is one; else the text, which validation then refuses."""
     return int(text) if text.isascii() and text.isdecimal() else text
 
 
 VARIABLES: Final = (
-    Variable("POD_NAMESPACE", ("operator", "namespace"), "namespace that we run in"),
-    Variable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount"), "our service account"),
-    Variable("POD_NAME", ("operator", "podName"), "our pod"),
-    Variable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain"), "the cluster's DNS domain"),
+    Variable("POD_NAMESPACE", ("operator", "namespace")),
+    Variable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount")),
+    Variable("POD_NAME", ("operator", "podName")),
+    Variable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain")),
     Variable(
         "DYN_OPERATOR_ALLOW_GMS_SNAPSHOT",
         ("featureGates", "gmsSnapshot"),
-        "`1` allows the GPU memory service together with snapshots; any other value does not",
         lambda text: text == "1",
     ),
-    Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate"), "where a node's GPU metrics are read"),
+    Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate")),
     Variable(
         "DYNAMO_WEBHOOKS_METRICS_SECURE",
         ("server", "metrics", "secure"),
-        "`true`: metrics over TLS, and only for whoever may read them; `false`: for all",
         lambda text: {"true": True, "false": False}.get(text, text),
     ),
-    Variable("DYNAMO_WEBHOOKS_PROFILE", ("serving", "profile"), "which verdicts"),
-    Variable("DYNAMO_WEBHOOKS_WORKERS", ("serving", "workers"), "serving processes", _number),
-    Variable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level"), "least level that is logged"),
+    Variable("DYNAMO_WEBHOOKS_PROFILE", ("serving", "profile")),
+    Variable("DYNAMO_WEBHOOKS_WORKERS", ("serving", "workers"), _number),
+    Variable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level")),
 )
 
 

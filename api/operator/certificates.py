@@ -15,45 +15,33 @@ _DAY: Final = 24 * _HOUR
 
 
 class Certificates(Section):
-    """Whom we sign for, for how long, and how slowly trust is exchanged."""
+    """Names of objects, lifetimes of certificates and times of a rotation."""
 
-    ca_secret_name: Name = Field(default="", description="Secret of the authority; empty for the serving Secret's name with `-ca`")
-    trust_config_map_name: Name = Field(
-        default="", description="ConfigMap of the published trust; empty for the serving Secret's name with `-trust`"
-    )
-    lease_name: Name = Field(default="", description="Lease of the provisioner; empty for the serving Secret's name with `-provisioner`")
+    ca_secret_name: Name = Field(default="", description="Secret of the authority; default: `secretName` with `-ca`")
+    trust_config_map_name: Name = Field(default="", description="ConfigMap of the published trust; default: `secretName` with `-trust`")
+    lease_name: Name = Field(default="", description="Lease of the provisioner; default: `secretName` with `-provisioner`")
     validating_configuration: Name = Field(
-        default="dynamo-webhooks-validating", description="the ValidatingWebhookConfiguration to keep in trust"
+        default="dynamo-webhooks-validating", description="ValidatingWebhookConfiguration that gets the trust"
     )
-    mutating_configuration: Name = Field(
-        default="dynamo-webhooks-mutating", description="the MutatingWebhookConfiguration to keep in trust"
-    )
-    key_algorithm: Annotated[str, one_of("ECDSA", "RSA")] = Field(
-        default="ECDSA", description="keys that are made: P-256, or RSA of 2048 bits"
-    )
-    trust_file: Text = Field(default="", description="in mode `provided`, more authorities to trust when the Secret has no `ca.crt`")
+    mutating_configuration: Name = Field(default="dynamo-webhooks-mutating", description="MutatingWebhookConfiguration that gets the trust")
+    key_algorithm: Annotated[str, one_of("ECDSA", "RSA")] = Field(default="ECDSA", description="new keys: P-256, or RSA of 2048 bits")
+    trust_file: Text = Field(default="", description="in mode `provided`, authorities to trust if the Secret has no `ca.crt`")
     take_over_conversion: Switch = Field(
         default=False,
-        description="write the conversion of a CRD although it points to another service; false: report it and leave it alone",
+        description="change the conversion of CRDs that name another Service; false: only report them",
     )
-    force_adoption: Switch = Field(
-        default=False, description="take over the authority of the Go operator although it still has ready pods, which would replace it"
-    )
-    ca_validity: Annotated[float, span_of(30 * _DAY)] = Field(default=3650 * _DAY, description="how long an authority is valid")
-    leaf_validity: Annotated[float, span_of(_DAY)] = Field(default=365 * _DAY, description="how long a serving certificate is valid")
+    force_adoption: Switch = Field(default=False, description="adopt the Go operator's authority although its ready pods would replace it")
+    ca_validity: Annotated[float, span_of(30 * _DAY)] = Field(default=3650 * _DAY, description="lifetime of an authority")
+    leaf_validity: Annotated[float, span_of(_DAY)] = Field(default=365 * _DAY, description="lifetime of a serving certificate")
     backdate: Annotated[float, span_of(0, _DAY)] = Field(
-        default=_HOUR, description="how far in the past a certificate begins, for clocks that are wrong"
+        default=_HOUR, description="how far in the past certificates begin, for clock skew"
     )
-    resync: Annotated[float, span_of(_MINUTE, _HOUR)] = Field(
-        default=10 * _MINUTE, description="time between two looks at everything, beside watches"
-    )
-    settle: Annotated[float, span_of(15, _HOUR)] = Field(
-        default=2 * _MINUTE, description="how long every API server is given to see new trust"
-    )
+    resync: Annotated[float, span_of(_MINUTE, _HOUR)] = Field(default=10 * _MINUTE, description="time between full reads, besides watches")
+    settle: Annotated[float, span_of(15, _HOUR)] = Field(default=2 * _MINUTE, description="time for API servers to see new trust")
     min_roll: Annotated[float, span_of(0, _HOUR)] = Field(
-        default=3 * _MINUTE, description="least time for all servers to take a new certificate"
+        default=3 * _MINUTE, description="minimum time for servers to take a new certificate"
     )
     roll_warn: Annotated[float, span_of(_MINUTE)] = Field(
-        default=15 * _MINUTE, description="after so long without it, it is reported as stuck"
+        default=15 * _MINUTE, description="time after which a rotation is reported as stuck"
     )
-    drain: Annotated[float, span_of(10 * _MINUTE, 30 * _DAY)] = Field(default=_DAY, description="how long an old authority stays trusted")
+    drain: Annotated[float, span_of(10 * _MINUTE, 30 * _DAY)] = Field(default=_DAY, description="time that an old authority stays trusted")

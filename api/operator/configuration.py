@@ -25,7 +25,7 @@ class OperatorConfiguration(Section):
     """One file; every key has a default."""
 
     api_version: Annotated[str, one_of(API_VERSION)] = Field(default=API_VERSION, description="version of this file's format")
-    kind: Annotated[str, one_of(KIND)] = Field(default=KIND, description="what this file is")
+    kind: Annotated[str, one_of(KIND)] = Field(default=KIND, description="kind of the file")
     server: Server = Server()
     leader_election: LeaderElection = LeaderElection()
     namespace: Namespace = Namespace()

@@ -13,16 +13,14 @@ from dynamo_webhooks.api.operator.values import Automatic, Name, Switch, Text, o
 class Grove(Section):
     """The Grove orchestrator."""
 
-    enabled: Automatic = Field(default=None, description="realise graphs as Grove PodCliqueSets")
-    termination_delay: Annotated[float, span_of(0)] = Field(
-        default=900.0, description="termination delay of PodCliqueSets; 0 means the default"
-    )
+    enabled: Automatic = Field(default=None, description="run graphs as Grove PodCliqueSets")
+    termination_delay: Annotated[float, span_of(0)] = Field(default=900.0, description="termination delay of PodCliqueSets; 0: the default")
 
 
 class Lws(Section):
     """LeaderWorkerSet together with Volcano."""
 
-    enabled: Automatic = Field(default=None, description="realise multi-node components as LeaderWorkerSets; if absent, only with Volcano")
+    enabled: Automatic = Field(default=None, description="run multinode components as LeaderWorkerSets; if absent, only with Volcano")
 
 
 class KaiScheduler(Section):
@@ -32,7 +30,7 @@ class KaiScheduler(Section):
 
 
 class Orchestrators(Section):
-    """What realises components of several nodes."""
+    """Orchestrators of multinode components."""
 
     grove: Grove = Grove()
     lws: Lws = Lws()
@@ -42,14 +40,14 @@ class Orchestrators(Section):
 class Dra(Section):
     """Dynamic resource allocation."""
 
-    enabled: Automatic = Field(default=None, description="use `resource.k8s.io/v1`, for shared GPU memory and failover between pods")
+    enabled: Automatic = Field(default=None, description="use `resource.k8s.io/v1` for shared GPU memory and inter-pod failover")
 
 
 class Gpu(Section):
     """GPUs of the cluster."""
 
-    discovery_enabled: Switch = Field(default=True, description="look at nodes for GPUs when a deployment request names no hardware")
-    metrics_endpoint_template: Text = Field(default="http://{POD_IP}:9400/metrics", description="where a node's GPU metrics are read")
+    discovery_enabled: Switch = Field(default=True, description="discover GPUs of nodes for deployment requests without hardware")
+    metrics_endpoint_template: Text = Field(default="http://{POD_IP}:9400/metrics", description="URL of a node's GPU metrics")
 
 
 class FeatureGates(Section):
@@ -62,25 +60,25 @@ class Seccomp(Section):
     """The seccomp profile of checkpointed pods."""
 
     disabled: Switch = Field(default=False, description="inject no seccomp profile")
-    profile: Text = Field(default="profiles/block-iouring.json", description="localhost profile that is injected")
+    profile: Text = Field(default="profiles/block-iouring.json", description="localhost profile to inject")
 
 
 class Pvc(Section):
     """A claim that keeps checkpoints."""
 
     pvc_name: Name = Field(default="", description="name of the claim")
-    base_path: Text = Field(default="", description="where the claim is mounted")
-    create: Switch = Field(default=False, description="create the claim when it is missing")
+    base_path: Text = Field(default="", description="mount path of the claim")
+    create: Switch = Field(default=False, description="create the claim if it is missing")
     size: Text = Field(default="", description="size of a created claim")
     storage_class_name: Name = Field(default="", description="storage class of a created claim")
     access_mode: Text = Field(default="", description="access mode of a created claim")
 
 
 class Bucket(Section):
-    """A storage that the Go operator once had."""
+    """Storage of early Go operators."""
 
-    uri: Text = Field(default="", description="without effect: only claims keep checkpoints")
-    credentials_secret_ref: Text = Field(default="", description="without effect: only claims keep checkpoints")
+    uri: Text = Field(default="", description="no effect: only claims hold checkpoints")
+    credentials_secret_ref: Text = Field(default="", description="no effect: only claims hold checkpoints")
 
 
 class Storage(Section):
@@ -95,7 +93,7 @@ class Storage(Section):
 class Checkpoint(Section):
     """Snapshots of workers."""
 
-    enabled: Switch = Field(default=False, description="make and restore snapshots")
+    enabled: Switch = Field(default=False, description="create and restore snapshots")
     seccomp: Seccomp = Seccomp()
     storage: Storage = Storage()
 
@@ -109,6 +107,4 @@ class Discovery(Section):
 class Security(Section):
     """Protocol switches."""
 
-    enable_http2: Switch = Field(
-        default=False, alias="enableHTTP2", description="accepted for files of the Go operator; this server speaks HTTP/1.1"
-    )
+    enable_http2: Switch = Field(default=False, alias="enableHTTP2", description="no effect: this server uses HTTP/1.1")

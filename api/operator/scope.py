@@ -1,4 +1,4 @@
-"""Sections of the file about who we are and which namespaces are ours: `operator`, `namespace`, `leaderElection`, `rbac`."""
+"""Sections on identity and namespaces: `operator`, `namespace`, `leaderElection`, `rbac`."""
 
 from __future__ import annotations
 
@@ -11,51 +11,47 @@ from dynamo_webhooks.api.operator.values import Label, Labels, Name, Switch, Tex
 
 
 class Operator(Section):
-    """This installation; the Go operator knows these from the environment and flags alone."""
+    """This installation; the Go operator reads these only from the environment and flags."""
 
-    namespace: Label = Field(default="", description="namespace that we run in; the service account's own when nobody says")
-    service_account: Name = Field(
-        default="", description="our service account; with the namespace it names the account that may change replicas"
-    )
-    pod_name: Name = Field(default="", description="our pod, as holder of Leases")
-    cluster_domain: Name = Field(default="cluster.local", description="the cluster's DNS domain, for names in certificates")
-    version: Text = Field(default="1.2.0", description="the version that objects are stamped with; must be a semantic version")
+    namespace: Label = Field(default="", description="namespace of this installation; default: the service account's")
+    service_account: Name = Field(default="", description="service account that may change replicas")
+    pod_name: Name = Field(default="", description="pod name, the holder of Leases")
+    cluster_domain: Name = Field(default="cluster.local", description="the cluster's DNS domain, for certificates")
+    version: Text = Field(default="1.2.0", description="semantic version that objects are stamped with")
 
 
 class Lease(Section):
     """The Lease that marks a namespace as another operator's (`namespace.scope`)."""
 
     lease_duration: Annotated[float, span_of(0, above=True)] = Field(
-        default=30.0, description="how long the namespace stays claimed after a renewal; whole seconds"
+        default=30.0, description="time that a claim lasts after a renewal; whole seconds"
     )
     lease_renew_interval: Annotated[float, span_of(0, above=True)] = Field(
-        default=10.0, description="time between renewals; shorter than the duration"
+        default=10.0, description="time between renewals; less than `leaseDuration`"
     )
-    grace: Annotated[float, span_of(0, 600)] = Field(default=10.0, description="how much longer a claim is honoured than its duration says")
+    grace: Annotated[float, span_of(0, 600)] = Field(default=10.0, description="time that a claim is honoured after its end")
     max_skew: Annotated[float, span_of(0, 600)] = Field(
-        default=60.0, description="how wrong the clock of a Lease's holder may be when it is first seen"
+        default=60.0, description="tolerated clock skew of a Lease's holder when first seen"
     )
 
 
 class Namespace(Section):
-    """Which namespaces are ours."""
+    """The namespaces of this installation."""
 
-    restricted: Label = Field(
-        default="", description="the one namespace that is ours; empty: all of the cluster but those that others claim"
-    )
+    restricted: Label = Field(default="", description="the only namespace; empty: all that no other operator claims")
     allowed: Labels = Field(
         default=[],
-        description="the namespaces in which the reconciler makes workloads, if it may not do so everywhere; empty: wherever graphs are",
+        description="namespaces in which the reconciler creates workloads; empty: all",
     )
     scope: Lease = Lease()
 
 
 class LeaderElection(Section):
-    """Which of several reconcilers works."""
+    """Leader election of reconcilers."""
 
-    enabled: Switch = Field(default=False, description="let only one of several processes reconcile")
-    id: Name = Field(default="", description="name of the Lease; required when enabled")
-    namespace: Label = Field(default="", description="namespace of the Lease; empty for our own")
+    enabled: Switch = Field(default=False, description="let only one process reconcile")
+    id: Name = Field(default="", description="name of the Lease; required if enabled")
+    namespace: Label = Field(default="", description="namespace of the Lease; default: this installation's")
 
 
 class Rbac(Section):

@@ -1,4 +1,4 @@
-"""Sections of the file about what pods are connected to: infrastructure, ingress, mesh, MPI."""
+"""Sections on what pods connect to: infrastructure, ingress, mesh, MPI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynamo_webhooks.api.operator.values import Label, Name, Switch, Text, one_o
 
 
 class Infrastructure(Section):
-    """Addresses that pods are told."""
+    """Addresses that pods get."""
 
     nats_address: Text = Field(default="", description="address of NATS")
     etcd_address: Text = Field(default="", description="address of etcd")
@@ -22,10 +22,10 @@ class Infrastructure(Section):
 class Ingress(Section):
     """How frontends are reached from outside."""
 
-    virtual_service_gateway: Text = Field(default="", description="Istio gateway; when set, VirtualServices are made in place of Ingresses")
+    virtual_service_gateway: Text = Field(default="", description="Istio gateway; if set, VirtualServices are created instead of Ingresses")
     controller_class_name: Text = Field(default="", description="class of Ingresses")
     controller_tls_secret_name: Name = Field(default="", alias="controllerTLSSecretName", description="TLS Secret of Ingresses")
-    host_suffix: Text = Field(default="", description="domain below which hosts are named")
+    host_suffix: Text = Field(default="", description="domain suffix of hosts")
 
 
 class Istio(Section):
@@ -42,11 +42,11 @@ class ServiceMesh(Section):
     """The mesh that pods run in."""
 
     provider: Text = Field(default="", description="only `istio` has an effect")
-    istio: Istio | None = Field(default=None, description="made with its defaults when the provider is `istio`")
+    istio: Istio | None = Field(default=None, description="defaults apply if the provider is `istio`")
 
 
 class Mpi(Section):
     """The SSH key of MPI launchers; both keys are required."""
 
-    ssh_secret_name: Name = Field(default="", description="Secret of the key; made when it is missing")
-    ssh_secret_namespace: Label = Field(default="", description="namespace that the Secret is copied from")
+    ssh_secret_name: Name = Field(default="", description="Secret of the key; created if missing")
+    ssh_secret_namespace: Label = Field(default="", description="namespace from which the Secret is copied")

@@ -15,17 +15,17 @@ from dynamo_webhooks.api.operator import durations
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Which values a key takes. `text` ends a sentence that begins with "must be"; errors and the page of all keys quote it."""
+    """The values that a key accepts. `text` completes "must be ..." in errors and in docs/configuration.md."""
 
     text: str
     good: Callable[[Any], bool] | None = None
-    read: Callable[[str], Any] | None = None  # from the text that stands for a number; None means that it doesn't
+    read: Callable[[str], Any] | None = None  # from a string to a number, None if it is none
     write: Callable[[Any], str] | None = None
-    numbers: bool = False  # whether a bare number may stand for its text
-    whole: bool = False  # whether `good` knows the type, too; what is wrong inside is then told of the whole
+    numbers: bool = False  # whether a number is accepted as its text
+    whole: bool = False  # whether `good` checks the type too; errors inside are then reported for the whole value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Tells pydantic; it says only that a value is wrong, the sentence is made of `text`."""
+        """Make the pydantic schema; errors quote `text`."""
         if self.whole:
             return core_schema.no_info_plain_validator_function(self._check)
         if self.read is None or self.write is None:
@@ -47,11 +47,11 @@ class Allowed:
 
 
 def span_of(low: float = 0, high: float = durations.LONGEST, *, above: bool = False) -> Allowed:
-    """A span of time in seconds within bounds; `above`: the lower bound itself is too little."""
+    """A duration in seconds within bounds; `above` excludes the lower bound."""
     least = "more than 0s" if above else f"at least {durations.span(low)}"
     most = "" if high == durations.LONGEST else f" and at most {durations.span(high)}"
     return Allowed(
-        f"a span of time such as 30s, 15m or 4h, {least}{most}",
+        f"a duration such as 30s, 15m or 4h, {least}{most}",
         lambda value: (value > low if above else value >= low) and value <= high,
         durations.seconds,
         durations.span,
@@ -64,8 +64,8 @@ def one_of(*words: str) -> Allowed:
 
 
 def whole(low: int, high: int) -> Allowed:
-    """A whole number within bounds."""
-    return Allowed(f"a whole number from {low} to {high}", lambda value: low <= value <= high)
+    """An integer within bounds."""
+    return Allowed(f"an integer from {low} to {high}", lambda value: low <= value <= high)
 
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -85,15 +85,14 @@ def _labels(value: list[str]) -> bool:
     return all(label(each) for each in value) and len({*value}) == len(value)
 
 
-Text: TypeAlias = Annotated[str, Allowed("text")]
-Texts: TypeAlias = Annotated[list[str], Allowed("a list of texts that are not empty", good=_texts, whole=True)]
+Text: TypeAlias = Annotated[str, Allowed("a string")]
+Texts: TypeAlias = Annotated[list[str], Allowed("a list of non-empty strings", good=_texts, whole=True)]
 Switch: TypeAlias = Annotated[bool, Allowed("true or false")]
 Automatic: TypeAlias = Annotated[bool | None, Allowed("true, false, or absent for automatic detection")]
 Labels: TypeAlias = Annotated[
     list[str], Allowed("a list of DNS labels, each once", good=lambda value: _texts(value) and _labels(value), whole=True)
 ]
 Port: TypeAlias = Annotated[int, whole(0, 65535)]
-# names are checked because a wrong one would be found out only by a request that fails much later
 Label: TypeAlias = Annotated[
     str, Allowed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", good=_named(_LABEL, 63))
 ]

@@ -19,13 +19,13 @@ SMALLEST: Final[dict[str, Any]] = {
 }
 IPV4: Final = "0.0.0.0"  # noqa: S104 - the reference's default, listened on by nobody here
 DIRECTORY: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - as above
-DURATION: Final = "must be a span of time such as 30s, 15m or 4h"
+DURATION: Final = "must be a duration such as 30s, 15m or 4h"
 SWITCH: Final = "must be true or false"
-PORT: Final = "must be a whole number from 0 to 65535"
+PORT: Final = "must be an integer from 0 to 65535"
 PORTS: Final = [(-1, PORT), (65536, PORT), ("8080", PORT), (8080.5, PORT), (True, PORT)]
 SWITCHES: Final = [("true", SWITCH), (1, SWITCH), ([], SWITCH)]
 AUTOMATIC: Final = [("auto", "must be true, false, or absent"), (0, "must be true, false, or absent")]
-TEXTS: Final = [(5, "must be text, got the number 5"), (True, "must be text, got true"), ({}, "must be text, got an object")]
+TEXTS: Final = [(5, "must be a string, got the number 5"), (True, "must be a string, got true"), ({}, "must be a string, got an object")]
 NAMES: Final = [("Not A Name", "must be a DNS name"), ("a" * 254, "must be a DNS name"), (5, "must be a DNS name")]
 LABELS: Final = [("a.b", "must be a DNS label"), ("a" * 64, "must be a DNS label"), (5, "must be a DNS label")]
 SPANS: Final = [(30, DURATION), ("30", DURATION), ("-1s", DURATION), ("1 s", DURATION), ("", DURATION), ("999999999h", DURATION)]
@@ -53,7 +53,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "server.webhook.clientNames": (
         [],
         [["kube-apiserver"], ["a", "b"], []],
-        [("a", "must be a list of texts"), ([""], "must be a list of texts"), ([5], "must be a list of texts"), ({}, "must be a list of")],
+        [("a", "must be a list of non-empty strings"), ([""], "must be a list of non-empty strings"), ([5], "must be a list of non-empty strings"), ({}, "must be a list of")],
     ),
     "server.webhook.secretName": ("webhook-server-cert", ["a.b"], NAMES),
     "server.webhook.serviceName": ("dynamo-webhooks", ["svc"], NAMES),
@@ -134,7 +134,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "operator.clusterDomain": ("cluster.local", ["corp.example"], NAMES),
     "operator.version": ("1.2.0", ["2.0.0-beta"], TEXTS),
     "serving.profile": ("current", ["1.2"], [(1.2, "must be one of current, 1.2"), ("1.3", "must be one of current, 1.2")]),
-    "serving.workers": (0, [1, 256], [(-1, "must be a whole number from 0 to 256"), (257, "must be a whole"), ("2", "must be a whole")]),
+    "serving.workers": (0, [1, 256], [(-1, "must be an integer from 0 to 256"), (257, "must be an integer"), ("2", "must be an integer")]),
     "serving.drainLag": ("15s", ["0s", "5m"], [*SPANS, ("6m", DURATION)]),
     "serving.drainTimeout": ("20s", ["0s", "5m"], [*SPANS, ("6m", DURATION)]),
     "serving.limits.admissionBody": (
@@ -146,7 +146,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "serving.limits.requestCpu": ("2s", ["100ms", "30s"], [*SPANS, ("0s", DURATION), ("31s", DURATION)]),
     "serving.limits.conversionBody": (None, ["64Mi"], [("", "must be a size"), (True, "must be a size")]),
     "serving.limits.conversionTimeout": ("30s", ["1s", "10m"], [*SPANS, ("0s", DURATION), ("11m", DURATION)]),
-    "serving.limits.connections": (1000, [1], [(0, "must be a whole number from 1 to 100000")]),
+    "serving.limits.connections": (1000, [1], [(0, "must be an integer from 1 to 100000")]),
     "certificates.caSecretName": ("", ["ca"], NAMES),
     "certificates.trustConfigMapName": ("", ["trust"], NAMES),
     "certificates.leaseName": ("", ["lease"], NAMES),

@@ -94,7 +94,7 @@ def test_everything_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     lines = refusal(file := stored(tmp_path, text), {"DYNAMO_WEBHOOKS_LOG_LEVEL": "loud"})
     assert lines == [
         f"{file} can't be used; 5 things to change:",
-        f"{file}:6: server.webhook.certDir: must be text, got the number 5",
+        f"{file}:6: server.webhook.certDir: must be a string, got the number 5",
         f"{file}:5: server.webhook.prot: unknown key; did you mean port?",
         f"{file}:10: dra: must be a mapping, got true",
         'environment DYNAMO_WEBHOOKS_LOG_LEVEL: logging.level: must be one of debug, info, warn, warning, error, got "loud"',

@@ -1,4 +1,4 @@
-"""What the provisioner counts, and its metrics as Prometheus reads them. The values that follow from facts alone are report.py's."""
+"""The provisioner's counters, and its metrics in Prometheus format. report.py computes the gauges."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 PREFIX: Final = "dynamo_webhooks_"
 # by name without the prefix: labels and help
 GAUGES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "provisioner_leading": ((), "1 when this provisioner holds the Lease; only then are the other gauges there"),
+    "provisioner_leading": ((), "1 if this provisioner holds the Lease; only then it has the other gauges"),
     "ca_not_after_seconds": (("generation",), "End of an authority, as Unix time"),
     "leaf_not_after_seconds": ((), "End of the serving certificate, as Unix time"),
-    "rotation_phase": (("phase",), "1 for the phase that the certificates are in"),
-    "trust_in_sync": (("kind", "name"), "1 when a configuration object shows the bundle that it must"),
-    "trust_mismatch": (("kind", "name"), "1 when a configuration object is there and shows another bundle than it must"),
-    "endpoint_leaf_in_sync": (("address",), "1 when an endpoint presents the newest certificate"),
-    "clock_skew_seconds": ((), "Our clock minus the API server's"),
-    "expected_objects_missing": (("kind", "name"), "1 when a configuration object that must trust us is not there"),
-    "roll_stuck": ((), "1 when a rotation has waited too long for objects or endpoints"),
-    "probe_unavailable": ((), "1 when no endpoint can be asked for its certificate"),
+    "rotation_phase": (("phase",), "1 for the current phase"),
+    "trust_in_sync": (("kind", "name"), "1 if a configuration object has the right bundle"),
+    "trust_mismatch": (("kind", "name"), "1 if a configuration object exists and has another bundle"),
+    "endpoint_leaf_in_sync": (("address",), "1 if an endpoint presents the newest certificate"),
+    "clock_skew_seconds": ((), "The provisioner's clock minus the API server's"),
+    "expected_objects_missing": (("kind", "name"), "1 if a configuration object is missing"),
+    "roll_stuck": ((), "1 if a rotation waits too long for objects or endpoints"),
+    "probe_unavailable": ((), "1 if no endpoint can be probed"),
 }
 COUNTERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "secret_conflicts": ((), "Writes that met somebody else's write"),
+    "secret_conflicts": ((), "Writes that conflicted with another"),
     "bundle_writes": (("kind", "name", "reason"), "Bundles written; `reason` is bootstrap, rotation or drift"),
     "leaf_issued": (("reason",), "Serving certificates issued"),
     "rotations": (("reason", "result"), "Rotations of the authority"),

@@ -1,4 +1,4 @@
-"""Metrics of provisioner and reconciler alike: memory and CPU, the Lease, requests to the API server, refused readers."""
+"""Metrics that provisioner and reconciler share: memory and CPU, the Lease, requests to the API server, refused scrapes."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.lease import Election
     from dynamo_webhooks.kube.traffic import Traffic
 
-LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 when this process holds the Lease of that name", ("name",))
+LEADING: Final = Declared("leader_election_master_status", GAUGE, "1 if this process holds the Lease of that name", ("name",))
 REFUSED: Final = DECLARED[f"{OWN}metrics_access_denied"]
 REQUESTS: Final = DECLARED[CLIENT]
-# those of the process itself are made by the client library, on Linux alone
+# `process_*` come from the client library, only on Linux
 PROCESS_METRICS: Final = (
     LEADING,
     REFUSED,
     REQUESTS,
-    Declared("process_cpu_seconds", COUNTER, "Time spent on CPUs, in seconds"),
-    Declared("process_resident_memory_bytes", GAUGE, "Memory that is held"),
-    Declared("process_virtual_memory_bytes", GAUGE, "Memory that is mapped"),
-    Declared("process_start_time_seconds", GAUGE, "When the process began, as Unix time"),
-    Declared("process_open_fds", GAUGE, "Open files and connections"),
-    Declared("process_max_fds", GAUGE, "How many may be open"),
+    Declared("process_cpu_seconds", COUNTER, "CPU time"),
+    Declared("process_resident_memory_bytes", GAUGE, "Resident memory"),
+    Declared("process_virtual_memory_bytes", GAUGE, "Virtual memory"),
+    Declared("process_start_time_seconds", GAUGE, "Start of the process, as Unix time"),
+    Declared("process_open_fds", GAUGE, "Open file descriptors"),
+    Declared("process_max_fds", GAUGE, "Maximum of open file descriptors"),
 )
 
 
 def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
-    """These metrics in the Prometheus text format; without an `election` nobody runs for a Lease."""
+    """These metrics in the Prometheus text format; without an `election` there is no Lease."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Export(election, refused, traffic))
     ProcessCollector(registry=registry)

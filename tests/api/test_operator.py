@@ -53,7 +53,12 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "server.webhook.clientNames": (
         [],
         [["kube-apiserver"], ["a", "b"], []],
-        [("a", "must be a list of non-empty strings"), ([""], "must be a list of non-empty strings"), ([5], "must be a list of non-empty strings"), ({}, "must be a list of")],
+        [
+            ("a", "must be a list of non-empty strings"),
+            ([""], "must be a list of non-empty strings"),
+            ([5], "must be a list of non-empty strings"),
+            ({}, "must be a list of"),
+        ],
     ),
     "server.webhook.secretName": ("webhook-server-cert", ["a.b"], NAMES),
     "server.webhook.serviceName": ("dynamo-webhooks", ["svc"], NAMES),

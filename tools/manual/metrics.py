@@ -1,4 +1,4 @@
-"""The page of metrics (docs/metrics.md), made of what the processes declare."""
+"""Writes docs/metrics.md from the metrics that the processes declare."""
 
 from __future__ import annotations
 
@@ -47,67 +47,63 @@ _HEAD: Final = """\
 
 # Metrics, probes and logs
 
-Each process serves `/metrics` on port 8080 (`server.metrics`), and `/healthz` and `/readyz` on port 8081. `manifests/monitoring` holds
-alert rules and a Grafana dashboard as a Kustomize component; `overlays/service-monitor` lets the Prometheus operator scrape all three.
+This page lists the metrics, probes, logs and Events of each process. Each serves `/metrics` on port 8080 (`server.metrics`), `/healthz` and
+`/readyz` on port 8081. `manifests/monitoring` holds alert rules and a Grafana dashboard as a Kustomize component;
+`overlays/service-monitor` lets the Prometheus operator scrape all three.
 
-- A server with several worker processes prints their sums, including replaced ones: a counter never decreases while the pod lives.
-- No label takes its value from a request: unknown kinds, versions, paths, operations, rules and bounds are `other` or empty. A namespace is
-  a label only of the reconciler, and only if the configuration says so. The log says who was refused what.
-- `dynamo_operator_webhook_*` have the Go operator's names, labels and buckets, and count as it does: validation only, requests that
-  could be decoded, excluded namespaces as allowed. `reason` is the rule that refused ([rules.md](rules.md)); the Go operator says
-  `internal`.
-- `controller_runtime_*` are those of the framework that its dashboards read, for every path; the latency has plain buckets.
+- A server with several worker processes prints their sums, including replaced ones.
+- No label takes its value from a request: unknown kinds, versions, paths, operations, rules and bounds are `other` or empty.
+- `dynamo_operator_webhook_*` have the Go operator's names, labels, buckets and scope: only validation, only decodable requests, excluded
+  namespaces as allowed. `reason` is the [rule](rules.md) that refused, instead of `internal`.
+- `controller_runtime_*` have the names of the Go operator's framework, with plain buckets for the latency.
 
 ## Access to metrics
 
-`server.metrics.secure: false` (what the manifests set): plain HTTP, for a pod network that a NetworkPolicy guards.
+- `server.metrics.secure: false` (in the manifests): plain HTTP, for a pod network that a NetworkPolicy guards.
+- `server.metrics.secure: true` (the default without the manifests): TLS and a bearer token. The server uses the webhook certificate,
+  provisioner and reconciler a self-signed one. A server that watches no cluster requires no token.
 
-`server.metrics.secure: true` (the default without the manifests): TLS and a bearer token. The server uses the webhook certificate,
-provisioner and reconciler a self-signed one. The API server authenticates the token (TokenReview) and must allow its user to `get` the
-non-resource URL `/metrics` (SubjectAccessReview). A positive review is cached for {allow:g} s, a negative one for {deny:g} s. While the API
-server is unreachable, users allowed within the last {stale:g} minutes still are; others get 503. Liveness and readiness don't depend on it.
-The processes need `manifests/monitoring/protected` (included in `metricsService.secure=true` of the chart), and Prometheus a token. A
-server that watches no cluster requires no token.
+The API server authenticates the token (TokenReview) and must allow its user to `get` the non-resource URL `/metrics` (SubjectAccessReview).
+A positive review is cached for {allow:g} s, a negative one for {deny:g} s. While the API server is unreachable, users allowed within the
+last {stale:g} minutes still are; others get 503. Probes don't depend on it. The processes need `manifests/monitoring/protected` (included
+in `metricsService.secure=true` of the chart), and Prometheus a token.
 
 ## Probes
 
-`/healthz` succeeds while the process responds. `/readyz` names what prevents serving; `?verbose` lists the checks (`server`, `facts`,
-`handshake`), the served certificate, and lines that begin with `degraded:` for problems that don't prevent serving: facts older than
+`/healthz` succeeds while the process responds. `/readyz` names what prevents serving. `?verbose` lists the checks (`server`, `facts`,
+`handshake`), the served certificate, and problems that don't prevent serving, as lines beginning with `degraded:`: facts older than
 {facts:g} s, an unreadable Secret, a pair that was refused or waits for its issuer to be trusted. `?exclude=NAME` skips a check.
 
-A provisioner or reconciler is ready when it leads and sees the cluster, or stands by and knows the leader, so that a roll-out replaces the
-old one only then.
+A provisioner or reconciler is ready if it leads and sees the cluster, or if it stands by and knows the leader.
 
 ## Logs
 
-One JSON line for each request (level info) and for each other event; never a value of an object. `traceparent` is logged if the request has
-one. The level follows `logging.level` of the configuration file: a change of the ConfigMap takes effect in all processes
-{poll:g} s after the kubelet wrote it, within about a minute. Other keys need a restart, as a log line says.
+One JSON line for each request (level info) and for each other event, never with values of objects. `traceparent` is logged if the request
+has one. A change of `logging.level` in the ConfigMap takes effect in all processes {poll:g} s after the kubelet wrote it, within about a
+minute. Other keys need a restart, as a log line says.
 
 ## Events
 
 The server writes none: the client has already received the error.
 
-The provisioner writes Events on the serving Secret and the servers' Deployment, when it did something or found a problem, once until it
-changes: {certificates}.
+The provisioner writes Events on the serving Secret and the servers' Deployment, once for each step or problem: {certificates}.
 
-The reconciler writes Events on the object concerned, on transitions only and with a count if they repeat: {objects}, and
+The reconciler writes Events on the object concerned, for transitions and with a count if they repeat: {objects}, and
 the reason of each other cause of the condition `Ready`.
 """
 _RECONCILER: Final = """
-`dynamo_operator_reconcile_*`, `dynamo_operator_resources_total`, `controller_runtime_*` and `workqueue_*` have the Go operator's
-names. With `server.metrics.namespaceLabel: true`, `dynamo_operator_*` have its label `namespace`, which Prometheus renames
-`exported_namespace` if it adds its own. One queue serves all kinds: its metrics are labelled by kind, and
-`controller_runtime_max_concurrent_reconciles` is the same number for each kind and in total.
+Except for `dynamo_webhooks_*`, names are the Go operator's. With `server.metrics.namespaceLabel: true`, `dynamo_operator_*` have its
+label `namespace`, which Prometheus renames `exported_namespace` if it adds its own. One queue serves all kinds: its metrics are labelled by
+kind, and `controller_runtime_max_concurrent_reconciles` is the same number for each kind and in total.
 """
 _TAIL: Final = """
 `rest_client_requests_total` names the API server as configured, and counts a watch once and a list once a page. A server's are those
-of the process that watches the cluster, restarts included, reported at least every {report:g} s.
+of the process that watches the cluster, reported at least every {report:g} s.
 
-## Left out
+## Not exported
 
-Unlike the Go operator's endpoint, no process exports `go_*`, which describes the Go runtime, and a server exports no `process_*`: it
-is several processes; use the kubelet's metrics for their memory and CPU time.
+Unlike the Go operator, no process exports `go_*`, and a server, which is several processes, exports no `process_*`: use the kubelet's
+metrics for their memory and CPU time.
 """
 
 
@@ -122,12 +118,12 @@ def metrics_page() -> str:
         certificates=_listed(PROVISIONER_EVENTS),
         objects=_listed((*RECONCILER_EVENTS, "Deleted<Kind>")),
     )
-    lines = [head, "## Of the server", "", *_table(iter(DECLARED.values()))]
-    lines += ["", "## Of the provisioner", "", *_table(provisioner_metrics())]
-    lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint; there are as many as there are servers."]
-    lines += ["", "## Of the reconciler", "", *_table(reconciler_metrics())]
+    lines = [head, "## Metrics of the server", "", *_table(iter(DECLARED.values()))]
+    lines += ["", "## Metrics of the provisioner", "", *_table(provisioner_metrics())]
+    lines += ["", "`generation` is the name of an authority, `address` the address of an endpoint."]
+    lines += ["", "## Metrics of the reconciler", "", *_table(reconciler_metrics())]
     lines += [_RECONCILER]
-    lines += ["## Of provisioner and reconciler alike", "", *_table(iter(PROCESS_METRICS))]
+    lines += ["## Metrics of both provisioner and reconciler", "", *_table(iter(PROCESS_METRICS))]
     return "\n".join(lines) + "\n" + _TAIL.format(report=REPORT_SECONDS)
 
 
@@ -159,7 +155,7 @@ def _listed(words: tuple[str, ...]) -> str:
 
 
 def _table(metrics: Iterator[Declared]) -> Iterator[str]:
-    yield "| name | type | labels | what it says |"
+    yield "| name | type | labels | meaning |"
     yield "| --- | --- | --- | --- |"
     for each in metrics:
         name = each.samples[0] if each.type == COUNTER else each.name

@@ -1,4 +1,4 @@
-"""The tables in pages by people: what an API server says around our webhooks, and the facts, both as `explain` knows them."""
+"""The generated tables in hand-written pages: messages and facts, as `explain` has them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynamo_webhooks.policies.facts import Facts
 
 def _table(entries: tuple[Words, ...]) -> str:
     rows = [f"| `{entry.shown}` | {entry.meaning} | {entry.remedy} |" for entry in entries]
-    return "\n".join(["| words | meaning | what to do |", "| --- | --- | --- |", *rows])
+    return "\n".join(["| message | meaning | what to do |", "| --- | --- | --- |", *rows])
 
 
 def _facts() -> str:
@@ -21,10 +21,10 @@ def _facts() -> str:
     for page in map(fact.page, Facts._fields):
         asked = ", ".join(f"[`{rule['rule']}`](rules/{rule['rule']}.md)" for rule in page["rules"])
         rows.append(f"| `{page['fact']}` | {page['description'].removesuffix('; null: not known.')} | {asked} |")
-    return "\n".join(["| fact | says | rules that need it |", "| --- | --- | --- |", *rows])
+    return "\n".join(["| fact | meaning | rules that need it |", "| --- | --- | --- |", *rows])
 
 
-# name of a made part -> who writes it
+# name of a generated part -> its writer
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "transport": partial(_table, TRANSPORT),
     "server": partial(_table, SERVER),

@@ -148,7 +148,7 @@ def test_the_fields_of_a_schemas_refusal_are_pointed_out(command: Command) -> No
     )
     (page,) = command("explain", message, "-o", "json").json
     assert page["fields"] == ["spec.services.worker.failover.mode", "spec.services.worker.multinode.nodeCount"]
-    assert "`dynamo-webhooks explain 'spec.services.worker.failover.mode'` tells what it may be." in command("explain", message).out
+    assert "`dynamo-webhooks explain 'spec.services.worker.failover.mode'` shows its allowed values." in command("explain", message).out
 
 
 def test_a_message_may_come_through_a_pipe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""What became of the measured behaviour of the Go operator 1.2 that no rule answers: kept with a reason, or changed outside the rules.
+"""Measured behaviour of the Go operator 1.2 that no rule changes: kept with a reason, or changed outside the rules.
 
-Quirks (Q) are oddities, gaps (G) are objects that it admits and that fail later. A number that a rule's `Difference` names is decided
-there and not here; docs/differences.md is written from both.
+Quirks (Q) are odd verdicts, gaps (G) are objects that it admits and that fail later. Numbers that a rule's `Difference` names aren't here;
+docs/differences.md is generated from both.
 """
 
 from __future__ import annotations
@@ -13,82 +13,79 @@ from typing import Final
 QUIRKS: Final = tuple(f"Q-{number:02}" for number in range(1, 53))
 GAPS: Final = tuple(f"G-{number:02}" for number in range(1, 28))
 
-# Differences of the engine as a whole, which no single rule could declare.
+# Differences of the engine, which no single rule could declare.
 ENGINE: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "all-findings": "Every rule is asked and every finding is answered, in an order that never changes; 1.2 stopped at the first.",
-        "ratchet": "An update is not refused for what the stored object had already: same rule, same place, same value. "
-        "Immutability, ownership and locks are excepted. Labels and finalizers of an object that breaks a newer rule stay editable.",
-        "components-of-graphs": "A component that the operator makes of a graph is not held to rules that 1.2 doesn't have, or doesn't "
-        "ask of a component: its graph was, unless it is older than they are, and then it must go on getting its components. "
-        "What may not change once it runs is held as everywhere.",
-        "lease-defaults": "A namespace that another operator has leased gets no defaults from this one, as it gets no verdicts; "
-        "otherwise graphs would be stamped with the wrong operator's version.",
-        "typed-causes": "Denials are 422 Invalid with one typed cause for each field, so that kubectl and client libraries can show them.",
-        "warnings-always": "Warnings come with denials too: they are as true then.",
-        "minimal-patch": "A patch holds what the defaults of this catalogue set and nothing else; "
-        "1.2 sent whatever reading and writing the object had changed.",
-        "envelope": "What can't be answered by a review is an HTTP 4xx with one sentence; 1.2 answered 200 with a review that had no uid.",
-        "unknown-facts": "A rule that needs a fact which nobody supplied says so and refuses in the server, where it would have fired; "
-        "offline it is a note.",
+        "all-findings": "Every rule runs and all findings are reported, in a fixed order; 1.2 stops at the first.",
+        "ratchet": "An update isn't refused for findings of the stored object with the same rule, place and value, except immutability, "
+        "ownership and locks. So labels and finalizers of older objects stay editable.",
+        "components-of-graphs": "A component that the operator makes of a graph is judged only by the component rules of 1.2 and by "
+        "immutability: its graph was judged, or is older than the rules.",
+        "lease-defaults": "A namespace that another operator has leased gets no defaults, as it gets no verdicts; graphs would be stamped "
+        "with the wrong version.",
+        "typed-causes": "Denials are 422 Invalid with one typed cause a field, which kubectl and client libraries show.",
+        "warnings-always": "Denials carry warnings too.",
+        "minimal-patch": "A patch contains only defaults; 1.2 also sends what its decoding and encoding changes.",
+        "envelope": "A request without a valid review gets HTTP 4xx with one sentence; 1.2 answers 200 with a review without uid.",
+        "unknown-facts": "Where a rule would fire but its fact is unknown, the server refuses and `check` prints a note.",
     }
 )
 
-# Different, but not by a rule.
+# Different, without a rule.
 CHANGED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Q-01": "Engine difference `all-findings`: services are visited all, and findings are sorted.",
-        "Q-02": "Findings name fields as the author's version does; a field that it does not have is named with the version that has it.",
-        "Q-03": "Engine difference `typed-causes`; the metric of denials counts rule names.",
-        "Q-19": "Engine difference `ratchet`: a graph with an endpoint picker stays editable when the InferencePool API vanishes.",
-        "Q-20": "Engine difference `ratchet`: closing the gate of GPU memory service with snapshots freezes no existing object.",
+        "Q-01": "Engine difference `all-findings`.",
+        "Q-02": "Findings name fields of the submitted version; other fields are named with the version that has them.",
+        "Q-03": "Engine difference `typed-causes`; the metric of denials is labelled with the rule.",
+        "Q-19": "Engine difference `ratchet`: a graph with an endpoint picker stays editable if the InferencePool API disappears.",
+        "Q-20": "Engine difference `ratchet`: closing the gate of GPU memory service with snapshots leaves existing objects editable.",
         "Q-29": "Engine difference `warnings-always`.",
-        "Q-33": "Engine difference `minimal-patch`: a required field that is missing stays missing, and the schema says so.",
-        "Q-35": "An amount of GPUs that can't be read is reported where it stands; a missing one at the limit, where one would write it.",
-        "Q-37": "Engine difference `lease-defaults`. A lease that was only acquired so far counts from its acquire time, or its creation.",
-        "Q-38": "The manifests of one namespace select the namespace that is managed, not the one of the release.",
-        "Q-39": "The CRDs carry their conversion stanza in every way of installing them.",
-        "Q-41": "Engine difference `minimal-patch`: a missing required field is refused on creation as it is on update.",
-        "Q-42": "Engine difference `minimal-patch`: a pod template without containers is left without.",
-        "Q-43": "Engine difference `minimal-patch`: an omitted plugin weight is left out.",
-        "Q-44": "Engine difference `minimal-patch`: a v1alpha1 mode in a v1beta1 object reaches the schema as it was written.",
-        "Q-45": "Engine difference `minimal-patch`: a name that is still to be generated is left absent, which the schema admits; "
+        "Q-33": "Engine difference `minimal-patch`: the schema reports missing required fields.",
+        "Q-35": "An invalid amount of GPUs is reported at its field, a missing one at the limit.",
+        "Q-37": "Engine difference `lease-defaults`. A Lease without renewal counts from its acquire time, or its creation.",
+        "Q-38": "The manifests for one namespace select the managed namespace, not the release's.",
+        "Q-39": "The CRDs have their conversion stanza in every installation.",
+        "Q-41": "Engine difference `minimal-patch`: a missing required field is refused on creation as on update.",
+        "Q-42": "Engine difference `minimal-patch`: a pod template without containers stays so.",
+        "Q-43": "Engine difference `minimal-patch`: an omitted plugin weight stays omitted.",
+        "Q-44": "Engine difference `minimal-patch`: a v1alpha1 mode in a v1beta1 object reaches the schema unchanged.",
+        "Q-45": "Engine difference `minimal-patch`: a name to be generated stays absent, which the schema allows; "
         "only an explicit empty name is refused.",
-        "Q-46": "Engine difference `minimal-patch`: quantities stay as written, so an integer size is refused on creation as well.",
-        "Q-47": "Wrong types are answered 400 with the field, in both versions. "
-        "Two components of one name are refused with the field of the second, not answered with a fault.",
-        "Q-48": "An unreadable annotation of an earlier conversion is kept aside and logged, neither an error nor dropped.",
-        "Q-50": "The rule grove-name-length speaks of a shortened name only where the name was shortened.",
+        "Q-46": "Engine difference `minimal-patch`: quantities stay as written, so an integer size is refused on creation too.",
+        "Q-47": "Wrong types get 400 with the field, in both versions. "
+        "Two components of one name are refused at the second one's field instead of failing.",
+        "Q-48": "A damaged conversion annotation is set aside and logged, neither an error nor dropped.",
+        "Q-50": "The rule grove-name-length mentions a shortened name only if it was shortened.",
         "Q-51": "Engine difference `envelope`.",
     }
 )
 
-# As in 1.2, on purpose.
+# Kept on purpose.
 KEPT: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Q-07": "A look-up that fails refuses: a constraint that nobody could check would fail later and farther from its author.",
-        "Q-11": "The bounds belong to the published schemas of the two versions; narrowing one would make stored objects invalid.",
-        "Q-14": "Limits win over requests in Kubernetes too; an explicit limit of 0 is what the author wrote.",
-        "Q-15": "No shadows (0) meant unset before the schema had a minimum; stored objects may still say it.",
-        "Q-18": "An endpoint picker that is scaled to zero answers nothing, so its graph would be down without anybody having said so.",
-        "Q-21": "Paths are where the field is: a component has a checkpoint block, a checkpoint has none.",
-        "Q-22": "Only failover has a use as a block that is prepared and switched off; the other checks are on names that can't be right.",
-        "Q-23": "Case of the values follows what the operator reads; annotations of pods belong to whoever reads them, not to the graph.",
-        "Q-25": "Versions were always read loosely; a stricter rule would refuse graphs whose annotation older operators accepted.",
-        "Q-28": "One planner may serve several namespaces; who may create its account or act as it is for RBAC to decide.",
-        "Q-31": "What only v1alpha1 can say lies in annotations, and the operator works from the spec alone; metadata stays editable.",
-        "Q-36": "Starting or cancelling a restart is what must wait for the rollout; the strategy counts only from the next start on.",
-        "Q-49": "It is the published meaning of the field in each version; conversion translates between the two.",
-        "Q-52": "What such an annotation brings in is judged like anything else, so it gives nobody more than v1alpha1 does.",
+        "Q-07": "A failed look-up refuses: an unchecked constraint would fail later.",
+        "Q-11": "The published schemas have these bounds; narrowing one would make stored objects invalid.",
+        "Q-14": "Limits win over requests in Kubernetes too; an explicit limit of 0 is taken as written.",
+        "Q-15": "No shadows (0) meant unset before the schema had a minimum; stored objects may have it.",
+        "Q-18": "With its endpoint picker scaled to zero, a graph would silently be down.",
+        "Q-21": "Paths name the actual field: a component has a checkpoint block, a checkpoint has none.",
+        "Q-22": "Only failover may be prepared while disabled; the other checks concern names that can't be valid.",
+        "Q-23": "Case follows what the operator reads; pod annotations are for their readers, not for the graph.",
+        "Q-25": "A stricter reading of versions would refuse graphs whose annotation older operators accepted.",
+        "Q-28": "One planner may serve several namespaces; RBAC decides who may use its account.",
+        "Q-31": "Values of v1alpha1 only are in annotations, which stay editable; the operator reads only the spec.",
+        "Q-36": "Only starting or cancelling a restart must wait for the rollout; a strategy applies from the next start.",
+        "Q-49": "Each version publishes its own meaning; conversion translates.",
+        "Q-52": "Values from such an annotation are judged like others, so they allow no more than v1alpha1.",
         "G-03": "The rules read v1alpha1, which has no such reference; reconciliation reports it.",
-        "G-04": "Kubernetes lets templates leave images out for another webhook to set.",
-        "G-09": "Claims may be made by others after the graph, and the API server itself refuses duplicate mount paths in pods.",
-        "G-15": "Names of objects that may come later are no error yet; manifests are often applied in any order.",
-        "G-19": "The published schemas don't require a spec. A graph without one is refused for its missing services; the others ask for "
-        "nothing until they get one.",
-        "G-20": "Scaling adapters have no admission webhook in 1.2, and are often created before their graph.",
-        "G-22": "A checkpoint that is awaited may appear at any time; the identity of one is checked where it is computed.",
-        "G-23": "What a command line starts can't be told from its text.",
-        "G-24": "A policy without effect harms nobody, and labels of nodes come and go.",
+        "G-04": "Another webhook may set images.",
+        "G-09": "Claims may be created after the graph, and the API server refuses duplicate mount paths in pods.",
+        "G-15": "The named objects may be created later: manifests are applied in any order.",
+        "G-19": "The published schemas don't require a spec. A graph without one is refused for its missing services; other "
+        "objects without one do nothing.",
+        "G-20": "Scaling adapters have no admission webhook in 1.2, and may be created before their graph.",
+        "G-22": "The checkpoint may appear later; its identity is checked where it is computed.",
+        "G-23": "A command's effect can't be derived from its text.",
+        "G-24": "A policy without effect is harmless, and node labels change.",
     }
 )

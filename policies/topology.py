@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 # why the look-ups differ from profile 1.2, the same for all of them
-TOLD_BY_OPERATION: Final = "a create is told by the operation, so that updates do not fail for what happened to the cluster since"
+TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
 
 
 def levels(at: At) -> tuple[str, ...] | None:

@@ -60,7 +60,7 @@ def markdown(page: Page) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_HOW: Final = "`dynamo-webhooks convert FILE --to v1beta1` writes today's form, and tells of every field what became of it."
+_HOW: Final = "`dynamo-webhooks convert FILE --to v1beta1` writes the current form, and reports what became of every field."
 
 
 def _told(row: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The legacy kinds as data: every field that their documentation names, and what each is today."""
+"""The kinds of the first releases: every documented field, and its current equivalent."""
 
 from __future__ import annotations
 
@@ -6,44 +6,38 @@ from typing import Final
 
 from dynamo_webhooks.cli.legacy.fields import Field, How, LegacyKind
 
-_BUILD: Final = "settings of image builds, which today's operator doesn't make: keep them where your images are built"
+_BUILD: Final = "a setting of image builds, which are made outside the cluster"
 _PLACED: Final = "set by the API server on the new object"
-_APPLIED: Final = "the old object once more; kubectl writes it anew"
+_APPLIED: Final = "a copy of the old object; kubectl writes a new one"
 _SAME: Final = tuple(Field(name) for name in ("apiVersion", "kind", "metadata.name", "metadata.namespace"))
 _METADATA: Final = (
     *(Field(f"metadata.{name}", How.GONE, _PLACED) for name in ("uid", "resourceVersion", "generation", "creationTimestamp")),
     *(Field(f"metadata.{name}", How.GONE, _PLACED) for name in ("selfLink", "managedFields", "deletionTimestamp")),
     Field("metadata.deletionGracePeriodSeconds", How.GONE, _PLACED),
     Field("metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]", How.GONE, _APPLIED),
-    Field("metadata.finalizers", How.GONE, "set by the old operator, and nobody would ever take it off"),
-    Field("metadata.ownerReferences", How.GONE, "refers to an object of the old kinds, with which this one would be deleted"),
+    Field("metadata.finalizers", How.GONE, "set by the old operator; nothing would remove it"),
+    Field("metadata.ownerReferences", How.GONE, "names an old object, with which this one would be deleted"),
 )
-_STATUS: Final = Field("status", How.GONE, "written by the operator, not by people")
+_STATUS: Final = Field("status", How.GONE, "written by the operator")
 
-_IMAGE: Final = (
-    "names a build that the old operator made; today's makes none: build the image, push it, and set extraPodSpec.mainContainer.image "
-    "of each component"
-)
+_IMAGE: Final = "names a build of the old operator: build and push the image, and set extraPodSpec.mainContainer.image of each component"
 _REFERENCE: Final = "extraPodSpec.mainContainer.image"
 SERVICES: Final = "spec.services.*"
 SPEC: Final = "spec"
-_OBJECTLESS: Final = "without an object to go to"
-_NAME: Final = "the name of the build, by which graphs and components refer to it"
+_OBJECTLESS: Final = "no object to write it to"
+_NAME: Final = "name of the build that graphs and components refer to"
 _BUILT: Final = (
-    "goes into extraPodSpec.mainContainer.image of the components that ran it; done for documents of the same file that name this build"
+    "set extraPodSpec.mainContainer.image of the components that ran it; done for documents of the same file that name this build"
 )
-_PULLED: Final = "not needed today: the operator finds the registries' Secrets of a namespace; name others in extraPodSpec.imagePullSecrets"
+_PULLED: Final = "the operator finds the registries' Secrets of a namespace; name others in extraPodSpec.imagePullSecrets"
 
-# fields of a component, which stand in an object of its own or in a graph's services
-_DISCOVERY: Final = "not needed today: components of one graph find each other; describe them as services of the same graph"
-_SCALING: Final = "scales nothing today: set scalingAdapter.enabled, and scale the adapter with a HorizontalPodAutoscaler"
-_TAG: Final = (
-    "names the class that the container ran: set extraPodSpec.mainContainer.command and args to what runs it today, "
-    "such as python3 -m dynamo.vllm"
-)
+# fields of a component, in its own object or in a graph's services
+_DISCOVERY: Final = "components of one graph find each other: make them services of the same graph"
+_SCALING: Final = "has no effect: set scalingAdapter.enabled, and scale the adapter with a HorizontalPodAutoscaler"
+_TAG: Final = "names the class that the container ran: set extraPodSpec.mainContainer.command and args, such as python3 -m dynamo.vllm"
 
 COMPONENT: Final = (
-    Field("dynamoNamespace", How.NAMESPACE, "follows from the namespace and name of the graph today", "globalDynamoNamespace"),
+    Field("dynamoNamespace", How.NAMESPACE, "follows from the graph's namespace and name", "globalDynamoNamespace"),
     Field("dynamoTag", How.DECIDE, _TAG),
     Field("serviceName"),
     Field("replicas"),
@@ -61,7 +55,7 @@ COMPONENT: Final = (
     Field("readinessProbe"),
 )
 _OF_CLAIM: Final = ("create", "size", "storageClass", "volumeAccessMode")
-_MADE: Final = "part of the claim, and a component of its own makes none today: make the claim beforehand"
+_MADE: Final = "standalone components create no claims: create it beforehand"
 _MOUNT: Final = (
     Field("pvc", How.CLAIM),
     Field("pvc.mountPath", How.CLAIM, "", "volumeMounts[].mountPoint"),
@@ -69,7 +63,7 @@ _MOUNT: Final = (
 )
 PVC_OF_SERVICE: Final = (
     *_MOUNT,
-    Field("pvc.name", How.CLAIM, "the mount names it, too", "spec.pvcs[].name"),
+    Field("pvc.name", How.CLAIM, "also the name of the mount", "spec.pvcs[].name"),
     *(Field(f"pvc.{name}", How.CLAIM, "", f"spec.pvcs[].{name}") for name in _OF_CLAIM),
 )
 PVC_ALONE: Final = (
@@ -115,17 +109,17 @@ def _request(name: str, about: str, *spec: Field) -> LegacyKind:
 KINDS: Final[dict[str, LegacyKind]] = {
     kind.name: kind
     for kind in (
-        _graph("DynamoGraphDeployment", "dynamoComponent", "With `spec.dynamoComponent`; without it, it is today's kind."),
+        _graph("DynamoGraphDeployment", "dynamoComponent", "Only with `spec.dynamoComponent`; otherwise it is the current kind."),
         _component(
             "DynamoComponentDeployment",
             "dynamoComponent",
-            "With `spec.dynamoComponent`, `spec.dynamoTag` or `spec.externalServices`; without them, it is today's kind.",
+            "Only with `spec.dynamoComponent`, `spec.dynamoTag` or `spec.externalServices`; otherwise it is the current kind.",
         ),
         _graph("DynamoDeployment", "dynamoNim", "The first name of a graph."),
         _component("DynamoNimDeployment", "dynamoNim", "The first name of a component."),
         _request(
             "DynamoComponent",
-            "An image build. In the same file as graphs or components that name it, its `image` is written into them.",
+            "An image build. Its `image` is written into graphs and components of the same file that name it.",
             Field("dynamoComponent", How.GONE, _NAME),
             Field("image", How.DECIDE, _BUILT),
             Field("imagePullSecrets", How.GONE, _PULLED),

@@ -92,9 +92,7 @@ def ckpt_server_container(at: At) -> Hits:
         yield at.invalid("gpuMemoryService", None, f"{text}; {BY_AUTHOR}")
 
 
-@ckpt_server_container.in_1_2(
-    "G-26", because="an init container that isn't restartable keeps the pod waiting for a server that never ends, so the job hangs"
-)
+@ckpt_server_container.in_1_2("G-26", because="the job hangs: a server in a non-restartable init container never ends")
 def ckpt_server_container_in_1_2(at: At) -> Hits:
     """Any init container of that name will do."""
     if enabled(at.value["gpuMemoryService"]) and server(at.value) is None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.at import At
     from dynamo_webhooks.policies.review import Fields
 
-EMPTY_MODE: Final = "failover without a mode is intra-pod failover, as the schema's default says"
+EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"
 
 
 def intrapod(component: Fields) -> bool:

@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     where=COMPONENT,
     when="volumeMounts",
     stage=Stage.COMPONENT,
-    current_only=Difference(("G-10",), "only vLLM has a usual place for its cache; for other engines the operator fails later"),
+    current_only=Difference(("G-10",), "only vLLM has a default directory; for other engines the operator fails later"),
 )
 def compilation_cache_mount_required(at: At) -> Hits:
     """The compilation cache says no directory, and the engine has no usual one.

@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.rule import DCD, Difference, Hits, rule
     where={DCD: "spec"},
     when=("gpuMemoryService", "failover"),
     stage=Stage.GMS,
-    current_only=Difference(("G-12", "Q-09"), "inter-pod layouts are rendered on Grove, hence for graphs only"),
+    current_only=Difference(("G-12", "Q-09"), "inter-pod layouts are rendered only on Grove, for graphs"),
 )
 def dcd_interpod_unsupported(at: At) -> Hits:
     """A standalone component wants pods of their own for its weights or its standby engines.

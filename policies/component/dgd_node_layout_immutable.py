@@ -50,6 +50,6 @@ def dgd_node_layout_immutable(at: At) -> Hits:
 
 dgd_node_layout_immutable_in_1_2 = dgd_node_layout_immutable.same_in_1_2(
     "Q-09",
-    because="a standalone component ends as the same child objects as one of a graph, so it is as little able to change",
+    because="a standalone component has the same child objects as one of a graph",
     where=SERVICES,
 )

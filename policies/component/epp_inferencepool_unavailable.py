@@ -58,5 +58,5 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
 
 
 epp_inferencepool_unavailable_in_1_2 = epp_inferencepool_unavailable.same_in_1_2(
-    "Q-09", because="a standalone picker fails as surely as one of a graph, so it is refused as early", where=SERVICES
+    "Q-09", because="a standalone picker fails like one of a graph", where=SERVICES
 )

@@ -49,7 +49,7 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
 @failover_interpod_gpu_invalid.in_1_2(
     "Q-12",
     "Q-13",
-    because="GPUs are counted as reconciliation counts them, and a wrong number is reported where it stands",
+    because="GPUs are counted as in reconciliation, and a wrong number is reported at its field",
 )
 def failover_interpod_gpu_invalid_in_1_2(at: At) -> Hits:
     """Only plain digits pass, and the limit is blamed whatever was read."""

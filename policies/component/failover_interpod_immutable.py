@@ -64,6 +64,4 @@ def failover_interpod_immutable(at: At) -> Hits:
         )
 
 
-failover_interpod_immutable_in_1_2 = failover_interpod_immutable.same_in_1_2(
-    "Q-09", because="a standalone component is as little able to gain or lose standby pods as one of a graph", where=SERVICES
-)
+failover_interpod_immutable_in_1_2 = failover_interpod_immutable.same_in_1_2("Q-09", because="as for components of graphs", where=SERVICES)

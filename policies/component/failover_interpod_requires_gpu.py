@@ -46,7 +46,7 @@ def failover_interpod_requires_gpu(at: At) -> Hits:
 @failover_interpod_requires_gpu.in_1_2(
     "Q-12",
     "Q-13",
-    because="GPUs are counted as reconciliation counts them: by any vendor's name, and as quantities",
+    because="GPUs are counted as in reconciliation: any vendor's, as quantities",
 )
 def failover_interpod_requires_gpu_in_1_2(at: At) -> Hits:
     """Only `resources.limits.gpu` or `resources.requests.gpu` count."""

@@ -51,7 +51,7 @@ def failover_interpod_shadows(at: At) -> Hits:
     yield from _nobody(at, absent=1)
 
 
-@failover_interpod_shadows.in_1_2(because="the schema writes 1 where the number is absent, so an absent number is no mistake")
+@failover_interpod_shadows.in_1_2(because="an absent number is 1, the schema's default")
 def failover_interpod_shadows_in_1_2(at: At) -> Hits:
     """An absent number reads as 0 there."""
     yield from _nobody(at, absent=0)

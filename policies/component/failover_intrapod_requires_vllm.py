@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     where=COMPONENT,
     when="failover",
     stage=Stage.FAILOVER,
-    current_only=Difference(("G-05",), "reconciliation refuses every engine but vLLM, so a written framework is checked at once"),
+    current_only=Difference(("G-05",), "reconciliation refuses every engine but vLLM"),
 )
 def failover_intrapod_requires_vllm(at: At) -> Hits:
     """Intra-pod failover is on, but the engine is not vLLM.

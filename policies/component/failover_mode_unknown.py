@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     where=COMPONENT,
     when="failover",
     stage=Stage.FAILOVER,
-    current_only=Difference(("Q-10",), "an unknown mode skips every other rule of failover, and only the schema of one version hides that"),
+    current_only=Difference(("Q-10",), "an unknown mode skips all other rules of failover; only one version's schema refuses it"),
 )
 def failover_mode_unknown(at: At) -> Hits:
     """Failover is on in a mode that doesn't exist.

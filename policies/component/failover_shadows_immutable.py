@@ -69,8 +69,7 @@ def failover_shadows_immutable(at: At) -> Hits:
 
 @failover_shadows_immutable.in_1_2(
     "Q-09",
-    because="an absent number means 1, so writing the 1 down is no change; "
-    "and a standalone component is held to the same as one of a graph",
+    because="an absent number equals 1; standalone components are judged like those of graphs",
     where=SERVICES,
 )
 def failover_shadows_immutable_in_1_2(at: At) -> Hits:

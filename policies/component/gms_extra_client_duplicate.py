@@ -10,7 +10,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     where=COMPONENT,
     when="gpuMemoryService",
     stage=Stage.GMS,
-    current_only=Difference((), "the list is a set, as the schema says; the webhook holds objects to it that came another way"),
+    current_only=Difference((), "the schema makes the list a set; this rule judges objects that bypassed it"),
 )
 def gms_extra_client_duplicate(at: At) -> Hits:
     """A further client of the GPU memory service is named twice.

@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     where=COMPONENT,
     when="gpuMemoryService",
     stage=Stage.GMS,
-    current_only=Difference((), "a client that is no container of the pod is ignored, so a slip in the name would go unnoticed"),
+    current_only=Difference((), "a misspelled client would be silently ignored"),
 )
 def gms_extra_client_unknown(at: At) -> Hits:
     """A further client of the GPU memory service is no container of the pod.

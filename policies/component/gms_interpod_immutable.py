@@ -49,6 +49,4 @@ def gms_interpod_immutable(at: At) -> Hits:
         yield at.immutable("gpuMemoryService.mode", text, value=at.get("gpuMemoryService.mode"))
 
 
-gms_interpod_immutable_in_1_2 = gms_interpod_immutable.same_in_1_2(
-    "Q-09", because="a standalone component is as little able to move its memory service as one of a graph", where=SERVICES
-)
+gms_interpod_immutable_in_1_2 = gms_interpod_immutable.same_in_1_2("Q-09", because="as for components of graphs", where=SERVICES)

@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     when="gpuMemoryService",
     stage=Stage.GMS,
     needs=("dra",),
-    current_only=Difference(("G-01",), "a component that the operator is sure to fail, because DRA is off, is refused"),
+    current_only=Difference(("G-01",), "without DRA the operator fails the component"),
 )
 def gms_requires_dra(at: At) -> Hits:
     """A GPU memory service needs a claim, but there is no dynamic resource allocation.

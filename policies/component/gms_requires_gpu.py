@@ -77,7 +77,7 @@ def gms_requires_gpu(at: At) -> Hits:
     "Q-12",
     "Q-13",
     "G-11",
-    because="GPUs are counted as reconciliation counts them: by any vendor's name, from the main container too, and as quantities",
+    because="GPUs are counted as in reconciliation: any vendor's, from the main container too, as quantities",
 )
 def gms_requires_gpu_in_1_2(at: At) -> Hits:
     """Only plain digits of `resources.limits.gpu` or `resources.requests.gpu` count."""

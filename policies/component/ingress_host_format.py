@@ -19,7 +19,7 @@ _LONGEST: Final = 253  # characters of a DNS name
     where=COMPONENT,
     when="ingress",
     stage=Stage.COMPONENT,
-    current_only=Difference(("G-25",), "an ingress host that is blank or no host name makes an Ingress that Kubernetes refuses"),
+    current_only=Difference(("G-25",), "Kubernetes refuses the Ingress of an invalid host"),
 )
 def ingress_host_format(at: At) -> Hits:
     """An ingress host is no host name.

@@ -45,9 +45,7 @@ def node_count_limit(at: At) -> Hits:
         yield at.invalid("multinode.nodeCount", nodes, f"must be at most {LIMIT}, got {nodes}")
 
 
-@node_count_limit.in_1_2(
-    "Q-05", because="a count beyond any cluster costs the Go operator seconds and memory, and from 2**30 on it faults", where=SERVICES
-)
+@node_count_limit.in_1_2("Q-05", because="a huge count costs the Go operator seconds and memory; from 2**30 it crashes", where=SERVICES)
 def node_count_limit_in_1_2(at: At) -> Hits:
     """Refused only where the name check of a service with an inter-pod GPU memory service on Grove overflows."""
     nodes = node_count(at.value)

@@ -18,7 +18,7 @@ _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amo
     where=COMPONENT,
     when="resources",
     stage=Stage.COMPONENT,
-    current_only=Difference(("G-14",), "an amount that can't be read is dropped, and the pod runs without what its author asked for"),
+    current_only=Difference(("G-14",), "an invalid amount is silently dropped"),
 )
 def resources_quantity_invalid(at: At) -> Hits:
     """An amount of a resource is no quantity.

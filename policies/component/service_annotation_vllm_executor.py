@@ -40,7 +40,7 @@ def service_annotation_vllm_executor(at: At) -> Hits:
         yield at.not_supported(("annotations", Key(VLLM_EXECUTOR)), value, EXECUTORS)
 
 
-@service_annotation_vllm_executor.in_1_2("Q-04", because="an annotation that is null says nothing, so there is nothing to refuse")
+@service_annotation_vllm_executor.in_1_2("Q-04", because="a null annotation counts as absent")
 def service_annotation_vllm_executor_in_1_2(at: At) -> Hits:
     """A null reads as an empty text there."""
     annotations = at.value["annotations"]

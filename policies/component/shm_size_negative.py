@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     where=COMPONENT,
     when="sharedMemory",
     stage=Stage.COMPONENT,
-    current_only=Difference(("G-06",), "a pod with a negative volume is refused by Kubernetes, long after the graph was admitted"),
+    current_only=Difference(("G-06",), "Kubernetes refuses the pod later"),
 )
 def shm_size_negative(at: At) -> Hits:
     """Shared memory has a negative size.

@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     when="volumeMounts",
     level=Level.WARNING,
     stage=Stage.ADVICE,
-    current_only=Difference(("G-10",), "a second flagged mount is no cache, and nobody said so"),
+    current_only=Difference(("G-10",), "1.2 silently ignores a second flagged mount"),
 )
 def warn_compilation_cache_first_only(at: At) -> Hits:
     """A component flags several mounts as its compilation cache.

@@ -17,7 +17,7 @@ _KNOWN: Final = frozenset(("", "frontend", "worker", "prefill", "decode", "plann
     when="componentType",
     level=Level.WARNING,
     stage=Stage.ADVICE,
-    current_only=Difference(("Q-16",), "a type in another spelling escapes every rule and default of the type that was meant"),
+    current_only=Difference(("Q-16",), "a misspelled type escapes the rules and defaults of the intended type"),
 )
 def warn_component_type_unknown(at: At) -> Hits:
     """A component's type is none that the operator knows.

@@ -54,7 +54,7 @@ def _stored(at: At) -> str | None:
 
 @mut_dgd_origin_version.in_1_2(
     "Q-24",
-    because="an update that dropped the annotation silently turned on the treatment of graphs without any; the stored one is put back",
+    because="the stored annotation is restored: graphs without it are treated differently",
     on=(CREATE,),
 )
 def mut_dgd_origin_version_in_1_2(at: At) -> Iterator[Edit]:

@@ -50,8 +50,7 @@ def _kept(at: At) -> int:
 
 @mut_dgd_replicas.in_1_2(
     "Q-40",
-    because="the default existed for updates but was registered for creations only; "
-    "and under an adapter 1 would scale the service down, so the stored number is kept there",
+    because="the default applies to updates too; under an adapter the stored number is kept, because 1 would scale down",
 )
 def mut_dgd_replicas_in_1_2(at: At) -> Iterator[Edit]:
     """Absent replicas are 1, whatever the stored object says."""

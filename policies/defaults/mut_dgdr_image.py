@@ -31,7 +31,7 @@ def mut_dgdr_image(at: At) -> Iterator[Edit]:
     yield from _image(at, keep_build=False)
 
 
-@mut_dgdr_image.in_1_2("G-27", because="a version with build metadata made an image tag that no registry accepts")
+@mut_dgdr_image.in_1_2("G-27", because="a version with build metadata makes an invalid image tag")
 def mut_dgdr_image_in_1_2(at: At) -> Iterator[Edit]:
     """The version goes into the tag as it is."""
     yield from _image(at, keep_build=True)

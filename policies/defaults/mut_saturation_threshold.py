@@ -13,7 +13,7 @@ _DETECTOR = "eppConfig.config.saturationDetector"
     "DYND05",
     where={**SERVICES, DCD_V1BETA1: "spec"},
     when="eppConfig",
-    only_in_1_2=Difference((), "the Go operator writes a zero staleness threshold that nobody asked for; current patches nothing"),
+    only_in_1_2=Difference((), "the Go operator writes a zero staleness threshold; current patches nothing"),
 )
 def mut_saturation_threshold(at: At) -> Iterator[Edit]:
     """A saturation detector without a staleness threshold gets a zero one.

@@ -16,7 +16,7 @@ _BACKENDS: Final = ("kubernetes", "etcd")
     where=GRAPH_ANNOTATIONS,
     when=DISCOVERY_BACKEND,
     stage=Stage.METADATA,
-    current_only=Difference((), "a misspelled backend is refused; there it takes the pods' rights away, and they still ask Kubernetes"),
+    current_only=Difference((), "with a misspelled backend, pods use Kubernetes without the permissions"),
 )
 def dgd_annotation_discovery_backend(at: At) -> Hits:
     """The discovery backend annotation names no backend.

@@ -40,7 +40,7 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
         yield at.not_supported((Key(DISCOVERY_MODE),), value, _MODES)
 
 
-@dgd_annotation_discovery_mode.in_1_2("Q-04", because="an annotation that is null says nothing, so there is nothing to refuse", when=())
+@dgd_annotation_discovery_mode.in_1_2("Q-04", because="a null annotation counts as absent", when=())
 def dgd_annotation_discovery_mode_in_1_2(at: At) -> Hits:
     """A null reads as an empty text there."""
     if DISCOVERY_MODE in at.value and at.value[DISCOVERY_MODE] not in _MODES:

@@ -36,7 +36,7 @@ def dgd_annotation_origin_version(at: At) -> Hits:
     yield from _no_version(at, at.value[ORIGIN_VERSION])
 
 
-@dgd_annotation_origin_version.in_1_2("Q-04", because="an annotation that is null says nothing, so there is nothing to refuse", when=())
+@dgd_annotation_origin_version.in_1_2("Q-04", because="a null annotation counts as absent", when=())
 def dgd_annotation_origin_version_in_1_2(at: At) -> Hits:
     """A null reads as an empty text there."""
     if ORIGIN_VERSION in at.value:

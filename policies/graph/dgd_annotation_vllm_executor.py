@@ -36,7 +36,7 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
         yield at.not_supported((Key(VLLM_EXECUTOR),), value, EXECUTORS)
 
 
-@dgd_annotation_vllm_executor.in_1_2("Q-04", because="an annotation that is null says nothing, so there is nothing to refuse", when=())
+@dgd_annotation_vllm_executor.in_1_2("Q-04", because="a null annotation counts as absent", when=())
 def dgd_annotation_vllm_executor_in_1_2(at: At) -> Hits:
     """A null reads as an empty text there."""
     if VLLM_EXECUTOR in at.value and (at.value[VLLM_EXECUTOR] or "").lower() not in EXECUTORS:

@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
     where=GRAPH,
     when="services.*.componentType=epp",
     stage=Stage.EPP,
-    current_only=Difference(("G-13", "Q-17"), "v1beta1 allows one endpoint picker, and a second one would fight over the same pool"),
+    current_only=Difference(("G-13", "Q-17"), "v1beta1 allows one endpoint picker; two would use the same pool"),
 )
 def epp_single_per_graph(at: At) -> Hits:
     """A graph has two endpoint pickers.

@@ -59,7 +59,7 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
         yield from _asked(at, names)
 
 
-@failover_intrapod_discovery_mode.in_1_2("Q-10", because="failover without a mode is intra-pod failover, as the schema's default says")
+@failover_intrapod_discovery_mode.in_1_2("Q-10", because="failover without a mode is intra-pod, the schema's default")
 def failover_intrapod_discovery_mode_in_1_2(at: At) -> Hits:
     """There an absent or empty mode escapes the rule."""
     if names := _intrapod(at.value["spec"], (INTRA_POD,)):

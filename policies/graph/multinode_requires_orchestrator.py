@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import SERVICES, Difference, Hits, rule
     when="multinode",
     stage=Stage.SCHEDULING,
     needs=("grove", "lws"),
-    current_only=Difference(("G-02",), "a graph that the operator is sure to fail, because both orchestrators are missing, is refused"),
+    current_only=Difference(("G-02",), "without both orchestrators the operator fails the graph"),
 )
 def multinode_requires_orchestrator(at: At) -> Hits:
     """A service spans several nodes, but neither Grove nor LeaderWorkerSet can run it.

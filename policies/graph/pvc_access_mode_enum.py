@@ -14,7 +14,7 @@ _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnc
     where=CLAIMS,
     when="volumeAccessMode",
     stage=Stage.STORAGE,
-    current_only=Difference(("G-07",), "a claim that the API server is sure to refuse is refused with the graph"),
+    current_only=Difference(("G-07",), "the API server would refuse the claim"),
 )
 def pvc_access_mode_enum(at: At) -> Hits:
     """A claim is to be created with an access mode that doesn't exist.

@@ -10,7 +10,7 @@ from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
     where=GRAPH,
     when="pvcs",
     stage=Stage.STORAGE,
-    current_only=Difference(("G-07",), "the second of two different claims of one name is passed over in silence"),
+    current_only=Difference(("G-07",), "the second of two different claims with one name is silently ignored"),
 )
 def pvc_name_duplicate(at: At) -> Hits:
     """Two different claims of the graph have the same name.

@@ -11,7 +11,7 @@ from dynamo_webhooks.policies.rule import CLAIMS, Difference, Hits, rule
     where=CLAIMS,
     when="create=true",
     stage=Stage.STORAGE,
-    current_only=Difference(("G-07",), "a claim that the API server is sure to refuse is refused with the graph"),
+    current_only=Difference(("G-07",), "the API server would refuse the claim"),
 )
 def pvc_size_negative(at: At) -> Hits:
     """A claim is to be created with a negative size.

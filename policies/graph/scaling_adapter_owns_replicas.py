@@ -62,8 +62,7 @@ def scaling_adapter_owns_replicas(at: At) -> Hits:
 
 @scaling_adapter_owns_replicas.in_1_2(
     "Q-27",
-    because="switching the adapter off and changing the replicas in one update took them from their owner without a word; "
-    "the adapter of the stored object protects them as well",
+    because="the stored object's adapter protects the replicas too, so one update can't disable it and change them",
 )
 def scaling_adapter_owns_replicas_in_1_2(at: At) -> Hits:
     """Only the adapter of the new object counts."""

@@ -14,7 +14,7 @@ from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
     when="services",
     stage=Stage.NAMES,
     on=(CREATE,),
-    current_only=Difference(("G-08",), "two services that would share every child object are refused instead of overwriting each other"),
+    current_only=Difference(("G-08",), "two services would overwrite each other's child objects"),
 )
 def service_name_collision(at: At) -> Hits:
     """Two services have names that differ only in case.

@@ -20,7 +20,7 @@ _NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_LONGEST - 2}}}[A-Za
     when="services",
     stage=Stage.NAMES,
     on=(CREATE,),
-    current_only=Difference(("G-08",), "names that no child object and no v1beta1 component can have are refused before they fail later"),
+    current_only=Difference(("G-08",), "names that child objects and v1beta1 components can't have would fail later"),
 )
 def service_name_format(at: At) -> Hits:
     """A service's name can't be used for the objects that are made of it.

@@ -41,7 +41,7 @@ def service_null(at: At) -> Hits:
 
 @service_null.in_1_2(
     "Q-04",
-    because="a null service is answered with a finding instead of a fault, and the stored object's nulls are no concern of an update",
+    because="a null service is a finding instead of an error, and nulls of the stored object don't matter",
 )
 def service_null_in_1_2(at: At) -> Hits:
     """A null service on either side of the request ends in a fault there, which refuses it."""

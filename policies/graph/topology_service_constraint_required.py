@@ -44,9 +44,7 @@ def topology_service_constraint_required(at: At) -> Hits:
         yield at.required("topologyConstraint.packDomain", text)
 
 
-@topology_service_constraint_required.in_1_2(
-    because="a graph may pack some of its services and leave the others alone: one service with a constraint is enough"
-)
+@topology_service_constraint_required.in_1_2(because="one service with a constraint is enough: a graph may pack only some services")
 def topology_service_constraint_required_in_1_2(at: At) -> Hits:
     """There every service needs one, null ones too."""
     if at.value["topologyConstraint"].get("packDomain"):

@@ -14,7 +14,7 @@ from dynamo_webhooks.policies.rule import GRAPH_ANNOTATIONS, Difference, Hits, r
     when=GROVE_OPT_OUT,
     stage=Stage.ADVICE,
     level=Level.WARNING,
-    current_only=Difference(("Q-26",), "a value that looks like an opt-out and is none is pointed out; it still means what it did"),
+    current_only=Difference(("Q-26",), "a value that looks like an opt-out, but is none, gets a warning"),
 )
 def warn_grove_annotation(at: At) -> Hits:
     """The Grove annotation has a value that is neither true nor false.

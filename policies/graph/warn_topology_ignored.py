@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import TOPOLOGY, Difference, Hits, rule
     where=TOPOLOGY,
     stage=Stage.ADVICE,
     level=Level.WARNING,
-    current_only=Difference(("Q-08",), "constraints that nobody will read are said to be without effect instead of being dropped silently"),
+    current_only=Difference(("Q-08",), "constraints without effect are reported instead of silently dropped"),
 )
 def warn_topology_ignored(at: At) -> Hits:
     """The graph has topology constraints, but Grove does not run it.

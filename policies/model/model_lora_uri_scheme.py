@@ -48,7 +48,7 @@ def model_lora_uri_scheme(at: At) -> Hits:
         yield at.invalid("source.uri", uri, f'must name a bucket or repository after the scheme, got "{uri}"')
 
 
-@model_lora_uri_scheme.in_1_2("G-21", because="a scheme with nothing after it was accepted; loading such a model always fails")
+@model_lora_uri_scheme.in_1_2("G-21", because="1.2 accepts a bare scheme, whose model never loads")
 def model_lora_uri_scheme_in_1_2(at: At) -> Hits:
     """Only the scheme is looked at."""
     uri = at.get("source.uri")

@@ -31,7 +31,7 @@ def model_name_required(at: At) -> Hits:
         yield at.required("spec.modelName", f"must name the model, got {'blanks only' if name else 'nothing'}")
 
 
-@model_name_required.in_1_2("G-21", because="a name of blanks only was accepted; no worker can serve it")
+@model_name_required.in_1_2("G-21", because="no worker can serve a blank name, which 1.2 accepts")
 def model_name_required_in_1_2(at: At) -> Hits:
     """Only the empty text is refused."""
     if not at.get("spec.modelName"):

@@ -52,7 +52,7 @@ def dgdr_hardware_required(at: At) -> Hits:
     "Q-32",
     "G-18",
     "Q-30",
-    because="any one of the three fields was enough, and only on creation, although the profiler fails without all of them",
+    because="the profiler needs all three fields; 1.2 requires any one, only on creation",
     on=(CREATE,),
 )
 def dgdr_hardware_required_in_1_2(at: At) -> Hits:

@@ -16,7 +16,7 @@ _NUMBERS = (
     where=REQUEST,
     when=("hardware", "sla", "workload"),
     stage=Stage.REQUEST,
-    current_only=Difference(("G-16",), "a profiler that is given zero or negative sizes fails hours later, in a job's log"),
+    current_only=Difference(("G-16",), "the profiler fails hours later, in a job's log"),
 )
 def dgdr_number_positive(at: At) -> Hits:
     """A size, time or count of a request is zero or negative.

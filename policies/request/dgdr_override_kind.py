@@ -13,7 +13,7 @@ _GROUP = "nvidia.com"
     where=REQUEST,
     when="overrides",
     stage=Stage.REQUEST,
-    current_only=Difference(("G-17",), "any object was accepted as an override of the graph, a Pod too; it could only fail later"),
+    current_only=Difference(("G-17",), "an override of another kind, such as a Pod, fails later"),
 )
 def dgdr_override_kind(at: At) -> Hits:
     """The object in `overrides.dgd` isn't a graph.

@@ -36,5 +36,5 @@ def dgdr_sla_optimization_type(at: At) -> Hits:
 
 
 dgdr_sla_optimization_type_in_1_2 = dgdr_sla_optimization_type.same_in_1_2(
-    "Q-30", because="an update could bring in what a creation may not; now both are checked", on=(CREATE,)
+    "Q-30", because="updates are checked like creations", on=(CREATE,)
 )

@@ -49,9 +49,7 @@ def dgdr_spec_locked(at: At) -> Hits:
         yield _finding(at, phase)
 
 
-@dgdr_spec_locked.in_1_2(
-    "Q-34", because="specs were compared as text, so an empty block or another order of keys in a free-form part counted as a change"
-)
+@dgdr_spec_locked.in_1_2("Q-34", because="1.2 compares text, so empty blocks and another order of keys count as changes")
 def dgdr_spec_locked_in_1_2(at: At) -> Hits:
     """Specs are compared as they would be written."""
     phase = _phase(at)

@@ -48,5 +48,5 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
 
 
 dgdr_thorough_needs_backend_in_1_2 = dgdr_thorough_needs_backend.same_in_1_2(
-    "Q-30", because="an update could bring in what a creation may not; now both are checked", on=(CREATE,)
+    "Q-30", because="updates are checked like creations", on=(CREATE,)
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP
 from dynamo_webhooks.reconciler.loop.status import Condition, found
 from dynamo_webhooks.reconciler.render.grove import names
-from dynamo_webhooks.reconciler.render.names import COMPONENT, RESTART_AT
+from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
 from dynamo_webhooks.reconciler.render.observed import Observed
 
 if TYPE_CHECKING:
@@ -58,14 +58,26 @@ def on_grove(graph: Graph, made: Node, owned: Sequence[Node]) -> OnGrove:
 def observed_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
     """The facts that rendering respects. A restart of a component is over when Grove has replaced its pods."""
     asked = str((graph.spec.get("restart") or {}).get("id") or "")
+    cliques = [clique for one in sets for clique in one["spec"]["template"]["cliques"]]
     marks: dict[str, str] = {}
-    for clique in (clique for one in sets for clique in one["spec"]["template"]["cliques"]):
+    for clique in cliques:
         member, mark = (clique.get("labels") or {}).get(COMPONENT), (clique.get("annotations") or {}).get(RESTART_AT)
         if member and mark:
             marks[member] = mark
     ready = {member.name for member, one in running(graph, owned) if not why_not(member, one)}
     over = bool(asked) and all(_is_updated(one) for one in sets)
-    return Observed(restart_at=marks, restarted=frozenset(name for name, mark in marks.items() if over and mark == asked and name in ready))
+    return Observed(
+        restart_at=marks,
+        restarted=frozenset(name for name, mark in marks.items() if over and mark == asked and name in ready),
+        old_selectors=_selected_as_before(graph, [clique.get("labels") or {} for clique in cliques]),
+    )
+
+
+def _selected_as_before(graph: Graph, labels: Sequence[Mapping[str, str]]) -> frozenset[str]:
+    """Components whose cliques were made with the selectors of older releases, which other labels would lead away from running pods."""
+    types = {one.name: one.type for one in graph.members if one.type in (PREFILL, DECODE)}
+    old = [one for one in labels if one.get(COMPONENT_TYPE) == WORKER]
+    return frozenset(one[COMPONENT] for one in old if one.get(SUB_TYPE) and types.get(one.get(COMPONENT, "")) == one[SUB_TYPE])
 
 
 def why_not(member: Member, one: Node | None) -> str:

@@ -9,6 +9,7 @@ from dynamo_webhooks.reconciler.render.component import component_children, no_o
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.clique_set import clique_set
+from dynamo_webhooks.reconciler.render.grove.member import with_old_selectors
 from dynamo_webhooks.reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
 from dynamo_webhooks.reconciler.render.multinode import leader_wait, ssh
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
@@ -164,6 +165,7 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 
 def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     marks = restart.restart_marks(graph, observed)
+    graph = with_old_selectors(graph, observed.old_selectors)
     per_member = (grove_services, grove_models, grove_ways_in)
     return _joined(
         [

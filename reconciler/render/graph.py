@@ -181,9 +181,8 @@ def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:
 
 
 def selects(member: Member) -> dict[str, str]:
-    """What a Service selects the member's pods by, where no generation is told apart."""
-    said = str(member.alpha.get("dynamoNamespace") or "") or member.dynamo_namespace
-    return {COMPONENT_TYPE: member.type, NAMESPACE: said, COMPONENT: member.name}
+    """What a Service on Grove selects the member's pods by; the deprecated `dynamoNamespace` of v1alpha1 changes nothing there."""
+    return {COMPONENT_TYPE: member.type, NAMESPACE: member.dynamo_namespace, COMPONENT: member.name}
 
 
 def template_labels(member: Member) -> dict[str, str]:

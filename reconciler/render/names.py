@@ -66,6 +66,7 @@ DECODE: Final = "decode"
 PLANNER: Final = "planner"
 EPP: Final = "epp"
 WORKERS: Final = frozenset({WORKER, PREFILL, DECODE})
+TYPES: Final = WORKERS | {FRONTEND, PLANNER, EPP}  # all that v1beta1 has; v1alpha1 takes any text
 
 HTTP_PORT: Final = 8000
 SYSTEM_PORT: Final = 9090

@@ -18,7 +18,8 @@ class Observed(NamedTuple):
     rolling: bool = False  # a roll of the workers is under way: no restart begins
     replicas: Mapping[str, int] = _EMPTY  # worker component -> replicas of the new generation during a roll
     frameworks: Mapping[str, str] = _EMPTY  # component -> framework that its object was made with
-    old_selectors: frozenset[str] = frozenset()  # component objects whose pods are still selected as `worker` with a sub-type
+    # component objects, or components on Grove, whose pods are still selected as `worker` with a sub-type
+    old_selectors: frozenset[str] = frozenset()
 
 
 NOTHING: Final = Observed()

@@ -27,6 +27,7 @@ from dynamo_webhooks.reconciler.render.names import (
     PREFILL,
     RESTART_AT,
     TOPOLOGY_LABEL,
+    TYPES,
     VLLM_EXECUTOR,
     WORKER,
     WORKER_HASH,
@@ -52,6 +53,8 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     Raises: RenderError where the component's configuration can't be read.
     """
     spec: Fields = copy.deepcopy(member.fields)
+    if member.type not in TYPES:
+        spec.pop("type", None)  # its schema refuses others; pods are marked with what the object remembers
     if framework:
         spec["backendFramework"] = framework
     generation = worker_hash if member.is_worker else ""
@@ -117,6 +120,8 @@ def _remembering(out: Fields, member: Member) -> Fields:
     """The object with what only v1alpha1 can say kept in its annotation, written by conversion itself."""
     # an empty ingress is a word, too: none is wanted
     said = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key) is not None}
+    if member.type and member.type not in TYPES:
+        said["componentType"] = member.type
     if member.type in (PREFILL, DECODE):
         said.pop("subComponentType", None)  # these types say it themselves
     if not said:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import pytest
 
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.conversion.objects import convert_object, target
 from tests.cluster.grove import CLIQUES, GROUPS, SETS, Grove, definitions
-from tests.cluster.reconciling import ADAPTERS, EVENTS, GRAPHS, NAMESPACE, Reconciled, reconciled
+from tests.cluster.reconciling import ADAPTERS, DEPLOYMENTS, EVENTS, GRAPHS, NAMESPACE, SERVICES, Reconciled, reconciled
 from tests.cluster.rendering import charted
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -181,3 +183,72 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     lost = "Topology constraints no longer enforced: no"
     assert said["TopologyLevelsUnavailable"] == ("Warning", f"{lost} ClusterTopologyLevelsUnavailable")
     assert said["TopologyDefinitionNotFound"] == ("Warning", f"{lost} ClusterTopologyNotFound")
+
+
+def _alpha(namespace: str, services: Node, **metadata: Any) -> Node:
+    """A graph as the webhooks store what was written in v1alpha1."""
+    made = {
+        "apiVersion": f"{GROUP}/{ALPHA}",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g", "namespace": namespace, **metadata},
+        "spec": {"services": services},
+    }
+    return convert_object(made, target(f"{GROUP}/{BETA}")).object
+
+
+def _vllm(**more: Any) -> Node:
+    main = {"image": "img:1", "command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
+    return {
+        "componentType": "worker",
+        "replicas": 1,
+        "resources": {"limits": {"gpu": "1"}},
+        "extraPodSpec": {"mainContainer": main},
+        **more,
+    }
+
+
+def test_a_deprecated_dynamo_namespace_changes_no_labels_and_every_node_has_the_cache(site: Site) -> None:
+    namespace = site.plane.plane.namespace()
+    cached = {"volumeMounts": [{"name": "cache", "mountPoint": "/cache", "useAsCompilationCache": True}]}
+    services = {"w": _vllm(dynamoNamespace="legacy", multinode={"nodeCount": 2}, **cached)}
+    site.plane.plane.apply(_alpha(namespace, services))
+    site.plane.ready(namespace)
+    cliques = site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"]
+    selector = site.plane.get(SERVICES, namespace, "g-w")["spec"]["selector"]
+    assert {one["labels"]["nvidia.com/dynamo-namespace"] for one in cliques} == {f"{namespace}-g"}
+    assert selector["nvidia.com/dynamo-namespace"] == f"{namespace}-g"
+    for clique in cliques:
+        [main] = clique["spec"]["podSpec"]["containers"]
+        assert {"name": "VLLM_CACHE_ROOT", "value": "/cache"} in main["env"], clique["name"]
+        assert [one["value"] for one in main["env"] if one["name"] == "DYN_NAMESPACE"] == [f"{namespace}-g"]
+
+
+@pytest.mark.parametrize("kind", ["default", "main"])
+def test_a_component_of_a_type_that_only_v1alpha1_has_runs_on_both_pathways(site: Site, kind: str) -> None:
+    service = {"componentType": kind, "replicas": 1, "extraPodSpec": {"mainContainer": {"image": "img:1"}}}
+    for said in ({"nvidia.com/enable-grove": "false"}, {}):
+        namespace = site.plane.plane.namespace()
+        site.plane.plane.apply(_alpha(namespace, {"r": service}, annotations=said))
+        site.plane.ready(namespace)
+        selector = site.plane.get(SERVICES, namespace, "g-r")["spec"]["selector"]
+        assert selector["nvidia.com/dynamo-component-type"] == kind
+        if said:
+            labels = site.plane.get(DEPLOYMENTS, namespace, "g-r")["spec"]["template"]["metadata"]["labels"]
+        else:
+            [clique] = site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"]
+            labels = clique["labels"]
+        assert labels["nvidia.com/dynamo-component-type"] == kind
+
+
+def test_pods_of_an_older_release_stay_selected_as_they_are(site: Site) -> None:
+    namespace = _made(site, vllm("w", "decode"))
+    path = "/spec/template/cliques/1/labels/nvidia.com~1dynamo-component-type"
+    site.plane.patch(SETS, namespace, "g", [{"op": "replace", "path": path, "value": "worker"}], JSON_PATCH)
+
+    def selected() -> str:
+        return str(site.plane.get(SERVICES, namespace, "g-w")["spec"]["selector"]["nvidia.com/dynamo-component-type"])
+
+    site.plane.until(lambda: selected() == "worker", "the Service following the pods")
+    site.plane.ready(namespace)
+    labels = site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"][1]["labels"]
+    assert (labels["nvidia.com/dynamo-component-type"], labels["nvidia.com/dynamo-sub-component-type"]) == ("worker", "decode")

@@ -9,7 +9,7 @@ import pytest
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.grove.inter_pod import engines
 from dynamo_webhooks.reconciler.render.grove.names import set_name
-from tests.reconciler.rendering import children, component, graph, rendered, vllm
+from tests.reconciler.rendering import children, component, env_of, graph, rendered, vllm
 
 Fields = dict[str, Any]
 WIDE: Fields = {"multinode": {"nodeCount": 2}}
@@ -188,3 +188,14 @@ def test_a_place_comes_from_the_policy_and_is_told_to_engines_alone() -> None:
 def test_shadows_of_another_layout_are_not_counted() -> None:
     member = read_graph(graph(vllm("w", experimental={**SHARED, "failover": {"mode": "IntraPod", "numShadows": 3}}))).members[0]
     assert engines(member) == 1
+
+
+@pytest.mark.parametrize("pathway", ["lws", "grove"])
+def test_every_node_of_vllm_is_told_where_its_cache_is(pathway: str) -> None:
+    made = children(graph(vllm("w", compilationCache={"pvcName": "c", "mountPath": "/cache"}, **WIDE)), **{pathway: True})
+    if pathway == "grove":
+        pods = [one["spec"]["podSpec"] for one in made["PodCliqueSet g"]["spec"]["template"]["cliques"]]
+    else:
+        [template] = [one["spec"]["leaderWorkerTemplate"] for name, one in made.items() if name.startswith("LeaderWorkerSet ")]
+        pods = [template[name]["spec"] for name in ("leaderTemplate", "workerTemplate")]
+    assert [env_of(pod["containers"][0]).get("VLLM_CACHE_ROOT") for pod in pods] == ["/cache", "/cache"]

@@ -34,6 +34,8 @@ from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
 from dynamo_webhooks.reconciler.render.split import give_env, propagated
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
     from dynamo_webhooks.reconciler.render.settings import Settings
@@ -85,6 +87,11 @@ def grove_member(graph: Graph, member: Member, settings: Settings, restart: str)
         path=member.path,
     )
     return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(annotations.items())))
+
+
+def with_old_selectors(graph: Graph, names: Collection[str]) -> Graph:
+    """The graph with these components as older releases selected their pods: as `worker`, with what they are beside it."""
+    return graph._replace(members=[one._replace(type=WORKER) if one.name in names else one for one in graph.members]) if names else graph
 
 
 def uses_kai(component: Fields, settings: Settings) -> bool:

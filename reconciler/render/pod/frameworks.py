@@ -43,7 +43,7 @@ def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
     if plan.role is not None:
         _span_nodes(main, plan, plan.role, settings)
     cache = cache_mount(plan)
-    if cache and plan.framework == VLLM and plan.role is None:
+    if cache and plan.framework == VLLM:
         # behind the sorted variables, as recorded; twice the same name can't be applied, and the last one counts
         others = [one for one in items(main.get("env")) if one.get("name") != _CACHE_VARIABLE]
         main["env"] = [*others, {"name": _CACHE_VARIABLE, "value": cache["mountPath"]}]

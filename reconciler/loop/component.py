@@ -14,6 +14,7 @@ from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import direct_children
+from dynamo_webhooks.reconciler.render.service import is_model_service
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -40,7 +41,7 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
             workload = made
     if not problems:
         try:
-            await work.prune(obj, {(child["kind"], child["metadata"]["name"]) for child in rendered.children})
+            await work.prune(obj, {(child["kind"], child["metadata"]["name"]) for child in rendered.children}, _of_the_graph(work, obj))
         except ApiError as error:
             problems.append(of_error(error, "what is not asked for any more"))
     await work.told_repairs(obj)
@@ -60,6 +61,13 @@ async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) 
     if await work.patch_status(obj, failed(obj.get("status") or {}, problems, work.now())):
         await work.say(obj, "Warning", "ReconcileError", joined(problems))
     return PassResult(tuple(problems), after)
+
+
+def _of_the_graph(work: Work, obj: Node) -> frozenset[str]:
+    """Names of Services that earlier releases gave to a component, and that its graph takes over."""
+    if not _of_a_graph(obj):
+        return frozenset()
+    return frozenset(one["metadata"]["name"] for one in work.cache.owned(obj) if is_model_service(one["kind"], one["metadata"]["name"]))
 
 
 def _of_a_graph(obj: Node) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.reconciler.loop.marks import WORKER_DIGEST
-from dynamo_webhooks.reconciler.render.generation import Sizes, next_sizes
+from dynamo_webhooks.reconciler.render.generation import Sizes, held_back, next_sizes
 from dynamo_webhooks.reconciler.render.graph import template_annotations
 from dynamo_webhooks.reconciler.render.names import COMPONENT, CURRENT_HASH, MAX_SURGE, MAX_UNAVAILABLE, WORKER_HASH
 
@@ -70,7 +71,8 @@ def name_of(graph: Graph, digest: str, objects: Sequence[Node]) -> tuple[str, bo
 def plan(graph: Graph, digest: str, objects: Sequence[Node]) -> Roll:
     """The next step of a roll, or that there is none. `objects` are all components' objects that the graph controls."""
     workers = {one.name: one for one in graph.members if one.is_worker}
-    theirs = [one for one in objects if member_of(one) in workers and not one["metadata"].get("deletionTimestamp")]
+    # a worker that the graph has no more belongs to the older generation, which serves as a whole until the new one does
+    theirs = [one for one in objects if (generation_of(one) or member_of(one) in workers) and not one["metadata"].get("deletionTimestamp")]
     name, adopted = name_of(graph, digest, theirs)
     old = [one for one in theirs if generation_of(one) != name]
     new = {member_of(one): one for one in theirs if generation_of(one) == name}
@@ -92,19 +94,26 @@ def _in_steps(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old:
     replicas: dict[str, int] = {}
     resized: list[Resize] = []
     updated = []
+    ranked = _kept_first(old)
+    all_sizes = {name: _sizes(member, new.get(name), [one for one in old if member_of(one) == name]) for name, member in workers.items()}
     for name, member in workers.items():
-        before = [one for one in old if member_of(one) == name]
-        now, then = _standing([new[name]] if name in new else []), _standing(before)
-        wanted = _wanted(member)
         said = template_annotations(member)
-        sizes = Sizes(wanted, then.desired, then.available, now.desired, now.available)
-        targets = next_sizes(sizes, said.get(MAX_SURGE, ""), said.get(MAX_UNAVAILABLE, ""))
+        surge, unavailable = said.get(MAX_SURGE, ""), said.get(MAX_UNAVAILABLE, "")
+        sizes = all_sizes[name]
+        targets = next_sizes(sizes, surge, unavailable)
         replicas[name] = targets.new
-        resized += _shared_out(before, targets.old)
-        if name in new and now.desired >= wanted and now.ready >= wanted and then.desired == 0 and then.ready == 0:
+        before = [one for one in ranked if member_of(one) == name]
+        resized += _shared_out(before, max(targets.old, held_back(name, all_sizes, surge, unavailable)))
+        ready = _standing([new[name]]).ready if name in new else -1
+        if sizes.new >= sizes.desired <= ready and sizes.old == 0 and _standing(before).ready == 0:
             updated.append(name)
     done = len(updated) == len(workers)
     return roll._replace(replicas=replicas, resized=resized, updated=sorted(updated), retired=old if done else ())
+
+
+def _sizes(member: Member, new: Node | None, old: list[Node]) -> Sizes:
+    now, then = _standing([new] if new is not None else []), _standing(old)
+    return Sizes(_wanted(member), then.desired, then.available, now.desired, now.available)
 
 
 def _standing(objects: list[Node]) -> Replicas:
@@ -121,14 +130,24 @@ def _standing(objects: list[Node]) -> Replicas:
     return Replicas(desired, available, ready)
 
 
+def _kept_first(old: list[Node]) -> list[Node]:
+    """Older objects, those first that keep their replicas longest: of the generation that serves most as a whole, then of newer ones.
+
+    A change during a roll leaves two older generations, of which the newer one may be broken.
+    """
+    least: dict[str, int] = {}  # generation -> available replicas of the component that has fewest
+    for one in old:
+        name = generation_of(one)
+        least[name] = min(least.get(name, sys.maxsize), _standing([one]).available)
+    by_name = sorted(old, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]), reverse=True)
+    return sorted(by_name, key=lambda one: -least[generation_of(one)])
+
+
 def _shared_out(objects: list[Node], target: int) -> list[Resize]:
-    """How many replicas each older object keeps: the newest keeps its own first."""
+    """How many replicas each older object keeps: the first keeps its own first."""
     out: list[Resize] = []
     left = target
-    newest_first = sorted(
-        objects, key=lambda one: (str(one["metadata"].get("creationTimestamp") or ""), one["metadata"]["name"]), reverse=True
-    )
-    for one in newest_first:
+    for one in objects:
         keeps = min(left, replicas_of(one))
         left -= keeps
         if keeps != replicas_of(one):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.resources import CLAIMS
@@ -12,9 +12,11 @@ from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_gr
 from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of
+from dynamo_webhooks.reconciler.loop.keys import uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
 from dynamo_webhooks.reconciler.loop.observe import observed_graph
+from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
     from dynamo_webhooks.reconciler.render.settings import Settings
+
+SOON: Final = 5.0  # seconds until it is asked again whether pods have ended
 
 
 async def reconcile_graph(work: Work, obj: Node) -> PassResult:
@@ -76,7 +80,7 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
         settings = settings._replace(service_account="")
     rendered = direct_children(obj, settings, observed)
     problems += [of_render(error) for error in rendered.problems]
-    expected, grove = [], None
+    expected, grove, after = [], None, 0.0
     await _look_for_claims(work, graph, problems)
     await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
@@ -89,29 +93,28 @@ async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observ
             grove = said_by_grove(graph, made, work.cache.owned(made))
     if not problems:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
-        await _finish(work, obj, roll, names, problems)
+        after = await _finish(work, obj, roll, names, problems)
     await work.told_repairs(obj)
     if any(problem.passing for problem in problems):
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove)
     await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
-    return PassResult(tuple(problems), SLOWLY if problems else 0.0)
+    return PassResult(tuple(problems), SLOWLY if problems else after)
 
 
 async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
-    """Applies one child. A planner's account exists for a planner alone, and what is wrong with it is no reason to run nothing."""
+    """Applies one child. What is wrong with a planner's account is no reason to run nothing."""
     owner = graph.object if child["metadata"].get("ownerReferences") else None
     if child["kind"] == CLIQUES:
         return await put_cliques(work, graph, child, problems)
     if _is_planners(child):
-        if not graph.has_planner:
-            return None
         warnings: list[Problem] = []
         made = await work.put(child, owner, warnings)
         for problem in warnings:
             await work.say(graph.object, "Warning", "PlannerRights", problem.text)
         return made
-    return await work.put(adapter_to_apply(child, work.cache) if child["kind"] == ADAPTER else child, owner, problems)
+    made = adapter_to_apply(child, work.cache) if child["kind"] == ADAPTER else child
+    return await work.put(made, owner, problems, lambda uid: uid in {uid_of(one) for one in components_of(work, graph.object)})
 
 
 async def _look_for_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:
@@ -131,16 +134,24 @@ async def _look_for_claims(work: Work, graph: Graph, problems: list[Problem]) ->
             )
 
 
-async def _finish(work: Work, obj: Node, roll: Roll, wanted: set[tuple[str, str]], problems: list[Problem]) -> None:
-    """What may be done only when all that is wanted is there: older generations shrink and go, and so does what nobody asks for."""
+async def _finish(work: Work, obj: Node, roll: Roll, wanted: set[tuple[str, str]], problems: list[Problem]) -> float:
+    """What may be done only when all that is wanted is there: older generations shrink and go, and so does what nobody asks for.
+
+    While a roll is under way the older generation still needs what it was made with. Gives the seconds after which to look again.
+    """
     try:
         for one, replicas in roll.resized:
             await work.writer.resize(one, replicas)
         for one in roll.retired:
             await work.writer.drop(one)
-        await work.prune(obj, wanted, roll.old)
+        if roll.rolling and not roll.retired:
+            return 0.0
+        used = await rights_in_use(work, obj, wanted)
+        await work.prune(obj, wanted, roll.old | used)
     except ApiError as error:
         problems.append(of_error(error, "what is not asked for any more"))
+        return 0.0
+    return SOON if used else 0.0
 
 
 async def _note_digest(work: Work, graph: Graph, observed: Observed) -> None:

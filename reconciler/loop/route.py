@@ -24,10 +24,10 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
     keys: list[Key] = []
     if key.kind in _OWN and (old is None or new is None or _meant(old) != _meant(new)):
         keys.append(key)
-    owner = controller(seen)
     known = ours and (old or {}).get("status") == (new or {}).get("status")
-    if owner is not None and owner.get("kind") in _OWN and not known:
-        keys.append(Key(str(owner["kind"]), key.namespace, str(owner["name"])))
+    owner = controller(seen)
+    if not known:
+        keys += _owners(old, new, key.namespace)
     if owner is not None and owner.get("kind") == CLIQUES and not known and _counted(old) != _counted(new):
         keys += _of_set(Key(CLIQUES, key.namespace, str(owner["name"])), cache)
     if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
@@ -50,6 +50,13 @@ def _counted(obj: Node | None) -> object:
         return None
     status = {name: value for name, value in (obj.get("status") or {}).items() if isinstance(value, int)}
     return obj["metadata"].get("uid"), obj["metadata"].get("deletionTimestamp"), obj["spec"].get("replicas"), status
+
+
+def _owners(old: Node | None, new: Node | None, namespace: str) -> list[Key]:
+    """All owners that an object has or had: one that shares it, or has lost it, must look again."""
+    references = [one for obj in (old, new) if obj is not None for one in obj["metadata"].get("ownerReferences") or ()]
+    keys = [Key(str(one["kind"]), namespace, str(one["name"])) for one in references if one.get("kind") in _OWN]
+    return list(dict.fromkeys(keys))
 
 
 def _meant(obj: Node) -> object:

@@ -53,11 +53,13 @@ class Work:
     known: Callable[[], Mapping[str, Presence]]  # what the cluster can do
     now: Callable[[], datetime]
 
-    async def put(self, child: Node, owner: Node | None, problems: list[Problem]) -> Node | None:
-        """Applies a child; what goes wrong becomes a problem, and the others are still applied."""
+    async def put(
+        self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False
+    ) -> Node | None:
+        """Applies a child; what goes wrong becomes a problem, and the others are still applied. See `Writer.put`."""
         what = f"{child['kind']} {child['metadata']['name']}"
         try:
-            return await self.writer.put(child, owner)
+            return await self.writer.put(child, owner, inherits)
         except ApiError as error:
             problems.append(of_error(error, what))
         except TakenError as error:
@@ -102,9 +104,8 @@ class Work:
         await self.cluster.json_patch(resource_of(obj), key.name, steps, key.namespace)
 
     async def told_repairs(self, owner: Node) -> None:
-        """Says which changes by others were undone."""
-        repairs, self.writer.repairs[:] = [*self.writer.repairs], []
-        for key, others in repairs:
+        """Says which changes by others of an owner's children were undone."""
+        for key, others in self.writer.repaired(owner):
             await self.say(owner, "Warning", "DriftRepaired", f"{key.kind} {key.name} was changed by {others}, and is again as rendered")
 
     def ask(self, obj: Node) -> None:

@@ -14,6 +14,8 @@ from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, ONCE, REMADE, resourc
 from dynamo_webhooks.reconciler.loop.likeness import digest, fingerprint, says
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, MANAGER, RECONCILED
 from dynamo_webhooks.reconciler.loop.problems import ContestedError, StandDownError, TakenError
+from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.service import is_model_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,18 +39,24 @@ class Writer:
         self._cluster, self._cache, self._may_write, self._clock = cluster, cache, may_write, clock
         self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (what was applied, what came of it)
         self._repaired: dict[Key, deque[float]] = {}
-        self.repairs: list[tuple[Key, str]] = []  # what was undone, and whose it was, since somebody last looked
+        self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> what was undone, and whose it was
 
-    async def put(self, child: Node, owner: Node | None) -> Node:
+    async def put(self, child: Node, owner: Node | None, inherits: Callable[[str], bool] = lambda _: False) -> Node:
         """Makes the cluster hold a child of `owner`, None for those that belong to nobody; gives the object as it is now.
+
+        `inherits(uid)` says whether the owner may take over what another object controls.
 
         Raises: ApiError; TakenError when another's object has the name; ContestedError; StandDownError.
         """
         resource, key = resource_of(child), key_of(child)
         wanted = marked(child)
         live = self._cache.get(key) or (None if self._knows_all(key) else await self._cluster.get(resource, key.name, key.namespace))
-        if live is not None and not self._is_ours(key, live, owner):
-            return live
+        if live is not None and not self._is_ours(live, owner):
+            if owner is None or key.kind in ONCE:
+                return live
+            if _is_shared(live, wanted) and not inherits(_owner_uid(live)):
+                return await self._share(key, live, owner)
+            live = await self._take(key, live, owner, inherits)
         if live is not None and (key.kind in ONCE or live["metadata"].get("deletionTimestamp")):
             return live
         if live is not None and self._is_same(live, wanted):
@@ -57,6 +65,10 @@ class Writer:
         if key.kind in ONCE:
             return self._took(wanted, await self._cluster.create(resource, wanted, key.namespace))
         return self._took(wanted, await self._apply(key, wanted, live))
+
+    def repaired(self, owner: Node) -> list[tuple[Key, str]]:
+        """What of an owner's children was undone since it was last asked, and who had changed it."""
+        return self._repairs.pop(uid_of(owner), [])
 
     async def resize(self, obj: Node, replicas: int) -> None:
         """Changes nothing but how many replicas a component of an older generation has. Raises: ApiError, StandDownError."""
@@ -97,17 +109,48 @@ class Writer:
         """Whether the cache would hold an object of any label, hence a missing one is not there: so it is with our own kinds."""
         return key.kind.startswith("Dynamo") and self._cache.knows(key.kind)
 
-    def _is_ours(self, key: Key, live: Node, owner: Node | None) -> bool:
+    @staticmethod
+    def _is_ours(live: Node, owner: Node | None) -> bool:
         """Whether we may write it. An object that belongs to nobody is left as it is where ours would belong to nobody, too."""
         if owner is None:
             return APPLIED_HASH in (live["metadata"].get("annotations") or {}) and controller(live) is None
-        if is_controlled(live, owner):
-            return True
-        if key.kind in ONCE:
-            return False
+        return is_controlled(live, owner)
+
+    async def _take(self, key: Key, live: Node, owner: Node, inherits: Callable[[str], bool]) -> Node:
+        """Makes an object of ours that has lost its owner, or whose owner hands it over, the child of another. Raises: TakenError."""
         found = controller(live)
-        whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
-        raise TakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
+        if not (inherits(str(found.get("uid"))) if found else await self._is_orphan(key, live, owner)):
+            whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
+            raise TakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
+        others = [one for one in live["metadata"].get("ownerReferences") or () if not one.get("controller") and one["uid"] != uid_of(owner)]
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, reference(owner)]})
+
+    async def _share(self, key: Key, live: Node, owner: Node) -> Node:
+        """Keeps an object that another graph controls from being collected as long as this one needs it."""
+        references = live["metadata"]["ownerReferences"]
+        if any(one["uid"] == uid_of(owner) for one in references):
+            return live
+        mine = {**reference(owner), "controller": False, "blockOwnerDeletion": False}
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": mine})
+
+    async def _own(self, key: Key, live: Node, step: Node) -> Node:
+        self._ask(key.namespace)
+        steps = [{"op": "test", "path": "/metadata/uid", "value": uid_of(live)}, step]
+        made = await self._cluster.json_patch(resource_of(live), key.name, steps, key.namespace)
+        self._cache.wrote({**made, "apiVersion": live["apiVersion"], "kind": live["kind"]})
+        return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
+
+    async def _is_orphan(self, key: Key, live: Node, owner: Node) -> bool:
+        """Whether we made an object that has no owner any more, as after `kubectl delete --cascade=orphan`."""
+        if any(one["uid"] == uid_of(owner) for one in live["metadata"].get("ownerReferences") or ()):
+            return True
+        if APPLIED_HASH not in (live["metadata"].get("annotations") or {}):
+            return False
+        fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)  # the cache holds no managers of fields
+        if fresh is None or uid_of(fresh) != uid_of(live) or controller(fresh) is not None:
+            return False
+        managers = fresh["metadata"].get("managedFields") or ()
+        return any((one.get("manager"), one.get("operation")) == (MANAGER, "Apply") for one in managers)
 
     def _is_same(self, live: Node, wanted: Node) -> bool:
         mark = wanted["metadata"]["annotations"][APPLIED_HASH]
@@ -130,6 +173,8 @@ class Writer:
                 raise
             if others and key.kind != ADAPTER:
                 self._contest(key, others, error.message)
+                if uid := _owner_uid(wanted):
+                    self._repairs.setdefault(uid, []).append((key, ", ".join(others)))
         self._ask(key.namespace)
         return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
 
@@ -147,7 +192,6 @@ class Writer:
         if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
             raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
         times.append(self._clock())
-        self.repairs.append((key, ", ".join(others)))
 
     def _took(self, wanted: Node, made: Node) -> Node:
         self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
@@ -160,6 +204,17 @@ class Writer:
         self._applied.move_to_end(uid)
         while len(self._applied) > REMEMBERED:
             self._applied.popitem(last=False)
+
+
+def _owner_uid(child: Node) -> str:
+    return str((controller(child) or {}).get("uid") or "")
+
+
+def _is_shared(live: Node, wanted: Node) -> bool:
+    """Whether an object of another graph is all that this one needs, too."""
+    if controller(live) is None or not is_model_service(live["kind"], live["metadata"]["name"]):
+        return False
+    return str((controller(live) or {})["apiVersion"]).startswith(f"{GROUP}/") and says(live["spec"], wanted["spec"])
 
 
 def marked(child: Node) -> Node:

@@ -15,6 +15,7 @@ from dynamo_webhooks.reconciler.render.multinode import leader_wait, ssh
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
 from dynamo_webhooks.reconciler.render.objects import canonical
 from dynamo_webhooks.reconciler.render.observed import NOTHING
+from dynamo_webhooks.reconciler.render.service import model_services
 from dynamo_webhooks.reconciler.render.split import component_object
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
     except RenderError as error:
         return Rendered([], [error])
     parts = [
-        _collected(planner.rights, graph.namespace, settings),
+        _collected(planner.rights, graph, settings),
         _collected(epp.rights, graph, settings),
         _collected(claims.claims, graph),
         _collected(_discovery, graph, settings),
@@ -146,7 +147,7 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
         made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]
-        return [made]
+        return [made, *model_services(member.fields, graph.namespace, graph.object)]
 
     return _joined(_collected(one, member) for member in graph.members)
 

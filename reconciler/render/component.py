@@ -9,7 +9,7 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.ingress import ways_in
 from dynamo_webhooks.reconciler.render.lws import leader_worker_set
 from dynamo_webhooks.reconciler.render.service import model_services, services
-from dynamo_webhooks.reconciler.render.workload import read_workload, uses_old_selectors
+from dynamo_webhooks.reconciler.render.workload import owning_graph, read_workload, uses_old_selectors
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
@@ -33,7 +33,7 @@ def component_children(obj: Fields, settings: Settings, old_selectors: bool = Fa
     return [
         *_controllers(workload, settings),
         *services(workload, settings),
-        *model_services(workload.spec, workload.namespace, workload.object),
+        *([] if owning_graph(workload.object["metadata"]) else model_services(workload.spec, workload.namespace, workload.object)),
         *ways_in(workload.name, workload.namespace, workload.type, workload.graph, workload.alpha, workload.object, settings),
     ]
 

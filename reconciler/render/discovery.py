@@ -69,6 +69,11 @@ def rights(owner: Fields, namespace: str) -> list[Fields]:
     return [child("v1", "ServiceAccount", account, namespace, labels=marks, owner=owner), role, bound]
 
 
+def account_of(name: str) -> str:
+    """The account that an object of `rights` is for."""
+    return name.removesuffix("-role").removesuffix("-binding")
+
+
 def binding(kind: str, role: str, account: str, namespace: str) -> Fields:
     """The content of a RoleBinding: one role for one service account of its own namespace."""
     return {

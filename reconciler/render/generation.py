@@ -9,7 +9,7 @@ from dynamo_webhooks.reconciler.render.names import digest
 from dynamo_webhooks.reconciler.render.workload import shared_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
@@ -68,6 +68,22 @@ def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
     old = max(0, sizes.old - min(most_down, broken + spare))
     new = min(sizes.desired, sizes.new + max(0, sizes.desired + surge - sizes.old - sizes.new))
     return Targets(old, new)
+
+
+def held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_unavailable: str) -> int:
+    """The replicas that the old generation of a component keeps for the sake of the other components.
+
+    Prefill and decode work together within a generation only, so an old component shrinks no further than the new generation has come as
+    a whole, and not to nothing before that is complete. What doesn't serve needn't be kept, nor what may be unavailable.
+    """
+    sizes = all_sizes[name]
+    others = [one for one in all_sizes.values() if one.desired > 0]
+    if len(others) < 2 or sizes.desired == 0:
+        return 0
+    missing = max(-(-sizes.desired * (one.desired - min(one.new_available, one.desired)) // one.desired) for one in others)
+    unavailable = _amount(max_unavailable, sizes.desired, up=False)
+    surge = _amount(max_surge, sizes.desired, up=True) or not unavailable
+    return min(sizes.old_available, max(missing - unavailable, 1 if missing and surge else 0))
 
 
 def share(text: str) -> int | str:

@@ -9,14 +9,15 @@ from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.graph import Graph
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 ACCOUNT: Final = "planner-serviceaccount"
 
 
-def rights(namespace: str, settings: Settings) -> list[Fields]:
-    """The planner's account in a namespace, whether or not a graph there has a planner (the Go operator asks for it before the planner)."""
-    return shared_account(ACCOUNT, settings.planner_role, namespace, settings)
+def rights(graph: Graph, settings: Settings) -> list[Fields]:
+    """The planner's account, where the graph has a planner: its role may change every graph of the namespace."""
+    return shared_account(ACCOUNT, settings.planner_role, graph.namespace, settings) if graph.has_planner else []
 
 
 def shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:

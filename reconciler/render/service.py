@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.reconciler.render import discovery
 from dynamo_webhooks.reconciler.render.names import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.settings import Settings
     from dynamo_webhooks.reconciler.render.workload import Workload
+
+_MODEL: Final = "dynamo-model-"
 
 
 def is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
@@ -68,8 +70,16 @@ def service_port(kind: str) -> Fields:
     return {"name": "system", "port": SYSTEM_PORT, "targetPort": "system", "protocol": "TCP"}
 
 
+def is_model_service(kind: str, name: str) -> bool:
+    """Whether an object is the Service of a model: all graphs of a namespace that serve the model share it."""
+    return kind == "Service" and name.startswith(_MODEL)
+
+
 def model_services(component: Fields, namespace: str, owner: Fields) -> list[Fields]:
-    """The headless Service by which a model's endpoints are found, if the component names a model; one for a model and namespace."""
+    """The headless Service by which a model's endpoints are found, if the component names a model; one for a model and namespace.
+
+    It belongs to the graph: each of several components and generations serves the model for a while.
+    """
     model = str((component.get("modelRef") or {}).get("name") or "")
     if not model:
         return []
@@ -77,7 +87,7 @@ def model_services(component: Fields, namespace: str, owner: Fields) -> list[Fie
     out = child(
         "v1",
         "Service",
-        f"dynamo-model-{digest(model)}",
+        f"{_MODEL}{digest(model)}",
         namespace,
         labels={**mark, MANAGED: OPERATOR},
         annotations={BASE_MODEL: model},

@@ -133,14 +133,15 @@ def uses_old_selectors(obj: Fields) -> bool:
     return labels.get(COMPONENT_TYPE) == WORKER and sub_type in ("", str((obj.get("spec") or {}).get("type") or ""))
 
 
-def _owning_graph(metadata: Fields) -> str:
+def owning_graph(metadata: Fields) -> str:
+    """The name of the graph that owns a component's object; empty for a component that stands alone."""
     owners = metadata.get("ownerReferences") or ()
     return next((str(one.get("name") or "") for one in owners if one and one.get("kind") == "DynamoGraphDeployment"), "")
 
 
 def _who(metadata: Fields, spec: Fields, alpha: Fields, own: dict[str, str]) -> _Who:
     name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
-    graph = own.get(GRAPH_NAME) or _owning_graph(metadata)
+    graph = own.get(GRAPH_NAME) or owning_graph(metadata)
     component = str(spec.get("name") or own.get(COMPONENT) or alpha.get("serviceName") or name)
     return _Who(name, namespace, graph, component, dynamo_namespace_of(spec, namespace, graph or name))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.reconciler.render.children import worker_hash
-from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, next_sizes, share
+from dynamo_webhooks.reconciler.render.generation import Sizes, Targets, held_back, next_sizes, share
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from tests.reconciler.rendering import children, component, graph, stored, vllm
 
@@ -109,6 +109,27 @@ def test_a_roll_ends_and_never_has_too_few(desired: int, surge: str, unavailable
         assert targets.old + new - coming >= desired - missing
         old, coming, new = targets.old, max(0, targets.new - new), targets.new
     raise AssertionError((old, new))
+
+
+@pytest.mark.parametrize("desired", [(1, 1), (1, 4), (4, 1), (2, 3), (8, 5, 3), (2, 0)])
+@pytest.mark.parametrize(("surge", "unavailable"), [("", ""), ("1", "0"), ("0", "1"), ("100%", "0"), ("3", "50%"), ("0", "50%")])
+@pytest.mark.parametrize("broken", [True, False])
+def test_components_roll_together(desired: tuple[int, ...], surge: str, unavailable: str, broken: bool) -> None:
+    """Of each component something serves in one generation at every step; with a `broken` first component the old one stays."""
+    old, new, ready = [*desired], [0] * len(desired), [0] * len(desired)
+    needed = [index for index, count in enumerate(desired) if count]
+    for step in range(60):
+        sizes = {str(index): Sizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
+        targets = {name: next_sizes(one, surge, unavailable) for name, one in sizes.items()}
+        held = {name: held_back(name, sizes, surge, unavailable) for name in sizes}
+        old = [max(targets[str(index)].old, held[str(index)]) for index in range(len(desired))]
+        new = [targets[str(index)].new for index in range(len(desired))]
+        if surge != "0":
+            assert all(old[index] for index in needed) or all(ready[index] for index in needed), (step, old, ready)
+        if (sum(old), new) == (0, [*desired]):
+            break
+        ready = [0 if broken and index == 0 else new[index] for index in range(len(desired))]
+    assert sum(old) == 0 or broken
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.loop.generations import Roll
 from dynamo_webhooks.reconciler.loop.graph_status import Seen, status_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPHS
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.observed import Observed
 from tests.kube.storage import START
-from tests.reconciler.loop.site import Site, disagg, running
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.rendering import vllm
 
 
@@ -69,6 +69,85 @@ async def test_a_generation_that_never_becomes_ready_leaves_the_old_one_serving(
         await site.rest()
         assert set(await site.workers()) == old
         assert (await site.condition())["status"] == "True"
+
+
+async def _serving(site: Site) -> dict[str, tuple[int, int]]:
+    """Available decode and prefill pods of each generation."""
+    found = await site.all(DEPLOYMENTS)
+    out: dict[str, tuple[int, int]] = {}
+    for name, one in found.items():
+        _, component, *generation = name.split("-")
+        if generation:
+            count = int((one.get("status") or {}).get("availableReplicas", 0))
+            decode, prefill = out.get(generation[0], (0, 0))
+            out[generation[0]] = (count, prefill) if component == "decode" else (decode, count)
+    return out
+
+
+async def test_when_only_one_kind_of_the_new_workers_comes_up_the_old_ones_stay_together() -> None:
+    async with running() as site:
+        await site.make(disagg(replicas=4))
+        await site.rest()
+        [old] = await _serving(site)
+        known = set(await site.all(DEPLOYMENTS))
+        site.settled, site.newcomers = known, 0
+        await _change(site, "--broken")
+        await site.rest()
+        site.settled |= {name for name in await site.all(DEPLOYMENTS) if "prefill" in name}  # only the new decode is broken
+        await site.rest()
+        assert (await _serving(site))[old] == (3, 3)  # of four, a quarter may be missing
+        await _change(site, "--better")  # a second change: the broken generation goes, not the one that serves
+        await site.rest()
+        assert (await _serving(site))[old] == (3, 3)
+        site.newcomers = None
+        await site.rest()
+        assert [*(await _serving(site)).values()] == [(4, 4)]
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_a_worker_of_another_name_replaces_the_old_one_when_it_is_ready() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        old = set(await site.workers())
+        site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
+        obj = await site.graph()
+        obj["spec"]["components"][2]["name"] = "other"
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        [prefill] = [name for name in old if "prefill" in name]
+        assert (await site.workers())[prefill] == 2
+        assert await _available(site, "decode") == 2
+        site.newcomers = None
+        await site.rest()
+        assert not old & set(await site.workers())
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_the_rights_of_old_pods_stay_until_they_have_ended() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        account = "g-k8s-service-discovery"
+        site.settled, site.newcomers = set(await site.all(DEPLOYMENTS)), 0
+        pod: Any = {"apiVersion": "v1", "kind": "Pod", "spec": {"serviceAccountName": account}}
+        pod["metadata"] = {"name": "old", "labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+        obj = await site.graph()
+        obj["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert account in await site.all(SERVICE_ACCOUNTS)  # while the old generation serves
+        site.newcomers = None
+        await site.rest()
+        assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
+        await site.later(10)
+        assert account in await site.all(SERVICE_ACCOUNTS)  # while a pod ends
+        assert set(await site.all(ROLES)) == {f"{account}-role"}
+        assert set(await site.all(ROLE_BINDINGS)) == {f"{account}-binding"}
+        await site.kubelet.delete(PODS, "old", NAMESPACE)
+        await site.later(10)
+        assert await site.all(SERVICE_ACCOUNTS) == await site.all(ROLES) == await site.all(ROLE_BINDINGS) == {}
 
 
 async def test_what_is_no_part_of_a_workers_pods_rolls_nothing() -> None:

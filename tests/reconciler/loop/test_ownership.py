@@ -1,0 +1,141 @@
+"""Who owns what: Services that several graphs share, children that have lost their owner, repairs that are told of the right object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
+
+MODEL = "dynamo-model-fb68f5a6"
+
+
+def _served(name: str = "g") -> Node:
+    made = disagg(name)
+    for one in made["spec"]["components"][1:]:
+        one["modelRef"] = {"name": "Qwen/Qwen3-0.6B"}
+    return made
+
+
+async def _owners(site: Site, name: str = MODEL) -> list[tuple[str, str, bool]]:
+    found = (await site.all(SERVICES))[name]["metadata"].get("ownerReferences") or []
+    return [(one["kind"], one["name"], bool(one.get("controller"))) for one in found]
+
+
+async def test_components_and_generations_share_the_service_of_their_model() -> None:
+    async with running() as site:
+        await site.make(_served())
+        await site.rest()
+        assert (await site.condition())["status"] == "True"
+        assert await _owners(site) == [("DynamoGraphDeployment", "g", True)]
+        uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
+        obj = await site.graph()
+        for one in obj["spec"]["components"][1:]:
+            one["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
+        assert (await site.condition())["status"] == "True"
+        assert (await site.all(SERVICES))[MODEL]["metadata"]["uid"] == uid
+
+
+async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned() -> None:
+    async with running() as site:
+        await site.make(_served())
+        await site.rest()
+        [decode] = [one for name, one in (await site.all(COMPONENTS)).items() if "decode" in name]
+        uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
+        owner: Any = {"apiVersion": "nvidia.com/v1beta1", "kind": decode["kind"], "name": decode["metadata"]["name"]}
+        owner |= {"uid": decode["metadata"]["uid"], "controller": True}
+        await site.user.merge_patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [owner]}}, NAMESPACE)
+        await site.rest()
+        found = (await site.all(SERVICES))[MODEL]
+        assert (found["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
+        assert (await site.condition())["status"] == "True"
+
+
+async def test_two_graphs_share_the_service_of_their_model_and_the_last_one_takes_it_along() -> None:
+    async with running() as site:
+        await site.make(_served())
+        await site.rest()
+        await site.make(_served("h"))
+        await site.rest()
+        assert (await site.condition("h"))["status"] == "True"
+        assert await _owners(site) == [("DynamoGraphDeployment", "g", True), ("DynamoGraphDeployment", "h", False)]
+        await site.edit("g", 0, replicas=2)
+        await site.rest()
+        assert len(await _owners(site)) == 2  # applying it for one graph doesn't take it from the other
+        await site.user.delete(GRAPHS, "g", NAMESPACE)
+        await site.rest()
+        references = [one for one in (await site.all(SERVICES))[MODEL]["metadata"]["ownerReferences"] if one["name"] == "h"]
+        # the garbage collector drops the reference to what is gone
+        await site.kubelet.merge_patch(SERVICES, MODEL, {"metadata": {"ownerReferences": references}}, NAMESPACE)
+        await site.rest()
+        assert await _owners(site) == [("DynamoGraphDeployment", "h", True)]
+        await site.user.delete(GRAPHS, "h", NAMESPACE)
+        await site.rest()
+        assert MODEL not in await site.all(SERVICES)
+
+
+async def _orphaned(site: Site) -> None:
+    """Deletes a graph as `--cascade=orphan` does."""
+    for resource in (COMPONENTS, SERVICES):
+        for name, one in (await site.all(resource)).items():
+            if any(owner["kind"] == "DynamoGraphDeployment" for owner in one["metadata"].get("ownerReferences") or ()):
+                await site.kubelet.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)
+    await site.user.delete(GRAPHS, "g", NAMESPACE)
+
+
+async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None:
+    async with running() as site:
+        await site.make(_served())
+        await site.rest()
+        before = {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+        await site.stop()
+        await _orphaned(site)
+        site.start()
+        await site.rest()
+        await site.make(_served())
+        await site.rest()
+        assert (await site.condition())["status"] == "True"
+        assert {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()} == before
+        graph_uid = (await site.graph())["metadata"]["uid"]
+        assert {one["metadata"]["ownerReferences"][0]["uid"] for one in (await site.all(COMPONENTS)).values()} == {graph_uid}
+
+
+async def test_what_only_looks_like_ours_is_not_taken_up() -> None:
+    async with running() as site:
+        theirs: Any = {"apiVersion": "v1", "kind": "Service", "spec": {"selector": {"a": "b"}}}
+        theirs["metadata"] = {"name": "g-frontend", "annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}
+        await site.user.create(SERVICES, theirs, NAMESPACE)
+        await site.make(disagg())
+        await site.rest()
+        assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
+        assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
+
+
+async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
+    async with running() as site:
+        for name in ("g", "h"):
+            await site.make(disagg(name))
+        await site.rest()
+
+        def crash(verb: str, resource: Resource | None, _namespace: str, name: str) -> Exception | None:
+            return RuntimeError("crash") if (verb, resource, name) == ("apply", SERVICES, "g-frontend") else None
+
+        mend = site.cluster.fail(crash)
+        await site.user.merge_patch(DEPLOYMENTS, "g-frontend", {"spec": {"replicas": 5}}, NAMESPACE)
+        patch: Any = {"spec": {"selector": {"nvidia.com/dynamo-component": "x"}}}
+        await site.user.merge_patch(SERVICES, "g-frontend", patch, NAMESPACE)
+        await site.rest()  # the pass ends between repairing the Deployment and telling so
+        await site.edit("h", 0, replicas=2)
+        await site.rest()
+        mend()
+        await site.later(60)
+        told = {(name, message.split()[1]) for name, reason, message in await site.events() if reason == "DriftRepaired"}
+        assert told == {("g-frontend", "g-frontend")}

@@ -1,0 +1,136 @@
+"""Running graphs on a real API server: neither rolls, nor deletions of other graphs, nor optional APIs take away what serves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cluster.reconciling import (
+    ACCOUNTS,
+    BINDINGS,
+    COMPONENTS,
+    DEPLOYMENTS,
+    GRAPHS,
+    ROLES,
+    SERVICES,
+    Reconciled,
+    reconciled,
+)
+from tests.reconciler.rendering import component, graph, vllm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Node = dict[str, Any]
+MODEL = "dynamo-model-fb68f5a6"
+
+
+@pytest.fixture(scope="module")
+def site(assets: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
+    with reconciled(assets, tmp_path_factory.mktemp("paths")) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _all_pods_may_become_ready(site: Reconciled) -> Iterator[None]:
+    yield
+    site.pods.held.clear()
+
+
+def _disagg(namespace: str, name: str = "g", *args: str, replicas: int = 2) -> Node:
+    """A graph whose two sorts of workers serve one model."""
+    model: Node = {"modelRef": {"name": "Qwen/Qwen3-0.6B"}, "replicas": replicas, "args": args}
+    frontend = component("Frontend", "frontend", {"image": "img:1"}, replicas=1)
+    made = graph(frontend, vllm("decode", "decode", **model), vllm("prefill", "prefill", **model), name=name)
+    made["metadata"]["namespace"] = namespace
+    return made
+
+
+def _uid(site: Reconciled, path: str, namespace: str, name: str) -> str:
+    return str(site.get(path, namespace, name)["metadata"]["uid"])
+
+
+def _available(site: Reconciled, namespace: str, name: str) -> int:
+    return int(site.get(DEPLOYMENTS, namespace, name).get("status", {}).get("availableReplicas", 0))
+
+
+def test_a_roll_whose_decode_never_comes_up_leaves_prefill_and_decode_together(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    model = _uid(site, SERVICES, namespace, MODEL)
+    old = site.names(COMPONENTS, namespace) - {"g-frontend"}
+    [generation] = {name.rpartition("-")[2] for name in old}
+    site.pods.held.add("g-decode-")  # none that is made from now on
+    site.plane.apply(_disagg(namespace, "g", "--new"))
+    site.until(lambda: len(site.names(COMPONENTS, namespace)) == 5, "the new generation being made")
+    [prefill] = [name for name in site.names(COMPONENTS, namespace) - old if "prefill" in name]
+    site.until(lambda: _available(site, namespace, prefill) >= 1, "new prefill being ready")
+    elsewhere = site.plane.namespace()
+    site.plane.apply(_disagg(elsewhere, "z"))  # the reconciler is awake and at work meanwhile
+    site.ready(elsewhere, "z")
+    for name in ("decode", "prefill"):
+        assert _available(site, namespace, f"g-{name}-{generation}") >= 1
+    site.pods.held.clear()
+    site.until(lambda: not old & site.names(COMPONENTS, namespace), "the old generation being gone")
+    site.ready(namespace)
+    found = site.get(SERVICES, namespace, MODEL)["metadata"]
+    assert (found["uid"], [one["kind"] for one in found["ownerReferences"]]) == (model, ["DynamoGraphDeployment"])
+
+
+def test_the_service_of_a_model_serves_two_graphs_until_the_last_is_gone(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    site.plane.apply(_disagg(namespace, "h"))
+    site.ready(namespace, "h")
+    uid = _uid(site, SERVICES, namespace, MODEL)
+    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
+
+    def owners() -> list[tuple[str, bool]]:
+        found = site.get(SERVICES, namespace, MODEL)["metadata"]
+        assert found["uid"] == uid
+        return [(one["name"], one.get("controller", False)) for one in found["ownerReferences"]]
+
+    site.until(lambda: owners() == [("h", True)], "the other graph having taken it over")
+    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/h").status == 200
+    site.until(lambda: MODEL not in site.names(SERVICES, namespace), "it being collected")
+
+
+def test_a_graph_deleted_without_its_children_takes_them_up_again(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    kinds = (COMPONENTS, DEPLOYMENTS, SERVICES, ACCOUNTS, ROLES, BINDINGS)
+
+    def uids() -> dict[str, str]:
+        return {f"{path} {name}": _uid(site, path, namespace, name) for path in kinds for name in site.names(path, namespace)}
+
+    before = uids()
+    done = site.plane.kubectl("delete", "dynamographdeployment/g", "-n", namespace, "--cascade=orphan")
+    assert done.code == 0, done.stderr
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    assert uids() == before
+    graph_uid = _uid(site, GRAPHS, namespace, "g")
+    for name in site.names(COMPONENTS, namespace):
+        assert [one["uid"] for one in site.get(COMPONENTS, namespace, name)["metadata"]["ownerReferences"]] == [graph_uid]
+
+
+def test_old_pods_keep_their_rights_until_they_have_ended(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    site.pods.held |= {"g-decode-", "g-prefill-"}
+    changed = _disagg(namespace)
+    changed["metadata"]["annotations"] = {"nvidia.com/dynamo-discovery-backend": "etcd"}
+    site.plane.apply(changed)
+    site.until(lambda: len(site.names(COMPONENTS, namespace)) == 5, "the new generation being made")
+    site.until(lambda: site.state(namespace) == "pending", "the roll being told")
+    assert site.names(ACCOUNTS, namespace) == {"g-k8s-service-discovery"}
+    assert len(site.names(ROLES, namespace)) == len(site.names(BINDINGS, namespace)) == 1
+    site.pods.held.clear()
+    site.ready(namespace)
+    kinds = (ACCOUNTS, ROLES, BINDINGS)
+    site.until(lambda: not any(site.names(path, namespace) for path in kinds), "rights that nobody needs being gone")

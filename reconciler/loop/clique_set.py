@@ -79,7 +79,7 @@ async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) 
             continue
         what = f"{one['kind']} {one['metadata']['name']}"
         try:
-            await work.writer.scale(one, wanted)
+            await work.writer.scale(one, wanted, graph.object)
         except NotServedError as error:
             problems.append(of_error(error, what))
         except NotFoundError:

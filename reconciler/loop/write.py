@@ -77,12 +77,13 @@ class Writer:
         patch = {"spec": {"replicas": replicas}}
         self._cache.wrote(await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace))
 
-    async def scale(self, obj: Node, replicas: int) -> None:
+    async def scale(self, obj: Node, replicas: int, owner: Node) -> None:
         """Changes how many replicas another controller's object has. Raises: ApiError, ContestedError, StandDownError."""
         key, mark = key_of(obj), ("replicas", str(replicas))
         self._ask(key.namespace)
         if self._applied.get(uid_of(obj)) == mark:
-            self._contest(key, ["others through its scale"], f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}")
+            said = f"it has {obj['spec'].get('replicas')} replicas instead of {replicas}"
+            self._contest(key, uid_of(owner), ["others through its scale"], said)
         patch = {"metadata": {"uid": uid_of(obj)}, "spec": {"replicas": replicas}}
         scaled = await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace, subresource="scale")
         self._remember(uid_of(obj), mark)
@@ -172,9 +173,7 @@ class Writer:
             if live is None or (key.kind == ADAPTER and not await self._is_newest(key, live)):
                 raise
             if others and key.kind != ADAPTER:
-                self._contest(key, others, error.message)
-                if uid := _owner_uid(wanted):
-                    self._repairs.setdefault(uid, []).append((key, ", ".join(others)))
+                self._contest(key, _owner_uid(wanted), others, error.message)
         self._ask(key.namespace)
         return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
 
@@ -186,12 +185,14 @@ class Writer:
             return False
         return fresh is not None
 
-    def _contest(self, key: Key, others: list[str], message: str) -> None:
-        """Counts what others change of a child. Raises: ContestedError when that was too often."""
+    def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
+        """Counts what others change of a child, to be told of its owner. Raises: ContestedError when that was too often."""
         times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
         if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
             raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
         times.append(self._clock())
+        if owner:
+            self._repairs.setdefault(owner, []).append((key, ", ".join(others)))
 
     def _took(self, wanted: Node, made: Node) -> Node:
         self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))

@@ -73,15 +73,25 @@ def answer(body: bytes) -> Answer:
 def answer_into(body: bytes | mmap, sink: Sink) -> Answer:
     """As `answer`, with the converted objects written to `sink`: the body of the returned answer is empty then, and `sink` else."""
     with contextlib.suppress(NotDivisibleError):
-        return _in_pieces(body, sink)
+        return next(filter(None, _in_pieces(body, sink)))
     sink.clear()
     return _at_one_go(body, sink)
 
 
-def _in_pieces(body: bytes | mmap, sink: Sink) -> Answer:
+def steps(body: bytes | mmap, longest: int) -> Iterator[Answer | None]:
+    """As `answer`, with a pause after each object: None, and the answer at last.
+
+    Raises: NotDivisibleError, possibly in the midst, unless the review is a list of objects of at most `longest` bytes each.
+    """
+    held = _Held()
+    for found in _in_pieces(body, held, longest):
+        yield found and (found if found.body else found._replace(body=b"".join(held.parts)))
+
+
+def _in_pieces(body: bytes | mmap, sink: Sink, longest: int | None = None) -> Iterator[Answer | None]:
     """Decodes one object after the other, which also keeps only one of them in memory. Raises: NotDivisibleError."""
     parts = apart(body)
-    if parts is None:
+    if parts is None or (longest is not None and parts.longest(body) > longest):
         raise NotDivisibleError
     try:
         _, request, version, uid = load(parts.frame, "ConversionReview", VERSIONS)
@@ -103,7 +113,7 @@ def _at_one_go(body: bytes | mmap, sink: Sink) -> Answer:
         return _failed(version, uid, 400, ["request.objects must be a list"], "", ConversionStatistics())
     if type(desired) is not str or not desired:
         return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", ConversionStatistics())
-    return _Work(desired, sink).through(_released(objects or []), version, uid)
+    return next(filter(None, _Work(desired, sink).through(_released(objects or []), version, uid)))
 
 
 def _released(objects: list[Any]) -> Iterator[Any]:
@@ -126,30 +136,33 @@ class _Work:
         self.failed = 0
         self.faults = 0
 
-    def through(self, objects: Iterator[Any], version: str, uid: str) -> Answer:
-        """Converts all objects in their order."""
+    def through(self, objects: Iterator[Any], version: str, uid: str) -> Iterator[Answer | None]:
+        """Converts all objects in their order; pauses after each, and ends with the answer."""
         self.sink.write(b"".join((_START[version], orjson.dumps(uid), _SUCCESS)))
         count = 0
         try:
-            now = time.perf_counter()
+            began = time.perf_counter()
             for index, obj in enumerate(objects):
                 count += 1
                 outcome = self._one(obj, index)
-                before, now = now, time.perf_counter()
-                self.tally.add(obj, self.target.version, outcome, now - before)
+                self.tally.add(obj, self.target.version, outcome, time.perf_counter() - began)
+                yield None
+                began = time.perf_counter()
         except (BudgetError, MemoryError) as error:
             self.sink.clear()
             met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
             sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
             found = _failed(version, uid, 413, [sentence], "", self.tally)
-            return found._replace(verdict=found.verdict._replace(bound=met))
+            yield found._replace(verdict=found.verdict._replace(bound=met))
+            return
         self._tell_damaged(uid)
         if self.failed:
             self.sink.clear()
             code = 500 if self.faults else 422
-            return _failed(version, uid, code, self._sentences(count), "fault" if self.faults else "", self.tally)
+            yield _failed(version, uid, code, self._sentences(count), "fault" if self.faults else "", self.tally)
+            return
         self.sink.write(_END)
-        return Answer(200, b"", Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally))
+        yield Answer(200, b"", Verdict("converted", 200, uid[:NAME_LENGTH], "CONVERT", tally=self.tally))
 
     def _one(self, obj: object, index: int) -> str:
         try:

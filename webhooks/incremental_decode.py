@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-LONG: Final = 64 * 1024  # bytes: what is shorter is decoded in a third of a millisecond
-_HEAD: Final = 4 * 1024  # bytes in which the list begins
+LONG: Final = 32 * 1024  # bytes: what is shorter is decoded in a sixth of a millisecond
+_HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends
 _LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
 _MARK: Final = secrets.token_hex(16)  # stands for the objects; nobody outside can write it by chance or on purpose
 _QUOTED: Final = f'"{_MARK}"'.encode()
@@ -41,6 +41,10 @@ class Apart(NamedTuple):
         """Whether the decoded frame's request has the mark for its objects: then what was left out is exactly that list."""
         return bool(request.get("objects") == [_MARK])
 
+    def longest(self, body: bytes | mmap) -> int:
+        """Bytes that no object has more of."""
+        return 1 + len(self.lead) + max(map(len, body[self.start : self.end].split(b"}," + self.lead)))
+
     def objects(self, body: bytes | mmap) -> Iterator[Any]:
         """Decodes one after the other.
 
@@ -62,7 +66,7 @@ def apart(body: bytes | mmap) -> Apart | None:
     """Finds the list by its look alone; None for a body that is short or looks otherwise."""
     if len(body) < LONG:
         return None
-    found, last = _LIST.search(body, 0, _HEAD), body.rfind(b"}]")
+    found, last = _LIST.search(body, 0, _HEAD), body.rfind(b"}]", max(0, len(body) - _HEAD))
     if found is None or last < found.start(1):
         return None
     start, end = found.start(1), last + 1

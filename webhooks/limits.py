@@ -11,6 +11,7 @@ class Limits(NamedTuple):
 
     body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
     small_body: int = 32 * 1024  # requests up to here are answered in the event loop: the worst of them takes 50 ms there
+    stepped_body: int = 512 * 1024  # conversions up to here of objects that are short run there, too, with a pause after each
     room: int = 32 * 1024 * 1024  # for longer bodies of admission in memory, per worker
     conversion_room: int = 96 * 1024 * 1024  # the same for conversions, with what becomes of them; more for one alone
     request_memory: int = 160 * 1024 * 1024  # that the process of one longer request may have beside its body and answer

@@ -21,6 +21,7 @@ from dynamo_webhooks.webhooks.callers import Callers
 from dynamo_webhooks.webhooks.connection import UNREADABLE, Connection, is_framed, is_last
 from dynamo_webhooks.webhooks.envelope import Answer, RejectedError, rejection
 from dynamo_webhooks.webhooks.executor.spool import Spool
+from dynamo_webhooks.webhooks.incremental_decode import NotDivisibleError
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.listener import Listener
 from dynamo_webhooks.webhooks.logs import Lines
@@ -214,6 +215,8 @@ class Webhooks:
                 found = answer(route, b"", self._settings)
             elif found is None:
                 client = cast("Connection", request.protocol).client
+                found = await self._in_steps(client, body) if converting else None
+            if found is None:
                 found = await self._executor.run(route, client, body, self._settings, lambda: request.transport is not None)
             body.close()
             reservation.change(len(found.body))
@@ -223,6 +226,15 @@ class Webhooks:
             with contextlib.suppress(ConnectionResetError):  # the client has left, or was too slow: nobody is there to be told
                 await reply.send(request, reservation)
             return cast("StreamResponse", reply)
+
+    async def _in_steps(self, client: str, body: Spool) -> Answer | None:
+        """Converts a list of short objects in the event loop, between short requests: a process would cost as much as all of it."""
+        if body.size > self._limits.stepped_body:
+            return None
+        with contextlib.suppress(NotDivisibleError):
+            steps = convert.steps(body.mapped(body.size), self._limits.small_body)
+            return await self._short_requests.through(client, body.size, steps)
+        return None
 
     @contextlib.contextmanager
     def _held(self, request: BaseRequest) -> Iterator[None]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dynamo_webhooks.webhooks.fair_queue import FairQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dynamo_webhooks.webhooks.envelope import Answer
+
+T = TypeVar("T")
 
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
 
@@ -28,20 +30,26 @@ class ShortRequests:
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         """Must be made for one event loop."""
         self._clock = clock
-        self._queue: FairQueue[tuple[Callable[[], Answer], asyncio.Future[Answer]]] = FairQueue()
+        self._queue: FairQueue[tuple[Callable[[], Any], asyncio.Future[Any]]] = FairQueue()
         self._spent = 0.0  # seconds of work since the loop last looked at its sockets
         self._reset = False  # whether `_next` is called in the next turn of the loop
 
-    async def run(self, client: str, work: Callable[[], Answer]) -> Answer:
+    async def through(self, client: str, size: int, steps: Iterator[Answer | None]) -> Answer:
+        """Does work of so many bytes step by step, as if each was a request; the first that is not None is the answer."""
+        while (found := await self.run(client, lambda: next(steps), size)) is None:
+            pass
+        return found
+
+    async def run(self, client: str, work: Callable[[], T], size: int = 0) -> T:
         """Does the work now if nobody waits and this turn of the loop has time left, else when it is the client's turn."""
         if not self._queue and self._spent < TURN_SECONDS:
             return self._do(client, work)
-        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._queue.put(client, 0, (work, done))
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put(client, size, (work, done))
         self._call_next()
         return await done
 
-    def _do(self, client: str, work: Callable[[], Answer]) -> Answer:
+    def _do(self, client: str, work: Callable[[], T]) -> T:
         began = self._clock()
         try:
             return work()

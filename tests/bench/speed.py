@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 GRAPH: Final = "DynamoGraphDeployment"
 BULK: Final = 100
-GOALS: Final = {Purpose.VALIDATE: 1.6, Purpose.MUTATE: 1.9, Purpose.CONVERT: 2.4}
-BULK_GOAL: Final = 1.9  # for an object of a review
+GOALS: Final = {Purpose.VALIDATE: 1.4, Purpose.MUTATE: 1.4, Purpose.CONVERT: 2.4}
+BULK_GOAL: Final = 1.0  # for an object of a review
 LIST: Final = 2_000  # objects of a list that an API server has converted as a whole
 LIST_BYTES: Final = 20 * 2**20  # of it, at least
 SPECIAL: Final = (GRAPH, "v1alpha1")  # what the goals are about: a graph of about 1.8 KB with three services; for conversion, back, too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import mmap
 import os
+import signal
 import socket
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
+from dynamo_webhooks.conversion.objects import convert_object
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
 from dynamo_webhooks.webhooks.limits import Bound, Limits
+from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.webhooks.requests import GRAPHS, PRIVATE, graph, review
 from tests.webhooks.serving import DEADLINE, QUICK, Client, post, served, until
 from tests.webhooks.test_convert import MIXED, of_kind
@@ -119,6 +122,44 @@ async def test_a_conversion_may_be_longer_than_an_admission_review(tmp_path: Pat
         assert (await chunked.answer()).status == 413
 
 
+async def test_a_list_of_short_objects_needs_no_process_and_admission_is_answered_in_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    async with served(tmp_path) as server:
+        os.kill(server.server._executor._pid, signal.SIGKILL)
+        long, short = await server.connect(), await server.connect()
+
+        def converted(obj: Any, target: Any) -> Any:
+            if len(order) == 100:  # it has begun, and takes no notice of others before its turn ends
+                short.send(post(GRAPHS, review(graph())))
+            order.append(obj["metadata"]["name"])
+            time.sleep(TURN_SECONDS / 4)
+            return convert_object(obj, target)
+
+        monkeypatch.setattr(convert, "convert_object", converted)
+        body = conversion([{**graph(), "metadata": {"name": f"g-{number}"}} for number in range(200)])
+        assert QUICK.small_body < len(body) < QUICK.stepped_body
+        long.send(post("/convert", body))
+        assert (await short.answer()).json["response"]["allowed"] is True
+        assert 100 < len(order) < 150
+        found = (await long.answer()).json["response"]
+        assert [obj["metadata"]["name"] for obj in found["convertedObjects"]] == order == [f"g-{number}" for number in range(200)]
+
+
+@pytest.mark.parametrize(
+    "odd", [{"spec": {"padding": "x" * QUICK.small_body}}, {"kind": "DynamoGraphDeployment", "apiVersion": "nvidia.com/v1"}]
+)
+async def test_a_list_with_a_long_or_odd_object_is_left_to_a_process(tmp_path: Path, odd: dict[str, Any]) -> None:
+    body = conversion([graph()] * 100 + [{**graph(), **odd}])
+    async with served(tmp_path) as server:
+        client = await server.connect()
+        whole = await client.post("/convert", body)
+        os.kill(server.server._executor._pid, signal.SIGKILL)
+        assert (await client.post("/convert", body)).status == 503
+    assert whole.body == convert.answer(body).body
+
+
 async def test_a_drain_waits_for_a_conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(tmp_path, monkeypatch)
     async with served(tmp_path) as server:
@@ -143,7 +184,7 @@ async def test_a_drain_waits_for_a_conversion_of_twenty_seconds(tmp_path: Path, 
     async with served(tmp_path, Limits()) as server:
         client, idle = await server.connect(), await server.connect()
         monkeypatch.setattr(loop, "time", lambda: clock() + passed[0])
-        objects = [{**graph(), "metadata": {"name": f"g-{number}"}} for number in range(500)]
+        objects = [{**graph(), "metadata": {"name": f"g-{number}"}} for number in range(1_000)]
         client.send(post("/convert", conversion(objects)))
         await until(held.begun)
         passed[0] += 10
@@ -152,7 +193,7 @@ async def test_a_drain_waits_for_a_conversion_of_twenty_seconds(tmp_path: Path, 
         passed[0] += 10
         held.go()
         found = await client.answer()
-        assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [f"g-{number}" for number in range(500)]
+        assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [f"g-{number}" for number in range(1_000)]
         assert found.headers["connection"] == "close"
         assert await client.closed()
         passed[0] += lag

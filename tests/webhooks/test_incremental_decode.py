@@ -114,6 +114,20 @@ def test_pieces_are_the_objects_of_the_whole_or_nothing(parts: list[bytes], fram
         assert orjson.loads(body)["request"]["objects"] == found
 
 
+def test_the_longest_object_is_known_before_any_is_decoded() -> None:
+    long = {**LEAD, "metadata": {"name": "x" * 1_000}}
+    for objects in ([long], [LEAD, long, LEAD], [LEAD, LEAD, long], [long, LEAD]):
+        found = apart(text(objects))
+        assert found is not None
+        assert found.longest(text(objects)) in range(len(orjson.dumps(long)), len(orjson.dumps(long)) + len(found.lead) + 2)
+
+
+def test_what_surrounds_the_list_is_short() -> None:
+    assert taken(text([LEAD]) + b" " * 4_000) == [LEAD]
+    assert taken(text([LEAD]) + b" " * 5_000) is None
+    assert taken(b" " * 5_000 + text([LEAD])) is None
+
+
 def test_answers_are_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """In pieces and at one go, whether all goes well, some fail, or the end is damaged."""
     good = [{**LEAD, **graph()} for _ in range(3)]
@@ -140,3 +154,18 @@ def test_an_odd_end_is_noticed_after_others_were_converted(caplog: pytest.LogCap
     found = orjson.loads(convert.answer(body).body)["response"]
     assert (found["result"]["status"], len(found["convertedObjects"])) == ("Success", 2)
     assert len([line for line in caplog.messages if "could not be used" in line]) == 1
+
+
+def test_steps_pause_after_each_object_and_end_with_the_same_answer() -> None:
+    good = [{**LEAD, **graph()} for _ in range(3)]
+    for objects in (good, [*good, {**LEAD, "spec": 1}]):
+        *pauses, found = convert.steps(text(objects), 10_000)
+        assert pauses == [None] * len(objects)
+        assert found is not None
+        assert found.body == convert.answer(text(objects)).body
+
+
+@pytest.mark.parametrize("body", [text([LEAD, {**LEAD, "s": "x" * 500}]), text([LEAD, LEAD]).replace(b"},{", b"},,{"), text([LEAD]) + b"}"])
+def test_steps_are_not_for_long_objects_nor_for_odd_reviews(body: bytes) -> None:
+    with pytest.raises(NotDivisibleError):
+        list(convert.steps(body, 400))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 
 
-class Purpose(Enum):
+class Purpose(StrEnum):
     """What a webhook is for."""
 
     VALIDATE = "validate"

@@ -48,7 +48,7 @@ def apply(obj: dict[str, Any], edits: list[Edit]) -> dict[str, Any]:
 
 def pointer(path: Path) -> str:
     """Writes a path as an RFC 6901 JSON pointer."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
+    return "/".join(("", *[str(part).replace("~", "~0").replace("/", "~1") for part in path]))
 
 
 def _existing(obj: object, path: Path) -> int:

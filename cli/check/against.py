@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
@@ -18,6 +18,9 @@ from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.files import STDIN
 from dynamo_webhooks.cli.revision import FLAG, Tree, Trees
 from dynamo_webhooks.cli.yaml.load import InputError, Source, read
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.yaml.fill import Fill
 
 
 class _File(NamedTuple):
@@ -30,8 +33,8 @@ class _File(NamedTuple):
 class Against:
     """Finds the past of objects in files; reads of the revision what it is asked about, each file once."""
 
-    def __init__(self, revision: str, files: Sequence[str]) -> None:
-        """`files` are all that the run reads.
+    def __init__(self, revision: str, files: Sequence[str], fill: Fill | None = None) -> None:
+        """`files` are all that the run reads, `fill` has values for placeholders.
 
         Raises: UsageError when a file is in no repository, or its repository lacks the revision.
         """
@@ -41,7 +44,7 @@ class Against:
         self._places = {file: trees.place(file) for file in files}
         self._repositories: dict[Tree, _Repository] = {}
         for tree, name in self._places.values():
-            self._repositories.setdefault(tree, _Repository(tree)).expect(name)
+            self._repositories.setdefault(tree, _Repository(tree, fill)).expect(name)
 
     def past(self, new: Found) -> Past:
         """The object as it was in the revision. One that can't be told is said to be so, and is no error: the new one is judged alone."""
@@ -61,8 +64,9 @@ class Against:
 class _Repository:
     """The objects of one repository at the revision."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, fill: Fill | None) -> None:
         self._tree = tree
+        self._fill = fill
         self._expected: set[str] = set()
         self._texts: dict[str, str | InputError] | None = None
         self._last: tuple[str, _File] = "", _File([], [])  # a run asks for all objects of a file in a row
@@ -77,7 +81,7 @@ class _Repository:
         if self._texts is None:
             self._texts = dict(self._tree.texts(sorted(self._expected)))
         if name != self._last[0]:
-            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""))
+            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""), self._fill)
         return self._last[1]
 
     def moved(self, identity: Identity) -> list[Found]:
@@ -86,16 +90,16 @@ class _Repository:
             self._left = {}
             names = [name for name in self._tree if is_text(name)]
             for name, text in self._tree.texts(names, holding=GROUP):
-                for one in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
+                for one in _gone(_read(self._tree.shown(name), text, self._fill).objects, f"{self._tree.root}/{name}", self._fill):
                     self._left.setdefault(one.identity, []).append(one)
         return self._left.get(identity, [])
 
 
-def _read(name: str, text: str | InputError) -> _File:
+def _read(name: str, text: str | InputError, fill: Fill | None) -> _File:
     if isinstance(text, InputError):
         return _File([], [text])
     readable, broken = [], []
-    for one in read(Source(name, text)):
+    for one in read(Source(name, text, fill)):
         if isinstance(one, InputError):
             broken.append(one)
         else:
@@ -103,11 +107,11 @@ def _read(name: str, text: str | InputError) -> _File:
     return _File([one for one in objects(readable) if one.known], broken)
 
 
-def _gone(before: list[Found], file: str) -> Iterator[Found]:
+def _gone(before: list[Found], file: str, fill: Fill | None) -> Iterator[Found]:
     """Those objects that a file holds no more; of one that is there and can't be read nobody knows."""
     if not before:
         return
-    today = [*documents(file, "")]
+    today = [*documents(file, "", fill=fill)]
     readable = [one for one in today if not isinstance(one, InputError)]
     if len(readable) < len(today) and Path(file).exists():
         return

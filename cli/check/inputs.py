@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.check.cluster import Sight
     from dynamo_webhooks.cli.check.old import Olds
+    from dynamo_webhooks.cli.yaml.fill import Fill
     from dynamo_webhooks.cli.yaml.load import Source
 
 
@@ -23,6 +24,7 @@ class Inputs(NamedTuple):
 
     files: list[str | Source | InputError]
     old: Olds | None  # the stored objects of updates
+    fill: Fill | None  # values for placeholders
     sight: Sight | None  # of the cluster, where one was asked for
 
 
@@ -39,6 +41,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="DIR",
         help="a folder to render with kustomize, which may fetch nothing; repeatable",
+    )
+    inputs.add_argument("--helm", action="append", default=[], metavar="DIR", help="a chart to render with helm; repeatable")
+    inputs.add_argument(
+        "--values", action="append", default=[], metavar="FILE", help="with --helm: a file of values for every chart; repeatable"
+    )
+    inputs.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a value for ${NAME} and $(NAME) in files; repeatable"
+    )
+    inputs.add_argument(
+        "--env-file", action="append", default=[], metavar="FILE", help="such values, one NAME=VALUE a line; --set wins; repeatable"
     )
     inputs.add_argument("--cluster", action="store_true", help="the objects that a cluster holds, in all namespaces; unknown facts too")
     inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: the objects of one namespace")
@@ -59,13 +71,16 @@ def gather(arguments: argparse.Namespace) -> Inputs:
     files: list[str | Source | InputError] = [*found(arguments, paths)]
     if arguments.kustomize:
         files += _kustomized(arguments.kustomize, quiet=arguments.quiet)
-    old, sight = _old(arguments, files), None
+    if arguments.helm:
+        files += _templated(arguments)
+    fill = _values(arguments)
+    old, sight = _old(arguments, files, fill), None
     if arguments.cluster:
         from dynamo_webhooks.cli.check.cluster import look
 
         sight = look(arguments.kubeconfig, arguments.context, arguments.namespace)
         files += sight.files
-    return Inputs(files, old, sight)
+    return Inputs(files, old, fill, sight)
 
 
 def found(arguments: argparse.Namespace, paths: list[str]) -> list[str | InputError]:
@@ -91,6 +106,19 @@ def _kustomized(folders: list[str], *, quiet: bool) -> list[Source | InputError]
     return made
 
 
+def _templated(arguments: argparse.Namespace) -> list[Source | InputError]:
+    from dynamo_webhooks.cli.check.helm import command, rendered
+    from dynamo_webhooks.cli.output import say
+
+    made = []
+    for folder, words in [(folder, command(folder, arguments.values)) for folder in dict.fromkeys(arguments.helm)]:
+        one = rendered(folder, words)
+        if not arguments.quiet and not isinstance(one, InputError):
+            say(f"{one.name}: lines are those that `{' '.join(words)}` prints")
+        made.append(one)
+    return made
+
+
 def _agree(arguments: argparse.Namespace) -> None:
     """Refuses flags that don't go together."""
     against = arguments.against is not None
@@ -103,11 +131,14 @@ def _agree(arguments: argparse.Namespace) -> None:
     named = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
     if named and not arguments.cluster:
         raise UsageError(f"--{named} is for --cluster: add it to check what a cluster holds")
-    if against and arguments.kustomize:
-        raise UsageError("--against compares files, and what -k renders is none: use --old")
+    for flag, folders in (("-k", arguments.kustomize), ("--helm", arguments.helm)):
+        if against and folders:
+            raise UsageError(f"--against compares files, and what {flag} renders is none: use --old")
+    if arguments.values and not arguments.helm:
+        raise UsageError("--values is for --helm: name the chart; --set and --env-file fill ${NAME} in files")
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
-    if not (arguments.paths or arguments.files_from or arguments.kustomize or arguments.cluster):
+    if not (arguments.paths or arguments.files_from or arguments.kustomize or arguments.helm or arguments.cluster):
         raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster; or paths in .dynamo-webhooks.yaml")
 
 
@@ -118,19 +149,28 @@ def _read_once(arguments: argparse.Namespace, paths: list[str]) -> None:
         "--files-from -": arguments.files_from == STDIN,
         "--old -": STDIN in arguments.old,
         "--facts -": arguments.facts == STDIN,
+        "--env-file -": STDIN in arguments.env_file,
     }
     readers = [name for name, asks in asking.items() if asks]
     if len(readers) > 1:
         raise UsageError(f"standard input can be read once, and both {readers[0]} and {readers[1]} ask for it")
 
 
-def _old(arguments: argparse.Namespace, files: list[str | Source | InputError]) -> Olds | None:
+def _values(arguments: argparse.Namespace) -> Fill | None:
+    if not arguments.set and not arguments.env_file:
+        return None
+    from dynamo_webhooks.cli.check.values import load_values
+
+    return load_values(arguments.set, arguments.env_file)
+
+
+def _old(arguments: argparse.Namespace, files: list[str | Source | InputError], fill: Fill | None) -> Olds | None:
     if arguments.against is not None:
         from dynamo_webhooks.cli.check.against import Against
 
-        return Against(arguments.against, [file for file in files if isinstance(file, str)])
+        return Against(arguments.against, [file for file in files if isinstance(file, str)], fill)
     if not arguments.old or arguments.op not in ("auto", "update"):
         return None
     from dynamo_webhooks.cli.check.old import load_old
 
-    return load_old(arguments.old, required=arguments.op == "update")
+    return load_old(arguments.old, required=arguments.op == "update", fill=fill)

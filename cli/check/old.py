@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dynamo_webhooks.admission.pipeline import prepared
 from dynamo_webhooks.api.kinds import api_version
@@ -12,6 +12,9 @@ from dynamo_webhooks.cli.check.sources import documents, find
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.yaml.load import InputError
 from dynamo_webhooks.policies.review import Fields
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.yaml.fill import Fill
 
 
 class Past(NamedTuple):
@@ -103,14 +106,14 @@ def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
         return InputError(f"the old object can't be converted to {version}: {error.reason}", old.document.source.name, line, column)
 
 
-def load_old(paths: Sequence[str], *, required: bool = False) -> Old:
-    """Reads the old objects.
+def load_old(paths: Sequence[str], *, required: bool = False, fill: Fill | None = None) -> Old:
+    """Reads the old objects; `fill` has values for their placeholders.
 
     Raises: UsageError when a file can't be read: without it every verdict would be about something else.
     """
     found: list[Found] = []
     for file in find(paths):
-        for document in documents(file, ""):
+        for document in documents(file, "", fill=fill):
             if isinstance(document, InputError):
                 raise UsageError(f"--old {document}")
             found += [one for one in objects([document]) if one.known]

@@ -88,7 +88,16 @@ def wishes(arguments: argparse.Namespace) -> list[Wish]:
 def _needed(arguments: argparse.Namespace) -> set[str]:
     """The real paths of all files that flags and arguments name, and so of those that nobody wants to lose to a report."""
     project = arguments.project.file if arguments.project is not None else ""
-    named = (*arguments.paths, *arguments.old, arguments.facts, arguments.files_from, arguments.baseline, project)
+    named = (
+        *arguments.paths,
+        *arguments.old,
+        *arguments.env_file,
+        *arguments.values,
+        arguments.facts,
+        arguments.files_from,
+        arguments.baseline,
+        project,
+    )
     return {os.path.realpath(file) for file in named if file and "\0" not in file}
 
 

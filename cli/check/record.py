@@ -147,6 +147,14 @@ STAYS_AFTER_MOVE: Final = OwnRule(
     "Change the version alone and the rest in a later commit, or remove it by hand after the sync (docs/gitops.md)",
     WARNING,
 )
+UNFILLED: Final = OwnRule(
+    "unfilled-placeholder",
+    "DYN015",
+    "A placeholder of a template that nothing has filled.",
+    "An API server takes `${NAME}`, `<name>` and `{{ name }}` for the value itself, and refuses it or runs the graph with it.",
+    "Fill it with --set NAME=VALUE or --env-file FILE, or check what your templates render",
+    WARNING,
+)
 OWN_RULES: Final = (
     UNKNOWN_KIND,
     WRONG_TYPE,
@@ -162,6 +170,7 @@ OWN_RULES: Final = (
     NULL_ENTRY,
     LONG_REMAINDER,
     STAYS_AFTER_MOVE,
+    UNFILLED,
 )
 OWN_BY_NAME: Final = {rule.name: rule for rule in OWN_RULES}
 

@@ -22,6 +22,8 @@ from dynamo_webhooks.policies.review import CREATE, DELETE, UPDATE, Fields
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
+    from dynamo_webhooks.cli.check.placeholders import Open
+    from dynamo_webhooks.cli.yaml.fill import Fill
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
@@ -56,11 +58,19 @@ class Run:
     """Checks files, one after the other or in several processes, and gathers what all of them give."""
 
     def __init__(
-        self, settings: Settings, choice: Choice, operation: str, old: Olds | None, *, answering: bool = False, lenient: bool = False
+        self,
+        settings: Settings,
+        choice: Choice,
+        operation: str,
+        old: Olds | None,
+        *,
+        answering: bool = False,
+        lenient: bool = False,
+        fill: Fill | None = None,
     ) -> None:
         """`operation` is auto, create, update or delete; `answering` also asks what a server would answer to each write.
 
-        `lenient` passes over what can't be read in files that name our group nowhere.
+        `lenient` passes over what can't be read in files that name our group nowhere. `fill` has values for placeholders in files.
         """
         self.settings = settings
         self.choice = choice
@@ -68,6 +78,7 @@ class Run:
         self.old = old
         self.answering = answering
         self.lenient = lenient
+        self.fill = fill
         self._found = Gathered()
 
     def through(self, files: Sequence[Item], stdin_name: str, *, tell: Callable[[Item], None] | None = None) -> Iterator[None]:
@@ -100,9 +111,10 @@ class Run:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
         findings: list[Reported] = []
         source: Source | None = None
+        open_: list[Open] = []
         found = self._found
         noted, checked = len(found.notes), len(found.checked)
-        for document in documents(file, stdin_name, lenient=self.lenient):
+        for document in documents(file, stdin_name, lenient=self.lenient, fill=self.fill):
             if isinstance(document, ForeignInputError):
                 found.passed.append(document)
                 continue
@@ -111,8 +123,10 @@ class Run:
                 continue
             source = document.source
             for one in objects([document]):
+                open_ += _open(one)
                 findings += self._object(one)
         if source is not None:
+            findings = _told(source, findings, open_)
             notes, operations = tuple(found.notes[noted:]), frozenset(one.operation for one in found.checked[checked:])
             kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.profile, self.settings.schema))
             found.suppressed += [one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code)]
@@ -142,7 +156,7 @@ class Run:
         if self.answering:
             from dynamo_webhooks.cli.check.answer import answered
 
-            self._found.answers.append(answered(found, operation, past.object, self.settings))
+            self._found.answers.append(_masked(answered(found, operation, past.object, self.settings), source))
         outcome: Outcome = check_object(found, operation, past.object, self.settings)
         unsure = [NotEvaluated("updates", "", source, line, found.identity, past.why, "")] if past.why else []
         self._found.notes += [note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code)]
@@ -153,6 +167,36 @@ class Run:
         if self.old is None or not found.known or self.operation not in (AUTO, "update"):
             return Past()
         return self.old.past(found)
+
+
+def _open(found: Found) -> list[Open]:
+    """The placeholders that an object holds; asked before it is checked, which changes it."""
+    if not any(mark in found.document.source.text for mark in ("$", "<", "{{")):
+        return []
+    from dynamo_webhooks.cli.check.placeholders import held
+
+    return held(found.document.source, found)
+
+
+def _told(source: Source, findings: list[Reported], open_: list[Open]) -> list[Reported]:
+    """The findings of one text, with one for all its placeholders, and without the values that those were given."""
+    if any(mark in source.text for mark in ("$", "<", "{{")):
+        from dynamo_webhooks.cli.check.placeholders import merged
+
+        findings = merged(source, findings, open_)
+    fill = source.fill
+    if fill is None:
+        return findings
+    return [one._replace(message=fill.masked(one.message, source.text), fix=fill.masked(one.fix, source.text)) for one in findings]
+
+
+def _masked(answer: Answer, source: Source) -> Answer:
+    fill = source.fill
+    if fill is None:
+        return answer
+    causes = tuple((field, fill.masked(message, source.text)) for field, message in answer.causes)
+    warnings = tuple(fill.masked(warning, source.text) for warning in answer.warnings)
+    return answer._replace(message=fill.masked(answer.message, source.text), warnings=warnings, causes=causes)
 
 
 def _staying(found: Found, old: Fields) -> list[Reported]:

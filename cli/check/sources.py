@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatch
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.files import STDIN, load_bytes, load_text
 from dynamo_webhooks.cli.output import say
 from dynamo_webhooks.cli.yaml.errors import ForeignInputError
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.yaml.fill import Fill
+
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+CHART: Final = "Chart.yaml"  # in a folder whose files are templates of Helm
 _WILD: Final = frozenset("*?[")
+_TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # where a value begins, not inside of quotes
 
 
 def find(paths: Sequence[str], excluded: Sequence[str] = ()) -> list[str | InputError]:
@@ -51,22 +58,41 @@ def listed(file: str) -> list[str]:
     return [name for line in data.split(b"\n") if (name := os.fsdecode(line).strip())]
 
 
-def documents(file: str | Source | InputError, stdin_name: str, *, lenient: bool = False) -> Iterable[Document | InputError]:
+def documents(
+    file: str | Source | InputError, stdin_name: str, *, lenient: bool = False, fill: Fill | None = None
+) -> Iterable[Document | InputError]:
     """Reads the documents of a file, or of a text that never was one; what can't be read is an error in its place.
 
-    `lenient`: an error in a file that names our group nowhere is a ForeignInputError.
+    `lenient`: an error in a file that names our group nowhere is a ForeignInputError. `fill` has values for placeholders.
     """
     if isinstance(file, InputError):
         return [file]
     if isinstance(file, Source):
-        return read(file)
+        return _read(Source(file.name, file.text, fill))
     name = stdin_name if file == STDIN and stdin_name else file
     try:
         text = load_text(file, name)
     except InputError as error:
         return [error]
-    found = read(Source(name, text))
+    found = _read(Source(name, text, fill))
     return map(_foreign, found) if lenient and GROUP not in text and file != STDIN else found
+
+
+def _read(source: Source) -> Iterator[Document | InputError]:
+    """The documents of a text; what can't be read of a template is one error, however many there are."""
+    told = False
+    for one in read(source):
+        template = re.search(_TEMPLATE, source.text) if isinstance(one, InputError) else None
+        if not isinstance(one, InputError):
+            yield one
+        elif template is None:
+            one.text = one.text if source.fill is None else source.fill.masked(one.text, source.text)
+            yield one
+        elif not told:
+            told = True
+            line = source.text.count("\n", 0, template.start(1)) + 1
+            text = f"is a template ({shortened(template[1], 60)} on line {line}); render it first, for example with --helm DIR"
+            yield InputError(text, one.name, one.line, one.column)
 
 
 def _foreign(found: Document | InputError) -> Document | InputError:
@@ -118,7 +144,7 @@ def _searched(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
         some = True
         if not is_excluded(file.name if isinstance(file, InputError) else file, excluded):
             yield file
-    if not some:
+    if not some and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
         yield InputError("holds no YAML or JSON files", path)
 
 
@@ -131,6 +157,9 @@ def _folder(path: str) -> Iterator[str | InputError]:
         return
     except OSError as error:
         yield InputError(f"can't be read: {error.strerror}", path)
+        return
+    if any(entry.name == CHART for entry in entries):
+        say(f"{path}: is a Helm chart, and is passed over; check what it renders with check --helm {path}")
         return
     for entry in entries:
         if not is_text(entry.name) or _is_folder(entry):

@@ -114,7 +114,7 @@ def _check(arguments: argparse.Namespace) -> int:
         not arguments.no_defaults,
         arguments.strict,
     )
-    running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty)
+    running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty, fill=inputs.fill)
     done = running.through(inputs.files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
     for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
         pass

@@ -19,7 +19,7 @@ RULES: Final = "rules"
 OUTPUTS: Final = "outputs"
 
 
-class Key(NamedTuple):
+class Setting(NamedTuple):
     """One key of the file; `flag` is the one that wins over it."""
 
     name: str
@@ -29,12 +29,12 @@ class Key(NamedTuple):
 
 
 KEYS: Final = (
-    Key("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
-    Key("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
-    Key("profile", PROFILE, "Whose verdicts: current, or those of the Go operator 1.2.", "--profile"),
-    Key("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
-    Key("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
-    Key("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),
-    Key("outputs", OUTPUTS, "Reports to write: a format, and its file or - for standard output.", "-o"),
+    Setting("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
+    Setting("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
+    Setting("profile", PROFILE, "Whose verdicts: current, or those of the Go operator 1.2.", "--profile"),
+    Setting("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
+    Setting("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
+    Setting("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),
+    Setting("outputs", OUTPUTS, "Reports to write: a format, and its file or - for standard output.", "-o"),
 )
 BY_NAME: Final = {key.name: key for key in KEYS}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
 _ATTRIBUTES: Final = {"outputs": "output"}  # of a command's arguments, where they are not called as the key
-_INPUTS: Final = ("paths", "files_from", "kustomize", "cluster")  # any of them says what to read
+_INPUTS: Final = ("paths", "files_from", "kustomize", "helm", "cluster")  # any of them says what to read
 
 
 def take(arguments: argparse.Namespace, place: Place, names: Sequence[str]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.places import Mark, Place, Span
 from dynamo_webhooks.cli.yaml.scalars import Scalar, ScalarError, key_text
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.yaml.fill import Fill
 
 # The deepest field of our kinds lies about 20 deep. Everything behind this reader may therefore recurse.
 DEPTH: Final = 200
@@ -43,9 +46,13 @@ class _Frame:
 class Builder:
     """Takes events in order; `finished` holds (data, place) for each document. Duplicate keys, depth and aliases are refused here."""
 
-    def __init__(self, offset: int = 0) -> None:
-        """Starts with nothing read; `offset` is the line, from 0, where the chunk begins in its file: errors name lines of the file."""
+    def __init__(self, offset: int = 0, fill: Fill | None = None) -> None:
+        """Starts with nothing read; `offset` is the line, from 0, where the chunk begins in its file: errors name lines of the file.
+
+        `fill` is for who feeds the scalars: they come here with their values.
+        """
         self._offset = offset
+        self.fill = fill
         self.restart()
 
     def restart(self) -> None:

@@ -13,6 +13,7 @@ from dynamo_webhooks.cli.yaml.places import Place, Position, key_position, value
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.cli.yaml.fill import Fill
 
 __all__ = ["Document", "InputError", "Position", "Source", "chunks", "load", "read"]
 
@@ -26,10 +27,11 @@ _TEMPLATE: Final = r"\{\{-?\s*[.$a-zA-Z(/]"  # compiled only after an error: sta
 class Source:
     """A text with its name, as reports show it."""
 
-    def __init__(self, name: str, text: str) -> None:
-        """`name` is what reports call it: a path as given, or - for standard input."""
+    def __init__(self, name: str, text: str, fill: Fill | None = None) -> None:
+        """`name` is what reports call it: a path as given, or - for standard input; `fill` has values for placeholders of the text."""
         self.name = name
         self.text = text
+        self.fill = fill
 
     @cached_property
     def lines(self) -> list[str]:
@@ -87,8 +89,8 @@ def read(source: Source) -> Iterator[Document | InputError]:
     except UnicodeEncodeError as error:
         yield _placed(InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, error.start)), source)
         return
-    for chunk, offset in chunks(text):
-        builder, broken = Builder(offset), None
+    for chunk, offset in chunks(text if source.fill is None else source.fill.veiled(text)):
+        builder, broken = Builder(offset, source.fill), None
         try:
             _feed(chunk, builder, offset)
         except InputError as error:
@@ -101,7 +103,7 @@ def read(source: Source) -> Iterator[Document | InputError]:
 
 
 def _feed(chunk: str, builder: Builder, offset: int) -> None:
-    if chunk.lstrip()[:1] in ("{", "["):
+    if chunk.lstrip()[:1] in ("{", "[") and (builder.fill is None or not builder.fill.holds(chunk)):
         from dynamo_webhooks.cli.yaml import json_text
 
         try:

@@ -60,7 +60,7 @@ def _take(event: Any, kind: type, builder: Builder) -> None:
 
 
 def _scalar(event: Any, builder: Builder, offset: int) -> None:
-    text, start = event.value, event.start_mark
+    text, start = event.value if builder.fill is None else builder.fill.filled(event.value), event.start_mark
     implicit = event.implicit[0]
     try:
         if implicit:

@@ -1,0 +1,64 @@
+"""Values for `${NAME}` and `$(NAME)`: filled in where a text is read, scalar by scalar, so that positions stay those of the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+NAME: Final = "[A-Za-z_][A-Za-z0-9_]*"
+# what stands in a text for a parser in place of ${NAME}: as long, and no punctuation, which would end a word in a map in braces
+_OPEN, _CLOSE, _BRACES, _BRACKETS = "\ue000", "\ue001", "\ue002", "\ue003"
+_VEILED: Final = f"{_OPEN}({NAME}){_CLOSE}[{_BRACES}{_BRACKETS}]"
+_SHORT: Final = 4  # characters below which a value is only hidden where a message quotes one: a 1 may be anything
+_COMPARED: Final = 40  # characters at which a long value is recognised, wherever a message cuts it
+
+
+class Fill:
+    """The values that a run was given, by name."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        """`values` may hold anything that a file could: what a plain value means is decided as if it stood there."""
+        self.values = values
+        self._written = re.compile(rf"\$\{{({NAME})\}}|\$\(({NAME})\)")
+
+    def veiled(self, text: str) -> str:
+        """The text with a word of the same length for each name that has a value."""
+        return self._written.sub(self._veil, text) if "$" in text else text
+
+    def holds(self, text: str) -> bool:
+        """Whether a veiled text holds such words."""
+        return _OPEN in text
+
+    def filled(self, text: str) -> str:
+        """A veiled scalar with the values."""
+        return re.sub(_VEILED, lambda found: self.values.get(found[1], found[0]), text) if _OPEN in text else text
+
+    def masked(self, told: str, text: str) -> str:
+        """What is told of a text, with the names again where it quotes their values: those may be secrets, and logs are read by many."""
+        for name, value in self._used(text):
+            told = _without(told, value, f"${{{name}}}")
+        return told
+
+    def _used(self, text: str) -> list[tuple[str, str]]:
+        """The names that a text uses, longest value first."""
+        names = {found[1] or found[2] for found in self._written.finditer(text)}
+        used = [(name, self.values[name]) for name in names if self.values.get(name)]
+        return sorted(used, key=lambda pair: (-len(pair[1]), pair))
+
+    def _veil(self, found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        return f"{_OPEN}{name}{_CLOSE}{_BRACES if found[1] else _BRACKETS}" if name in self.values else found[0]
+
+
+def _without(told: str, value: str, name: str) -> str:
+    if len(value) < _SHORT:
+        return re.sub(rf'((?:got|[Vv]alue:) "?){re.escape(value)}(?![\w.])', lambda found: f"{found[1]}{name}", told)
+    begin = value[:_COMPARED]
+    at = told.find(begin)
+    while at >= 0:
+        end = at + next((size for size, pair in enumerate(zip(told[at:], value, strict=False)) if pair[0] != pair[1]), len(value))
+        end = min(end, len(told)) + (told[end : end + 1] == "\N{HORIZONTAL ELLIPSIS}")
+        told = told[:at] + name + told[end:]
+        at = told.find(begin, at + len(name))
+    return told

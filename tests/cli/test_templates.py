@@ -1,0 +1,275 @@
+"""Templates: what they leave open is said once a file, values fill it and are never printed, charts are passed over or rendered by helm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from dynamo_webhooks.cli.yaml.fill import Fill
+from dynamo_webhooks.cli.yaml.load import Document, Source, read
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import BAD, BAD_RULE, GOOD
+from tests.cli.repository import Repository
+from tests.cluster.assets.build import build_helm
+
+OPEN: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: "${NAME}", namespace: llm}
+spec:
+  services:
+    worker:
+      componentType: <type>
+      replicas: ${REPLICAS}
+      envs: [{name: A, value: $(POD_IP)}]
+      extraPodSpec: {mainContainer: {image: x, args: ["--model ${MODEL}", "${MODEL}"]}}
+---
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: b, namespace: llm}
+spec: {services: {worker: {componentType: worker, replicas: "{{ .Values.n }}"}}}
+"""
+TEMPLATE: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: {{ .Release.Name }}
+---
+metadata: {{ include "x" . }}
+"""
+SECRET: Final = "hunter2-hunter2"  # noqa: S105 - nobody's
+
+
+def scalars(text: str, **values: str) -> object:
+    """What a text of one document says with values."""
+    (found,) = read(Source("x", text, Fill(values)))
+    assert isinstance(found, Document)
+    return found.data
+
+
+def test_all_placeholders_of_a_file_are_one_finding(command: Command, files: Files) -> None:
+    files(a=OPEN, b=BAD)
+    rows = command("check", ".", "-o", "json").json["findings"]
+    assert [(row["file"], row["rule"], row["level"], row["line"]) for row in rows] == [
+        ("a.yaml", "unfilled-placeholder", "error", 3),
+        ("b.yaml", BAD_RULE, "error", 10),
+    ]
+    assert rows[0]["path"] == "metadata.name"
+    assert rows[0]["message"] == (
+        "is a placeholder that nothing fills; this file holds ${NAME} on line 3, <type> on line 7, ${REPLICAS} on line 8, "
+        "{{ .Values.n }} on line 15"
+    )
+
+
+def test_a_placeholder_that_a_server_would_take_is_a_warning(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "extraPodSpec: {mainContainer: {image: <image>}}"))
+    (row,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert (row["rule"], row["level"], row["path"]) == (
+        "unfilled-placeholder",
+        "warning",
+        "spec.services[worker].extraPodSpec.mainContainer.image",
+    )
+
+
+def test_words_for_a_shell_are_no_placeholders(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", 'extraPodSpec: {mainContainer: {image: x, args: ["${A}"], env: [{name: B, value: "${C}"}]}}'))
+    assert command("check", "a.yaml", "-o", "json").json["findings"] == []
+
+
+def test_many_are_counted_and_a_comment_ignores_them(command: Command, files: Files) -> None:
+    services = "".join(f"    s{number}: {{componentType: worker, replicas: '${{R{number}}}'}}\n" for number in range(9))
+    text = f"{GOOD}{services}"
+    files(a=text)
+    (row,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert "${R4} on line 15 and 4 more" in row["message"]
+    files(a=text.replace("    s0:", "    # dynamo-webhooks: ignore[unfilled-placeholder] the pipeline fills them\n    s0:"))
+    assert command("check", "a.yaml", "-o", "json").json["findings"] == []
+
+
+def test_a_file_that_is_a_template_is_said_in_one_line(command: Command, files: Files) -> None:
+    files(a=TEMPLATE, b="groups: ['{{ $labels.x }}']\na: [\n")
+    ran = command("check", "a.yaml", "-q")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == "a.yaml:4:10: is a template ({{ .Release.Name }} on line 4); render it first, for example with --helm DIR\n"
+    assert "is a template" not in command("check", "b.yaml").err, "a text in quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a: ${X}", 3),
+        ("a: $(X)", 3),
+        ('a: "${X}"', "3"),
+        ("a: '${X}'", "3"),
+        ("a: n-${X}", "n-3"),
+        ("a: ${Y}", None),
+        ("a: ${YES}", True),
+        ("a: ${OTHER}", "${OTHER}"),
+        ("a: $X", "$X"),
+        ("a: ${X:-4}", "${X:-4}"),
+        ("${X}: 1", None),
+        ("a: |\n  x ${X}\n", "x 3\n"),
+    ],
+)
+def test_a_value_stands_as_if_it_were_written_there(text: str, wanted: object) -> None:
+    found = scalars(text, X="3", Y="", YES="yes")
+    assert found == ({"3": 1} if text.startswith("$") else {"a": wanted})
+
+
+def test_values_fill_maps_in_braces_json_and_lists() -> None:
+    assert scalars("a: {b: ${X}, c: [$(X), -${X}]}", X="3") == {"a": {"b": 3, "c": [3, -3]}}
+    assert scalars('{"a": "${X}",\n "b": ${X}}', X="3") == {"a": "3", "b": 3}
+
+
+def test_positions_and_source_are_those_of_the_file(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "replicas: ${REPLICAS}  # dynamo-webhooks: ignore[x] y"))
+    ran = command("check", "a.yaml", "--set", "REPLICAS=-17")
+    assert "a.yaml:10:17 error replicas-non-negative" in ran.out
+    assert "10 |       replicas: ${REPLICAS}" in ran.out
+    assert "must be 0 or more, got ${REPLICAS}" in ran.out
+    assert "-17" not in ran.out + ran.err
+    assert command("check", "a.yaml", "--set", "REPLICAS=3").code == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "junit"])
+def test_no_value_is_ever_printed(command: Command, files: Files, form: str) -> None:
+    Path("secrets.env").write_text(f"S={SECRET}\n")
+    files(a=GOOD.replace("replicas: 2", "replicas: ${S}\n      failover: {enabled: true, mode: ${S}}"))
+    files(b=GOOD.replace("services:", "backendFramework: ${S}\n  services:").replace("name: good", "name: good\n  labels: ${S}"))
+    files(c=GOOD.replace("good", "${S}_").replace("replicas: 2", "${S}: 1\n      ${S}: 2"))
+    for name in ("a", "b"):
+        ran = command("check", f"{name}.yaml", "--env-file", "secrets.env", "-o", form, "--answer", "-v")
+        assert ran.code == 1
+        assert "hunter2" not in ran.out + ran.err, name
+    broken = command("check", "c.yaml", "--env-file", "secrets.env", "-o", form)
+    assert (broken.code, "stands twice" in broken.err, "hunter2" in broken.out + broken.err) == (4, True, False)
+
+
+def test_a_long_value_is_hidden_where_a_message_cuts_it() -> None:
+    fill = Fill({"A": "ab" * 100, "B": "1"})
+    assert fill.masked(f'must be x, got "{"ab" * 30}…" there', "${A}") == 'must be x, got "${A}" there'
+    assert fill.masked("must be 1 or more, got 1", "$(B)") == "must be 1 or more, got ${B}"
+    assert fill.masked("must be 1 or more, got 1", "none of them") == "must be 1 or more, got 1"
+
+
+def test_values_fill_the_stored_objects_too(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = GOOD.replace("name: good", "name: ${N}").replace("replicas: 2", "replicas: ${R}")
+    folder = files(a=text, old=text)
+    assert command("check", "a.yaml", "--old", "old.yaml", "--op", "update", "--set", "N=g", "--set", "R=2").code == 0
+    repository = Repository(folder)
+    repository.commit()
+    ran = command("check", "a.yaml", "--against", "HEAD", "--answer", "--set", "N=g", "--set", "R=2", "-o", "json")
+    assert [answer["operation"] for answer in ran.json["answers"]] == ["UPDATE"]
+
+
+def test_files_of_values_may_hold_comments_quotes_and_export(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "replicas: ${R}").replace("name: good", "name: ${N}"))
+    Path("one.env").write_text("# note\n\nexport R=x\nN='a-b'\n")
+    Path("two.env").write_text('R="1"\n')
+    ran = command("check", "a.yaml", "--env-file", "one.env", "--env-file", "two.env", "--answer", "-o", "json")
+    assert [(answer["object"]["name"], answer["accepted"]) for answer in ran.json["answers"]] == [("a-b", True)]
+    assert command("check", "a.yaml", "--env-file", "two.env", "--set", "N=a", "--set", "R=x").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--set", SECRET], "--set: must be NAME=VALUE"),
+        (["--set", f"A B={SECRET}"], "--set 'A B': must be NAME=VALUE, with a name of letters, digits and _"),
+        (["--set", f"A=\x07{SECRET}"], "--set A: the value must hold no control characters"),
+        (["--env-file", "nowhere"], "--env-file nowhere: does not exist"),
+        (["--env-file", "x.env"], "--env-file x.env:2: must be NAME=VALUE, with a name of letters, digits and _"),
+        (["--values", "a.yaml"], "--values is for --helm"),
+        (["--helm=--post-renderer=x"], "--helm '--post-renderer=x': must be a local folder with a Chart.yaml"),
+        (["--helm", "oci://x"], "--helm 'oci://x': must be a local folder with a Chart.yaml"),
+        (["--helm", "chart", "--values", "https://x/y"], "--values 'https://x/y': must be a local file"),
+        (["--helm", "chart", "--values", "-"], "--values '-': must be a local file"),
+        (["--helm", "chart", "--against", "HEAD"], "what --helm renders is none: use --old"),
+    ],
+)
+def test_wrong_usage_shows_no_value(command: Command, files: Files, words: list[str], told: str) -> None:
+    files(a=GOOD, chart__Chart="name: x\n")
+    Path("x.env").write_text(f"A=1\n{SECRET}\n")
+    ran = command("check", "a.yaml", *words)
+    assert (ran.code, told in ran.err) == (2, True), ran.err
+    assert "hunter2" not in ran.err
+
+
+def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> None:
+    files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
+    ran = command("check", "deploy")
+    said = "deploy/chart: is a Helm chart, and is passed over; check what it renders with check --helm deploy/chart\n"
+    assert (ran.code, ran.err) == (0, said + "1 object checked: nothing found\n")
+    assert command("check", "deploy/chart").code == 3
+    assert command("check", "deploy/chart/templates").code == 4, "asked for"
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder of programs, empty."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def helm(folder: Path, script: str) -> None:
+    (folder / "helm").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "helm").chmod(0o755)
+
+
+def test_a_chart_is_rendered_by_helm_without_a_shell(command: Command, files: Files, programs: Path) -> None:
+    files(chart__Chart="name: x\n", chart__out=BAD, prod="a: 1\n")
+    Path("more $(x).yaml").write_text("")
+    helm(programs, 'for word; do echo "$word"; done > called\nwhile IFS= read -r line; do printf "%s\\n" "$line"; done < "$2/out.yaml"')
+    ran = command("check", "--helm", "chart", "--values", "prod.yaml", "--values", "more $(x).yaml")
+    assert (ran.code, ran.out.startswith(f"helm:chart:10:7 error {BAD_RULE}")) == (1, True)
+    assert Path("called").read_text() == "template\nchart\n--values=prod.yaml\n--values=more $(x).yaml\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo 'Error: no such file' >&2; exit 1", "helm:chart: can't be rendered: no such file\n"),
+        ("while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", "helm:chart: renders to more than 0 MiB\n"),
+        ("while :; do :; done", "helm:chart: helm did not finish within 1 seconds\n"),
+    ],
+)
+def test_helm_is_bounded_in_time_and_output(
+    command: Command, files: Files, programs: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+) -> None:
+    from dynamo_webhooks.cli.check import rendering
+
+    monkeypatch.setattr(rendering, "LIMIT", 1 << 18)
+    monkeypatch.setattr(rendering, "_PATIENCE", 1)
+    files(chart__Chart="name: x\n")
+    helm(programs, script)
+    ran = command("check", "--helm", "chart", "-q")
+    assert (ran.code, ran.err) == (4, told)
+
+
+def test_without_helm_it_is_wrong_usage(command: Command, files: Files, programs: Path) -> None:
+    files(chart__Chart="name: x\n")
+    assert "--helm needs helm, which can't be found" in command("check", "--helm", "chart").err
+    assert not list(programs.iterdir())
+
+
+def test_the_report_of_a_template_is_valid(command: Command, files: Files) -> None:
+    files(a=OPEN)
+    assert json.loads(command("check", "a.yaml", "-o", "sarif").out)["runs"][0]["results"][0]["ruleId"] == "unfilled-placeholder"
+
+
+@pytest.mark.cluster
+def test_real_helm_renders_a_chart_that_asks_for_values(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(build_helm().parent))
+    graph = GOOD.replace("replicas: 2", "replicas: {{ .Values.replicas }}").replace("name: good", "name: {{ .Release.Name }}")
+    files(chart__Chart="apiVersion: v2\nname: x\nversion: 0.1.0\n", chart__values="replicas: 1\n", chart__templates__a=graph)
+    files(bad="replicas: -1\n", wrong="a: {{\n")
+    assert command("check", "--helm", "chart").code == 0
+    ran = command("check", "--helm", "chart", "--values", "bad.yaml")
+    assert (ran.code, "DynamoGraphDeployment llm/release-name" in ran.out) == (1, True)
+    broken = command("check", "--helm", "chart", "--values", "wrong.yaml", "-q")
+    assert (broken.code, broken.err.startswith("helm:chart: can't be rendered: ")) == (4, True)

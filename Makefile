@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 3
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help serve demo test unit golden laws hostile cluster bench lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test unit golden laws hostile cluster bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ cluster: $(READY) ## the tests on a real API server, built once from Go modules
 
 bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about six minutes
 	$(BIN)/python -m tests.bench --write
+
+bench-graphs: $(READY) ## the reconciler with GRAPHS=1000 graphs at once; 10000 takes an hour, for nights
+	$(BIN)/python -m tests.bench --write --graphs $(or $(GRAPHS),1000)
 
 lint: $(READY) ## ruff
 	$(BIN)/ruff check .

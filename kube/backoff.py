@@ -17,6 +17,11 @@ class Backoff:
         self._first, self._most, self._chance = first, most, chance
         self._errors = 0
 
+    @property
+    def errors(self) -> int:
+        """How many errors in a row there were."""
+        return self._errors
+
     def next(self) -> float:
         """Seconds to wait after one more error: between half and the whole of the doubled time."""
         whole = min(self._most, self._first * 2.0 ** min(self._errors, 32))

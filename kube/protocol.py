@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.kube.resources import Resource
 
+# A resourceVersion that no object has, since etcd's first write makes revision 2: an apply with it creates, or raises ConflictError.
+ABSENT: Final = "1"
 Node: TypeAlias = dict[str, Any]  # a Kubernetes object or a part of one, as JSON has it
 
 

@@ -11,14 +11,14 @@ from dynamo_webhooks.api.operator.certificates import Certificates
 from dynamo_webhooks.api.operator.features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Orchestrators, Security
 from dynamo_webhooks.api.operator.scope import LeaderElection, Namespace, Operator, Rbac
 from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.server import Logging, Server, Serving
+from dynamo_webhooks.api.operator.server import Logging, Reconciler, Server, Serving
 from dynamo_webhooks.api.operator.surroundings import Infrastructure, Ingress, Mpi, ServiceMesh
 from dynamo_webhooks.api.operator.values import Allowed, one_of
 
 API_VERSION: Final = "operator.config.dynamo.nvidia.com/v1alpha1"
 KIND: Final = "OperatorConfiguration"
 # sections of ours: the Go operator passes over them
-OWN: Final = ("certificates", "featureGates", "operator", "serving")
+OWN: Final = ("certificates", "featureGates", "operator", "reconciler", "serving")
 
 
 class OperatorConfiguration(Section):
@@ -43,6 +43,7 @@ class OperatorConfiguration(Section):
     security: Security = Security()
     operator: Operator = Operator()
     serving: Serving = Serving()
+    reconciler: Reconciler = Reconciler()
     certificates: Certificates = Certificates()
     feature_gates: FeatureGates = FeatureGates()
 

@@ -108,6 +108,7 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         metrics=_metrics(found),
         metrics_secure=found.server.metrics.secure,
         metrics_namespaces=found.server.metrics.namespace_label,
+        workers=found.reconciler.workers,
         logs=_logs(found),
     )
 

@@ -106,6 +106,15 @@ class Serving(Section):
     limits: Limits = Limits()
 
 
+class Reconciler(Section):
+    """How the reconciler works; the Go operator has no such section."""
+
+    workers: Annotated[int, whole(1, 256)] = Field(
+        default=8,
+        description="objects reconciled at a time, each with one request to the API server; more than 16 help only if requests are slow",
+    )
+
+
 class Logging(Section):
     """What is logged."""
 

@@ -198,4 +198,5 @@ class ReconcilerSettings:
     metrics: Endpoint
     metrics_secure: bool
     metrics_namespaces: bool
+    workers: int  # passes at a time
     logs: Logs

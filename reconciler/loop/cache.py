@@ -124,8 +124,11 @@ class Cache:
 
     def wrote(self, obj: Node) -> None:
         """Takes what a write gave back, until the watch has it too."""
-        key = key_of(_lighten(obj))
-        self._written[key] = (self._clock(), obj)
+        key, now = key_of(_lighten(obj)), self._clock()
+        while self._written and now - next(iter(self._written.values()))[0] > KEPT:  # of kinds that nobody watches, too
+            del self._written[next(iter(self._written))]
+        self._written.pop(key, None)
+        self._written[key] = (now, obj)
         self._index(key, obj)
 
     def removed(self, key: Key) -> None:

@@ -51,7 +51,8 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
         return await _failed(work, obj, problems, SLOWLY)
     before = obj.get("status") or {}
     now = status_of(before, obj["metadata"]["generation"], workload, work.now())
-    if await work.patch_status(obj, now) and found(before, "Available").get("status") != found(now, "Available")["status"]:
+    was, became = (found(one, "Available").get("status") for one in (before, now))
+    if await work.patch_status(obj, now) and was != became and (was or became == "True"):  # that nothing is ready yet is no news
         told = found(now, "DynamoComponentReady")
         await work.say(obj, "Normal", told["reason"], told["message"])
     return PassResult()

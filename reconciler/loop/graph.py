@@ -179,7 +179,8 @@ async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
     was, became = found(before, READY), found(now, READY)
     if (was.get("status"), was.get("reason"), was.get("message")) != (became["status"], became["reason"], became["message"]):
         failed = now["state"] == "failed"
-        if failed or was.get("reason") != became["reason"]:
+        begins = not was and now["state"] == "pending"  # that nothing is ready yet is no news
+        if failed or (was.get("reason") != became["reason"] and not begins):
             await work.say(obj, "Warning" if failed else "Normal", _camel(became["reason"]), became["message"])
     lost = found(now, PLACED)
     if lost.get("status") == "False" and lost["reason"] != found(before, PLACED).get("reason"):

@@ -1,4 +1,4 @@
-"""What is to be reconciled: each key once, never by two at a time, again after a failure with growing pauses."""
+"""What is to be reconciled: each key once, never by two at a time, urgent causes first, again after a failure with growing pauses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 import random
 import time
-from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.reconciler.loop.causes import Cause
+from dynamo_webhooks.reconciler.loop.lanes import Lanes
 from dynamo_webhooks.reconciler.loop.queue_statistics import QueueStatistics
 
 if TYPE_CHECKING:
@@ -19,10 +21,17 @@ if TYPE_CHECKING:
 
 FIRST: Final = 0.5  # seconds before the second attempt
 MOST: Final = 120.0  # seconds between two attempts at most
+URGENT: Final = 3  # attempts that come before new work; what failed more often waits behind it
+
+
+class _Later(NamedTuple):
+    due: float
+    cause: Cause
+    task: asyncio.Task[None]
 
 
 class Queue:
-    """Keys in the order in which they came. What comes while it is being worked on is worked on once more."""
+    """Keys by cause. What comes while it is being worked on is worked on once more."""
 
     def __init__(
         self,
@@ -33,10 +42,10 @@ class Queue:
     ) -> None:
         """Begins empty."""
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._ready: OrderedDict[Key, None] = OrderedDict()
+        self._ready = Lanes()
         self._running: set[Key] = set()
-        self._again: set[Key] = set()
-        self._later: dict[Key, tuple[float, asyncio.Task[None]]] = {}
+        self._again: dict[Key, Cause] = {}
+        self._later: dict[Key, _Later] = {}
         self._failures: dict[Key, Backoff] = {}
         self._news = asyncio.Event()
         self.turns = QueueStatistics(clock)  # what it tells of itself
@@ -47,7 +56,7 @@ class Queue:
 
     def waiting(self) -> Counter[str]:
         """How many of each kind wait to be worked on now."""
-        return Counter(key.kind for key in self._ready)
+        return self._ready.kinds()
 
     @property
     def idle(self) -> bool:
@@ -56,19 +65,19 @@ class Queue:
 
     def next_due(self) -> float | None:
         """Seconds until something comes by itself; None when nothing will."""
-        due = min((due for due, _ in self._later.values()), default=None)
+        due = min((later.due for later in self._later.values()), default=None)
         return None if due is None else max(0.0, due - self._clock())
 
-    def add(self, key: Key, after: float = 0.0) -> None:
-        """Work on `key` now, or after so many seconds unless it is asked for earlier."""
+    def add(self, key: Key, after: float = 0.0, cause: Cause = Cause.EDIT) -> None:
+        """Work on `key` now, or after so many seconds unless it is asked for earlier. Of several causes the most urgent counts."""
         if after > 0:
-            self._add_later(key, after)
+            self._add_later(key, after, cause)
             return
         self.turns.came(key)
         if key in self._running:
-            self._again.add(key)
+            self._again[key] = min(cause, self._again.get(key, cause))
         else:
-            self._ready.setdefault(key)
+            self._ready.put(key, cause)
             self._news.set()
 
     async def get(self) -> Key:
@@ -76,31 +85,32 @@ class Queue:
         while not self._ready:
             self._news.clear()
             await self._news.wait()
-        key, _ = self._ready.popitem(last=False)
+        key = self._ready.take()
         self._running.add(key)
         self.turns.began(key)
         self._forget_later(key)
         return key
 
-    def done(self, key: Key, after: float = 0.0) -> None:
+    def done(self, key: Key, after: float = 0.0, cause: Cause = Cause.LOOK) -> None:
         """It went well, or so wrong that only a change helps; once more after so many seconds, 0 for never."""
         self._failures.pop(key, None)
         self._end(key)
         if after > 0:
             self.turns.put_off(key)
-            self.add(key, after)
+            self.add(key, after, cause)
 
     def failed(self, key: Key) -> float:
         """It went wrong and may go well another time; gives the seconds until then."""
-        pause = self._failures.setdefault(key, Backoff(FIRST, MOST, self._chance)).next()
+        failures = self._failures.setdefault(key, Backoff(FIRST, MOST, self._chance))
+        pause = failures.next()
         self._end(key)
         self.turns.put_off(key)
-        self.add(key, pause)
+        self.add(key, pause, Cause.BEGUN if failures.errors <= URGENT else Cause.LOOK)
         return pause
 
     async def close(self) -> None:
         """Forgets what waits for a moment."""
-        tasks = [task for _, task in self._later.values()]
+        tasks = [later.task for later in self._later.values()]
         self._later.clear()
         for task in tasks:
             task.cancel()
@@ -117,25 +127,27 @@ class Queue:
     def _end(self, key: Key) -> None:
         self._running.discard(key)
         self.turns.ended(key)
-        if key in self._again:
-            self._again.discard(key)
-            self.add(key)
+        cause = self._again.pop(key, None)
+        if cause is not None:
+            self.add(key, cause=cause)
 
-    def _add_later(self, key: Key, after: float) -> None:
+    def _add_later(self, key: Key, after: float, cause: Cause) -> None:
         due = self._clock() + after
         known = self._later.get(key)
-        if known is not None and known[0] <= due:
-            return
-        self._forget_later(key)
-        self._later[key] = (due, asyncio.ensure_future(self._wake(key, after)))
+        if known is not None:
+            cause = min(cause, known.cause)
+            if known.due <= due:
+                self._later[key] = known._replace(cause=cause)
+                return
+            known.task.cancel()
+        self._later[key] = _Later(due, cause, asyncio.ensure_future(self._wake(key, after)))
 
     def _forget_later(self, key: Key) -> None:
         known = self._later.pop(key, None)
         if known is not None:
-            known[1].cancel()
+            known.task.cancel()
 
     async def _wake(self, key: Key, after: float) -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await self._sleep(after)
-            self._later.pop(key, None)
-            self.add(key)
+            self.add(key, cause=self._later.pop(key).cause)

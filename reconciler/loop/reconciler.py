@@ -7,6 +7,7 @@ import logging
 import random
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.capability import Detector, Presence
@@ -16,6 +17,7 @@ from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.times import now as local_now
 from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
 from dynamo_webhooks.reconciler.loop.cache import Cache
+from dynamo_webhooks.reconciler.loop.causes import Cause, cause_of
 from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
@@ -24,6 +26,7 @@ from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MAD
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
 from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
+from dynamo_webhooks.reconciler.loop.pace import Pace
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.route import routed
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("reconciler")
-WORKERS: Final = 4  # passes at a time: they wait for the API server most of their time
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
 GATHER: Final = 0.1  # seconds for which changes of an object's children are gathered before it is passed over once for all
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
@@ -109,7 +111,7 @@ class Reconciler:
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = dict.fromkeys(_PASSES, 0) | self.queue.waiting()
-        standing = Gauges(leading, queued, self.queue.turns, WORKERS, len(self.territory.excluded), unreadable)
+        standing = Gauges(leading, queued, self.queue.turns, self._settings.workers, len(self.territory.excluded), unreadable)
         return self.meters.text(objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}, standing)
 
     def may_write(self, namespace: str) -> bool:
@@ -137,6 +139,8 @@ class Reconciler:
             self.may_write,
             lambda: self.detector.known,
             clocks.wall,
+            Pace(clocks.monotonic),
+            partial(self.queue.add, cause=Cause.BEGUN),
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
         cache.start()
@@ -144,7 +148,7 @@ class Reconciler:
         try:
             await self._ready(cache)
             LOG.info("reconciling %d graphs", len(cache.all(GRAPH)))
-            tasks += [asyncio.ensure_future(self._work(work)) for _ in range(WORKERS)]
+            tasks += [asyncio.ensure_future(self._work(work)) for _ in range(self._settings.workers)]
             await asyncio.gather(*tasks)
         finally:
             self.waiting = "it does not lead"
@@ -226,7 +230,10 @@ class Reconciler:
         if cache is not None:
             changed = new or old
             for key in routed(old, new, cache, ours=ours):
-                self.queue.add(key, 0.0 if changed is not None and key_of(changed) == key else GATHER)
+                if changed is not None and key_of(changed) == key:
+                    self.queue.add(key, cause=cause_of(changed, known=old is not None))
+                else:
+                    self.queue.add(key, GATHER, Cause.BEGUN if self.waiting == "" else Cause.LOOK)
 
     def _detected(self, known: Mapping[str, Presence]) -> None:
         """What the cluster can do has changed, hence what is rendered."""
@@ -246,4 +253,4 @@ class Reconciler:
     def _all(self, namespace: str = "") -> None:
         for kind in _PASSES:
             for obj in self.cache.all(kind, namespace) if self.cache is not None else ():
-                self.queue.add(key_of(obj))
+                self.queue.add(key_of(obj), cause=cause_of(obj, known=False))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
     from dynamo_webhooks.reconciler.loop.judge import Judge
+    from dynamo_webhooks.reconciler.loop.keys import Key
+    from dynamo_webhooks.reconciler.loop.pace import Pace
     from dynamo_webhooks.reconciler.loop.write import Writer
 
 SLOWLY: float = 60.0  # seconds until what only a person can mend is tried again
@@ -52,6 +54,8 @@ class Work:
     may_write: Callable[[str], bool]
     known: Callable[[], Mapping[str, Presence]]  # what the cluster can do
     now: Callable[[], datetime]
+    pace: Pace
+    later: Callable[[Key, float], None]  # passes over an object once more after so many seconds
 
     async def put(
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False
@@ -69,12 +73,19 @@ class Work:
         return None
 
     async def patch_status(self, obj: Node, status: Node) -> bool:
-        """Makes the status so; whether it was another before. Raises: ApiError, StandDownError."""
-        patch = difference(obj.get("status") or {}, status)
+        """Makes the status so; whether it was another before. What is mere progress may be left to a later pass.
+
+        Raises: ApiError, StandDownError.
+        """
+        before = obj.get("status") or {}
+        patch = difference(before, status)
         if patch is None:
             return False
         self.ask(obj)
         key = key_of(obj)
+        if (seconds := self.pace.wait(key, before, status)) > 0:
+            self.later(key, seconds)
+            return False
         made = await self.cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
         self.cache.wrote(made)
         return True

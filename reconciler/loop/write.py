@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.kube.errors import ConflictError, InvalidError
+from dynamo_webhooks.kube.protocol import ABSENT
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, is_controlled, key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, ONCE, REMADE, resource_of
 from dynamo_webhooks.reconciler.loop.likeness import digest, fingerprint, says
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 REPAIRS: Final = 3  # times that others' changes to one child are undone within the window; then it is said, and left
 WINDOW: Final = 600.0  # seconds of the same
-REMEMBERED: Final = 20_000  # children; forgetting one costs a call that changes nothing
+REMEMBERED: Final = 20_000  # children that a server writes in another way; forgetting one costs a call that changes nothing
 _OTHERS: Final = re.compile(r'conflicts? with "([^"]+)"')
 
 
@@ -50,7 +51,10 @@ class Writer:
         """
         resource, key = resource_of(child), key_of(child)
         wanted = marked(child)
-        live = self._cache.get(key) or (None if self._knows_all(key) else await self._cluster.get(resource, key.name, key.namespace))
+        live = self._cache.get(key)
+        if live is None and (made := await self._created(key, wanted)) is not None:
+            return made
+        live = live or await self._cluster.get(resource, key.name, key.namespace)
         if live is not None and not self._is_ours(live, owner):
             if owner is None or key.kind in ONCE:
                 return live
@@ -106,10 +110,6 @@ class Writer:
         if not self._may_write(namespace):
             raise StandDownError(namespace)
 
-    def _knows_all(self, key: Key) -> bool:
-        """Whether the cache would hold an object of any label, hence a missing one is not there: so it is with our own kinds."""
-        return key.kind.startswith("Dynamo") and self._cache.knows(key.kind)
-
     @staticmethod
     def _is_ours(live: Node, owner: Node | None) -> bool:
         """Whether we may write it. An object that belongs to nobody is left as it is where ours would belong to nobody, too."""
@@ -157,7 +157,19 @@ class Writer:
         mark = wanted["metadata"]["annotations"][APPLIED_HASH]
         if (live["metadata"].get("annotations") or {}).get(APPLIED_HASH) != mark:
             return False
-        return self._applied.get(uid_of(live)) == (mark, fingerprint(live)) or says(live, wanted)
+        applied = self._applied.get(uid_of(live))
+        return says(live, wanted) or (applied is not None and applied == (mark, fingerprint(live)))
+
+    async def _created(self, key: Key, wanted: Node) -> Node | None:
+        """The object, where there was none of that name. None where there is one, whosesoever, and of kinds that are not watched."""
+        if key.kind in ONCE or not self._cache.knows(key.kind):
+            return None
+        self._ask(key.namespace)
+        fresh = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": ABSENT}}
+        try:
+            return self._took(wanted, await self._cluster.apply(resource_of(wanted), fresh, manager=MANAGER))
+        except ConflictError:
+            return None
 
     async def _apply(self, key: Key, wanted: Node, live: Node | None) -> Node:
         resource = resource_of(wanted)
@@ -195,7 +207,10 @@ class Writer:
             self._repairs.setdefault(owner, []).append((key, ", ".join(others)))
 
     def _took(self, wanted: Node, made: Node) -> Node:
-        self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
+        if says(made, wanted):
+            self._applied.pop(uid_of(made), None)
+        else:
+            self._remember(uid_of(made), (wanted["metadata"]["annotations"][APPLIED_HASH], fingerprint(made)))
         made = {**made, "apiVersion": wanted["apiVersion"], "kind": wanted["kind"]}
         self._cache.wrote(made)
         return made

@@ -140,6 +140,11 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "operator.version": ("1.2.0", ["2.0.0-beta"], TEXTS),
     "serving.profile": ("current", ["1.2"], [(1.2, "must be one of current, 1.2"), ("1.3", "must be one of current, 1.2")]),
     "serving.workers": (0, [1, 256], [(-1, "must be an integer from 0 to 256"), (257, "must be an integer"), ("2", "must be an integer")]),
+    "reconciler.workers": (
+        8,
+        [1, 256],
+        [(0, "must be an integer from 1 to 256"), (257, "must be an integer"), ("2", "must be an integer")],
+    ),
     "serving.drainLag": ("15s", ["0s", "5m"], [*SPANS, ("6m", DURATION)]),
     "serving.drainTimeout": ("20s", ["0s", "5m"], [*SPANS, ("6m", DURATION)]),
     "serving.limits.admissionBody": (

@@ -1,8 +1,9 @@
 """Measures everything in one run (`make bench`), prints it, and with `--write` writes docs/bench.md and docs/bench.png.
 
 `--quick` takes short settings, whose figures mean little; `--growth` measures (and writes) the growth by shape alone; `--cluster` also
-measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS
-that of the cache fill. On an idle machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
+measures the API server's cache fill, which needs a control plane; `--graphs N` measures the reconciler alone, with N graphs that come
+at once (1,000: three minutes). BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that of the cache fill. On an idle
+machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
 """
 
 from __future__ import annotations
@@ -80,8 +81,17 @@ def main() -> None:
     parser.add_argument("--cluster", action="store_true", help="also the API server's cache fill")
     parser.add_argument("--growth", action="store_true", help="only how costs grow with sizes, by shape and route")
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
+    parser.add_argument("--graphs", type=int, default=0, metavar="N", help="only how the reconciler does with so many graphs at once")
     given = parser.parse_args()
     table = Table()
+    if given.graphs:
+        from tests.bench.graphs import crowded
+
+        with tempfile.TemporaryDirectory() as name:
+            section = crowded(table, Path(name), given.graphs)
+        if given.write:
+            table.write_section(section)
+        return
     if given.hostile:
         with tempfile.TemporaryDirectory() as name:
             hostile(table, QUICK if given.quick else WHOLE, Path(name))

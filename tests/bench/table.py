@@ -21,6 +21,8 @@ has one, else for its value.
 ![ratios, percentiles, cost by size, memory](bench.png)
 """
 
+APART: Final = "Reconciler"  # how sections begin that no whole run measures
+
 
 class Row(NamedTuple):
     """One line: what was measured, ours and the bare server's as text, their ratio (0: there is none), what it should be."""
@@ -59,7 +61,7 @@ class Table:
         from tests.bench.plot import draw
 
         machine = f"Measured on {os.cpu_count()} CPUs with Python {platform.python_version()}."
-        parts = [HEAD, machine, *(self._part(section) for section in dict.fromkeys(row.section for row in self.rows))]
+        parts = [HEAD, machine, *(self._part(section) for section in dict.fromkeys(row.section for row in self.rows)), *_apart()]
         PAGE.write_text("\n".join(parts) + "\n")
         draw(self, DOCS / "bench.png")
 
@@ -72,6 +74,14 @@ class Table:
     def _part(self, section: str) -> str:
         lines = [_line(row) for row in self.rows if row.section == section]
         return f"\n## {section}\n\n| what | ours | bare | ratio | goal |\n| --- | --- | --- | --- | --- |\n" + "\n".join(lines)
+
+
+def _apart() -> list[str]:
+    """The sections of the page that runs of their own have written."""
+    if not PAGE.exists():
+        return []
+    parts = PAGE.read_text().split("\n## ")[1:]
+    return [f"\n## {part.strip()}" for part in parts if part.startswith(APART)]
 
 
 def _line(row: Row) -> str:

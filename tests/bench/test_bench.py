@@ -50,6 +50,19 @@ def test_the_page_has_a_table_for_each_section(monkeypatch: pytest.MonkeyPatch, 
     assert page.index("## Single objects") < page.index("## Waiting")
 
 
+def test_a_whole_run_keeps_the_sections_that_have_runs_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tables, "PAGE", tmp_path / "bench.md")
+    monkeypatch.setattr(tables, "DOCS", tmp_path)
+    _filled().write()
+    table = Table()
+    table.row(f"{tables.APART}: 10 graphs", "until all are ready", "1 s")
+    table.write_section(f"{tables.APART}: 10 graphs")
+    before = (tmp_path / "bench.md").read_text()
+    _filled().write()
+    assert (tmp_path / "bench.md").read_text() == before
+    assert "| until all are ready | 1 s |" in before
+
+
 def test_a_section_can_be_written_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tables, "PAGE", tmp_path / "bench.md")
     monkeypatch.setattr(tables, "DOCS", tmp_path)

@@ -88,13 +88,13 @@ class Reconciled:
     pods: Pods
     processes: list[Process] = field(default_factory=list)
 
-    def reconcile(self) -> Process:
-        """Starts a reconciler with nothing but its account's rights."""
+    def reconcile(self, *more: str, **environment: str) -> Process:
+        """Starts a reconciler with nothing but its account's rights; `more` are further flags, of which the last counts."""
         number = len(list(self.home.glob("reconciler-*.log")))
         flags = {"--config": str(self.home / "config.yaml"), "--kubeconfig": str(self.home / "reconciler.kubeconfig")}
         flags |= {"--probe-listen": "127.0.0.1:0", "--metrics-listen": "127.0.0.1:0"}
-        words = [str(COMMAND), "reconcile", *(part for flag in flags.items() for part in flag)]
-        environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": f"reconciler-{number}", "POD_SERVICE_ACCOUNT": ACCOUNT}
+        words = [str(COMMAND), "reconcile", *(part for flag in flags.items() for part in flag), *more]
+        environment |= {"POD_NAMESPACE": NAMESPACE, "POD_NAME": f"reconciler-{number}", "POD_SERVICE_ACCOUNT": ACCOUNT}
         process = Process(f"reconciler-{number}", words, self.home / f"reconciler-{number}.log", environment)
         self.processes.append(process)
         return process
@@ -150,19 +150,35 @@ def reconciled(
     namespaces: tuple[str, ...] = (),
     definitions: Sequence[Node] = (),
 ) -> Iterator[Reconciled]:
-    """A control plane whose kinds are stored as v1beta1, with a reconciler that runs on the configuration that we ship.
+    """A control plane with Kubernetes' own controllers, pods that become ready, and a reconciler on the configuration that we ship.
 
     `objects` are another installation than the default one; `namespaces` are there before it, as are others' kinds by `definitions`.
     """
-    with contextlib.ExitStack() as stack:
-        plane = stack.enter_context(control_plane(assets, home))
+    with (
+        installed(assets, home, objects=objects, namespaces=namespaces, definitions=definitions) as site,
+        controllers(site.plane),
+        site.pods,
+    ):
+        site.reconcile()
+        yield site
+
+
+@contextlib.contextmanager
+def installed(
+    assets: Path,
+    home: Path,
+    *,
+    objects: list[Node] | None = None,
+    namespaces: tuple[str, ...] = (),
+    definitions: Sequence[Node] = (),
+) -> Iterator[Reconciled]:
+    """The same before anything acts in it; our kinds are stored as v1beta1."""
+    with control_plane(assets, home) as plane:
         plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
         if definitions:
             plane.apply(*definitions)
         install_accounts(plane, home, objects or kustomized(MANIFESTS / "overlays" / "self-signed"), *namespaces)
-        stack.enter_context(controllers(plane))
-        site = Reconciled(plane, home, stack.enter_context(Pods(plane)))
-        site.reconcile()
+        site = Reconciled(plane, home, Pods(plane))
         try:
             yield site
         finally:

@@ -18,6 +18,7 @@ from dynamo_webhooks.kube.errors import (
     NotFoundError,
     UnavailableError,
 )
+from dynamo_webhooks.kube.protocol import ABSENT
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, SECRETS, of_kind
 from tests.cluster import objects
 from tests.cluster.backends import PATIENCE
@@ -211,6 +212,19 @@ async def test_apply_owns_fields_and_names_who_else_does(backend: Backend) -> No
     assert forced["data"] == {"x": "2", "y": "1", "z": "1"}
     dropped = await cluster.apply(CONFIG_MAPS, backend.config(data={}), manager="one")
     assert dropped["data"] == {"x": "2", "z": "1"}
+
+
+async def test_apply_with_a_version_that_no_object_has_creates_and_changes_nothing(backend: Backend) -> None:
+    cluster = backend.cluster
+    fresh = backend.config(data={"x": "1"})
+    fresh["metadata"]["resourceVersion"] = ABSENT
+    made = await cluster.apply(CONFIG_MAPS, fresh, manager="one")
+    assert made["data"] == {"x": "1"}
+    with pytest.raises(ConflictError):
+        await cluster.apply(CONFIG_MAPS, {**fresh, "data": {"x": "2"}}, manager="one")
+    with pytest.raises(ConflictError):
+        await cluster.apply(CONFIG_MAPS, {**fresh, "data": {"y": "1"}}, manager="two", force=True)
+    assert await cluster.get(CONFIG_MAPS, "a", backend.namespace) == made
 
 
 async def test_apply_meets_an_ordinary_write(backend: Backend) -> None:

@@ -15,6 +15,7 @@ from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.resources import CORE_EVENTS, DEPLOYMENTS, LEASES, Resource
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, COMPONENTS, GRAPHS
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, MANAGER
+from dynamo_webhooks.reconciler.loop.pace import HELD
 from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from tests.kube.memory import MemoryCluster
 from tests.kube.storage import Storage
@@ -223,7 +224,7 @@ class Site:
         if self.reconciler is None or self._task is None:
             return False
         due = self.reconciler.queue.next_due()
-        return bool(self.reconciler.waiting) or (due is not None and due < 0.2)
+        return bool(self.reconciler.waiting) or (due is not None and due <= HELD)
 
     def _idle(self) -> bool:
         return self.reconciler is None or self._task is None or (not self.reconciler.waiting and self.reconciler.queue.idle)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from dynamo_webhooks.reconciler.loop.causes import Cause
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
 from dynamo_webhooks.reconciler.loop.queue import Queue
-from dynamo_webhooks.reconciler.loop.reconciler import WORKERS
 from dynamo_webhooks.reconciler.loop.series import Label
 from tests.kube.timing import Timing
-from tests.reconciler.loop.site import Site, disagg, running
+from tests.reconciler.loop.site import Site, disagg, running, settings
 from tools.manual.metrics import reconciler_metrics
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ async def text_of(site: Site) -> str:
 async def test_how_long_keys_wait_and_how_long_work_takes() -> None:
     measured = Measured()
     queue, timing = measured.queue, measured.timing
-    for key in (A, B, A, C):
+    for key in (A, B, A):
         queue.add(key)
+    queue.add(C, cause=Cause.LOOK)
     assert measured.value("workqueue_adds_total") == 2, "one that waits already doesn't come again"
     assert measured.value("workqueue_depth") == 2
     await timing.advance(2)
@@ -134,7 +135,7 @@ async def test_what_should_never_happen_is_zero_until_it_does() -> None:
         panics, errors = (f"controller_runtime_{name}_total{{{CONTROLLER}}}" for name in ("reconcile_panics", "terminal_reconcile_errors"))
         before = await text_of(site)
         assert (sample(before, panics), sample(before, errors)) == (0, 0)
-        assert sample(before, f"controller_runtime_max_concurrent_reconciles{{{CONTROLLER}}}") == WORKERS
+        assert sample(before, f"controller_runtime_max_concurrent_reconciles{{{CONTROLLER}}}") == settings().workers
 
         def broken(verb: str, _resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
             return ZeroDivisionError("a fault of ours") if verb == "apply" else None

@@ -1,0 +1,66 @@
+"""How often status is written: what somebody waits for at once, mere progress at most once a second for each object."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Final
+
+from dynamo_webhooks.reconciler.loop.component_status import RECONCILING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.keys import Key
+
+HELD: Final = 1.0  # seconds for which progress is held back at most
+_KEPT: Final = 60.0  # seconds for which a moment is remembered, longer than a pass may have to wait for its turn
+_FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared apart, without their messages
+
+
+class Pace:
+    """Remembers when each object's status was last written, as long as that matters."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing was written yet."""
+        self._clock = clock
+        self._last: dict[Key, float] = {}  # oldest first; for an object without a status, when one was first held back
+
+    def __len__(self) -> int:
+        """How many objects are remembered."""
+        return len(self._last)
+
+    def wait(self, key: Key, before: Node, now: Node) -> float:
+        """Seconds for which a changed status is to be held back; 0 when it is written at once."""
+        moment = self._clock()
+        begins = not before and _is_beginning(now)
+        last = self._last.get(key, moment if begins else -math.inf)
+        left = last + HELD - moment
+        if left <= 0 or not (begins or _told(before) == _told(now)):
+            self._forget(moment)
+            self._last.pop(key, None)
+            self._last[key] = moment
+            return 0.0
+        self._last.setdefault(key, last)
+        return left
+
+    def _forget(self, moment: float) -> None:
+        """Drops what holds nothing back any more."""
+        for key in [*self._last]:
+            if moment - self._last[key] < _KEPT:
+                return
+            del self._last[key]
+
+
+def _is_beginning(now: Node) -> bool:
+    """Whether a first status says no more than that something has been begun."""
+    found = now.get("conditions") or ()
+    quiet = all(one["status"] != "True" and one["reason"] != RECONCILING for one in found)
+    return bool(found) and quiet and now.get("state", "pending") == "pending"
+
+
+def _told(status: Node) -> Node:
+    """A status without figures and messages."""
+    conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
+    return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}

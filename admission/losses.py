@@ -109,4 +109,4 @@ def _level(kind: Kind, obj: Fields) -> Level:
 
 def _fault(error: Exception, what: str) -> Loss:
     log(what, error)
-    return Loss(CONVERSION_LOSS, Level.FAULT, (), f"{what} raised {type(error).__name__}; this is a bug of ours")
+    return Loss(CONVERSION_LOSS, Level.FAULT, (), f"{what} raised {type(error).__name__}; this is an internal error")

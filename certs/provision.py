@@ -184,8 +184,8 @@ class Provisioner:
             LOG.warning("%s", error.message)
             await self._sleep(self._backoff.next())
         except Exception as error:
-            self._trouble = f"a fault of ours: {type(error).__name__}"
-            LOG.exception("a pass failed in a way nobody foresaw")
+            self._trouble = f"internal error: {type(error).__name__}"
+            LOG.exception("a pass failed with an unexpected error")
             await self._sleep(self._backoff.next())
         return 0.0
 

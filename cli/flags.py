@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import argparse
 
-ALLOW_EMPTY: Final = "no object of our kinds is fine, and so is a file that can't be read and does not name nvidia.com"
+ALLOW_EMPTY: Final = "accept no Dynamo object, and unreadable files that do not contain nvidia.com"
 
 
 def verbose(parser: argparse._ActionsContainer, more: str = "") -> None:
     """Declares `-v`, which every command takes: the sentence about a bug advises it. `more` is what else it does."""
-    parser.add_argument("-v", "--verbose", action="store_true", help=f"{more}show tracebacks of bugs")
+    parser.add_argument("-v", "--verbose", action="store_true", help=f"{more}show tracebacks of internal errors")
 
 
 def paths(parser: argparse._ActionsContainer) -> None:
@@ -28,25 +28,25 @@ def project(parser: argparse._ActionsContainer) -> None:
 
 def configuration(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
     """Declares `--config`: a file that other flags win over, or without which nothing can be done."""
-    more = "" if required else "; flags win over it"
-    parser.add_argument("--config", metavar="FILE", required=required, help=f"an OperatorConfiguration, YAML or JSON{more}")
+    more = "" if required else "; flags override it"
+    parser.add_argument("--config", metavar="FILE", required=required, help=f"OperatorConfiguration, YAML or JSON{more}")
 
 
 def kubeconfig(parser: argparse.ArgumentParser, *, absent: str | None = "") -> None:
     """Declares `--kubeconfig`; `absent` is its value when it isn't given, for commands that ask whether it was."""
-    text = "how to reach the cluster; without it KUBECONFIG, or the pod's own files"
+    text = "kubeconfig file (default: KUBECONFIG, or the pod's service account)"
     parser.add_argument("--kubeconfig", metavar="FILE", default=absent, help=text)
 
 
 def side_listeners(parser: argparse.ArgumentParser) -> None:
     """Declares the addresses of probes and metrics."""
-    parser.add_argument("--probe-listen", metavar="HOST:PORT", help="where /healthz and /readyz are served (default :8081)")
-    parser.add_argument("--metrics-listen", metavar="HOST:PORT", help="where /metrics is served (default :8080)")
+    parser.add_argument("--probe-listen", metavar="HOST:PORT", help="address of /healthz and /readyz (default :8081)")
+    parser.add_argument("--metrics-listen", metavar="HOST:PORT", help="address of /metrics (default :8080)")
 
 
 def facts(parser: argparse.ArgumentParser) -> None:
     """Adds `--facts` and `--set-fact`."""
-    parser.add_argument("--facts", metavar="FILE", help="what is known of the cluster and the operator, as YAML")
+    parser.add_argument("--facts", metavar="FILE", help="facts about the cluster and the operator, YAML")
     parser.add_argument(
-        "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; wins over the file; repeatable"
+        "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; overrides the file; repeatable"
     )

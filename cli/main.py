@@ -18,24 +18,24 @@ PROGRAM: Final = "dynamo-webhooks"
 # Name -> what the list of commands says; written here so that the list needs no imports. A test compares it with each module's HELP.
 COMMANDS: Final = {
     "serve": "run the webhook server",
-    "provision": "make and renew certificates, and keep every configuration object trusting them",
-    "certs": "look at certificates and trust, issue a certificate, ask for a new authority, write bundles",
-    "reconcile": "make running workloads of graphs, and keep them as the graphs say",
-    "check": "check files as the API server and the webhooks would, and list every finding",
-    "default": "show what the mutating webhooks would fill in, edit by edit, or write it into the files",
-    "diff": "show what really changes between two files, folders or git revisions, and what an update would be told",
-    "test": "run a folder of case files (allow, deny, default, convert) and compare with what they expect",
+    "provision": "make and renew certificates, and publish their trust",
+    "certs": "inspect, issue and rotate certificates, and write bundles",
+    "reconcile": "run graphs: create and maintain their workloads",
+    "check": "check files as the API server and the webhooks do, and list all findings",
+    "default": "show or write the defaults of the mutating webhooks",
+    "diff": "show what changes between files, folders or Git revisions, and the response to the update",
+    "test": "run case files (allow, deny, default, convert) and compare with what they expect",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
     "explain": "explain a rule, a field, a kind, a fact or a pasted server message",
     "rules": "list the rules and defaults",
-    "config": "print the effective configuration and where each value came from",
-    "review": "answer an AdmissionReview or ConversionReview from a file as the server would",
-    "crds": "print the CustomResourceDefinitions, ready to be applied",
-    "facts": "collect from a cluster what rules may need into a file to commit",
-    "doctor": "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing",
+    "config": "print the effective configuration and the source of each value",
+    "review": "answer an AdmissionReview or ConversionReview from a file as the server does",
+    "crds": "print the CustomResourceDefinitions",
+    "facts": "collect facts about a cluster in a file to commit",
+    "doctor": "inspect an installation: conversion, trust, certificates, servers and dry-run requests",
     "completion": "print a completion script for a shell, or for kubectl's plugin",
-    "schema": "print JSON schemas of kinds, for editors, and of the JSON that commands print",
+    "schema": "print JSON schemas of kinds, for editors, and of commands' JSON output",
     "version": "print versions as JSON",
 }
 
@@ -161,7 +161,7 @@ def _report_bug(words: list[str], error: Exception) -> None:
 
         say("".join(traceback.format_exception(error)).rstrip())
     replay = shlex.join([PROGRAM, *words[:1], *([] if verbose else ["-v"]), *words[1:]])  # behind a -- it would be a path
-    say(f"{_called(words)}: a bug of ours: {type(error).__name__}; to replay it: {replay}")
+    say(f"{_called(words)}: internal error: {type(error).__name__}; to replay it: {replay}")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class Reflector:
             except ApiError as error:
                 wait = self._failed(error)
             except Exception as error:
-                LOG.exception("watching %s failed in a way nobody foresaw", self._resource.plural)
+                LOG.exception("watching %s failed with an unexpected error", self._resource.plural)
                 self._version = ""
                 self.state, self.reason = WatchState.UNAVAILABLE, f"{type(error).__name__}: {error}"
                 wait = self._backoff.next()

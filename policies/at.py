@@ -135,7 +135,7 @@ class At:
 
 def fault(rule: Rule, path: Path, error: BaseException) -> Finding:
     """The finding of a rule that raised; its text names the error's type only, never a value."""
-    text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is a bug of ours"
+    text = f"could not be judged: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
     return Finding(rule, Cause.INTERNAL, Level.FAULT, path, text)
 
 

@@ -65,7 +65,7 @@ def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer
         return _too_much(call, MEMORY, Bound.REQUEST_MEMORY)
     except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
         _LOG.exception("a request could not be judged")
-        message = f"the request could not be judged: {type(error).__name__}; this is a bug of ours"
+        message = f"the request could not be judged: {type(error).__name__}; this is an internal error"
         return refused(call, failure(500, message), [], verdict_of(call, "fault", 500))
 
 

@@ -147,6 +147,6 @@ class Connection(RequestHandler):
             self.met(Bound.HEAD)
         else:
             _LOG.error("a request could not be answered", exc_info=exc)
-        sentence = UNREADABLE if status < 500 else "the request could not be answered; this is a bug of ours"
+        sentence = UNREADABLE if status < 500 else "the request could not be answered; this is an internal error"
         answer = rejection(400 if status < 500 else 500, sentence)
         return cast("StreamResponse", Reply(answer.status, JSON, answer.body, self._limits, self.met, keep_alive=False))

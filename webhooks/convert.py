@@ -180,7 +180,7 @@ class _Work:
         except Exception as error:  # noqa: BLE001 - the API server must get an answer with its uid, whatever went wrong
             _LOG.exception("an object could not be converted")
             self.faults += 1
-            self._fail(obj, index, f"conversion failed with {type(error).__name__}; this is a bug of ours")
+            self._fail(obj, index, f"conversion failed with {type(error).__name__}; this is an internal error")
             return FAULT
         if done.damaged:
             self._damaged(done)

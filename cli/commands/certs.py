@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.certs.installation import Installation
 
-HELP: Final = "look at certificates and trust, issue a certificate, ask for a new authority, write bundles"
+HELP: Final = "inspect, issue and rotate certificates, and write bundles"
 ACTIONS: Final = ("inspect", "issue", "rotate", "inject")
 # which configuration key each flag stands for
 KEYS: Final = {
@@ -38,13 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     flags.configuration(parser)
     flags.kubeconfig(parser)
-    add("--namespace", metavar="NS", help="of the installation (default: the pod's own, else dynamo-system)")
-    add("--secret", metavar="NAME", help="the serving Secret (default webhook-server-cert)")
-    add("--service", metavar="NAME", help="the Service in front of the webhooks (default dynamo-webhooks)")
-    add("--files", metavar="DIR", help="inspect or issue in a directory with tls.crt, tls.key, ca.crt (and ca.key); no cluster is asked")
-    add("--compromised", action="store_true", help="rotate: the authority's key is known to others, so wait no longer than needed")
-    add("--dry-run", action="store_true", help="say what would be done, and write nothing")
-    add("-o", "--output", choices=("text", "json"), default="text", help="inspect: how to print")
+    add("--namespace", metavar="NS", help="namespace of the installation (default: the pod's, else dynamo-system)")
+    add("--secret", metavar="NAME", help="serving Secret (default webhook-server-cert)")
+    add("--service", metavar="NAME", help="Service of the webhooks (default dynamo-webhooks)")
+    add("--files", metavar="DIR", help="inspect or issue in a directory with tls.crt, tls.key, ca.crt (and ca.key), without a cluster")
+    add("--compromised", action="store_true", help="rotate: the authority's key was disclosed, so don't wait")
+    add("--dry-run", action="store_true", help="print what would be done, and write nothing")
+    add("-o", "--output", choices=("text", "json"), default="text", help="inspect: the format")
     flags.verbose(parser)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _KEYS = ("paths", "exclude", "profile", "facts", "rules", "baseline", "outputs")  # of the project file
 
-HELP = "check files as the API server and the webhooks would, and list every finding"
+HELP = "check files as the API server and the webhooks do, and list all findings"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,25 +30,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--op",
         choices=("auto", "create", "update", "delete"),
         default="auto",
-        help="auto: an update where --old or --against has the object",
+        help="auto: an update if --old or --against has the object",
     )
-    request.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the request")
-    request.add_argument("--profile", choices=("current", "1.2"), help="whose verdicts (default current)")
+    request.add_argument("--as", dest="user", default="", metavar="USER", help="user name of the request")
+    request.add_argument("--profile", choices=("current", "1.2"), help="set of verdicts (default current)")
     flags.facts(parser)
     rules = parser.add_argument_group("rules")
-    rules.add_argument(
-        "--select", action="append", default=[], metavar="WORD", help="only these rules: names, codes, or beginnings of them"
-    )
-    rules.add_argument("--ignore", action="append", default=[], metavar="WORD", help="not these rules")
-    rules.add_argument("--no-schema", action="store_true", help="leave out schema defaults, schema and CEL rules")
-    rules.add_argument("--no-defaults", action="store_true", help="leave out the defaults of the mutating webhooks")
+    rules.add_argument("--select", action="append", default=[], metavar="WORD", help="only these rules: names, codes or prefixes")
+    rules.add_argument("--ignore", action="append", default=[], metavar="WORD", help="without these rules")
+    rules.add_argument("--no-schema", action="store_true", help="skip schema defaults, schema and CEL rules")
+    rules.add_argument("--no-defaults", action="store_true", help="skip the defaults of the mutating webhooks")
     _configure_strictness(parser)
     suppression = parser.add_argument_group("suppression")
-    suppression.add_argument("--baseline", metavar="FILE", help="findings that this file knows do not count")
-    suppression.add_argument("--update-baseline", action="store_true", help="write all that is found now into that file")
+    suppression.add_argument("--baseline", metavar="FILE", help="file of known findings, which do not count")
+    suppression.add_argument("--update-baseline", action="store_true", help="write current findings to that file")
     project = parser.add_argument_group("project")
     flags.project(project)
-    project.add_argument("--show-config", action="store_true", help="print what holds and where each value comes from, and check nothing")
+    project.add_argument("--show-config", action="store_true", help="print the effective settings and their sources, and check nothing")
     outputs.configure(parser)
 
 
@@ -62,7 +60,7 @@ def _configure_strictness(parser: argparse.ArgumentParser) -> None:
         help="which findings make the exit code 1 (default %(default)s)",
     )
     strictness.add_argument("--strict", action="store_true", help="unknown fields are errors")
-    strictness.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
+    strictness.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
     strictness.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
     strictness.add_argument("--exit-zero", action="store_true", help="findings do not change the exit code")
 

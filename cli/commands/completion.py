@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 HELP: Final = "print a completion script for a shell, or for kubectl's plugin"
 SHELLS: Final = ("bash", "zsh", "fish", "kubectl")
-_EPILOG: Final = "kubectl: for `kubectl dynamo`; store it as kubectl_complete-dynamo on the PATH and make it executable"
+_EPILOG: Final = "kubectl: for `kubectl dynamo`; store it on the PATH as kubectl_complete-dynamo, executable"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the argument."""
     parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=SHELLS, help="which one")
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
     flags.verbose(parser)
 
 

@@ -11,13 +11,13 @@ from dynamo_webhooks.cli import flags
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.configuration import Effective, Key
 
-HELP = "print the effective configuration and where each value came from"
+HELP = "print the effective configuration and the source of each value"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("--config", metavar="FILE", help="an OperatorConfiguration, YAML or JSON; without it defaults and environment")
-    parser.add_argument("-o", "--output", choices=("text", "yaml", "json"), default="text", help="the format (default %(default)s)")
+    parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration, YAML or JSON; default: only defaults and environment")
+    parser.add_argument("-o", "--output", choices=("text", "yaml", "json"), default="text", help="format (default %(default)s)")
     flags.verbose(parser)
 
 

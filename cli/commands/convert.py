@@ -20,15 +20,15 @@ HELP = "convert objects in files to another version; other documents stay byte f
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
-    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="the version to convert to")
+    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to convert to")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when some file would change")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file would change")
     parser.add_argument("--write", action="store_true", help="change the files instead of printing")
-    parser.add_argument("--verify", action="store_true", help="convert back too, and refuse what does not round-trip unchanged")
-    parser.add_argument("--fields", metavar="KIND", help="print which field of a kind is which in the other version")
-    parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents; by default each keeps its own")
+    parser.add_argument("--verify", action="store_true", help="also convert back, and refuse what does not round-trip unchanged")
+    parser.add_argument("--fields", metavar="KIND", help="print the corresponding fields of a kind's versions")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), help="one format for all documents (default: each keeps its own)")
     parser.add_argument("--allow-empty", action="store_true", help=flags.ALLOW_EMPTY)
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of what is kept in annotations, nor of comments")
+    parser.add_argument("-q", "--quiet", action="store_true", help="report neither saved values nor lost comments")
     flags.project(parser)
     flags.verbose(parser)
 

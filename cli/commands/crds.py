@@ -10,19 +10,19 @@ from dynamo_webhooks.cli import flags
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-HELP = "print the CustomResourceDefinitions, ready to be applied"
+HELP = "print the CustomResourceDefinitions"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("--kind", action="append", default=[], help="only this kind, by its name, plural or short name; repeatable")
+    parser.add_argument("--kind", action="append", default=[], help="only this kind (name, plural or short name); repeatable")
     parser.add_argument(
-        "-o", "--output", choices=("yaml", "json"), default="yaml", help="the format (default yaml); several in JSON are one List"
+        "-o", "--output", choices=("yaml", "json"), default="yaml", help="format (default yaml); several in JSON are one List"
     )
-    parser.add_argument("--namespace", metavar="NS", help="namespace of the service that converts (default dynamo-system)")
-    parser.add_argument("--service", metavar="NAME", help="name of the service that converts (default dynamo-webhooks)")
-    parser.add_argument("--url", help="a server outside the cluster converts, in place of a service: https://HOST[:PORT][/convert]")
-    parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates that the API server is to trust the converting server by")
+    parser.add_argument("--namespace", metavar="NS", help="namespace of the conversion Service (default dynamo-system)")
+    parser.add_argument("--service", metavar="NAME", help="name of the conversion Service (default dynamo-webhooks)")
+    parser.add_argument("--url", help="conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")
+    parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates for the caBundle of conversion")
     flags.verbose(parser)
 
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 _KEYS = ("paths", "exclude", "profile", "facts")  # of the project file
 
-HELP = "show what the mutating webhooks would fill in, edit by edit, or write it into the files"
+HELP = "show or write the defaults of the mutating webhooks"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     flags.paths(parser)
-    parser.add_argument("--check", action="store_true", help="exit code 1 when something would change")
-    parser.add_argument("--write", action="store_true", help="change the files; other documents and comments stay as they are")
+    parser.add_argument("--check", action="store_true", help="exit code 1 if something would change")
+    parser.add_argument("--write", action="store_true", help="change the files, except other documents and comments")
     parser.add_argument(
         "-o",
         "--output",
@@ -30,12 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a line an edit; JSON; a unified diff of the files; the server's JSON patch (RFC 6902), one line an object; "
         "the defaulted objects (default text)",
     )
-    parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update where --old has the object")
-    parser.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
-    parser.add_argument("--profile", choices=("current", "1.2"), help="whose defaults (default current)")
+    parser.add_argument("--op", choices=("auto", "create", "update"), default="auto", help="auto: an update if --old has the object")
+    parser.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
+    parser.add_argument("--profile", choices=("current", "1.2"), help="set of defaults (default current)")
     flags.facts(parser)
-    parser.add_argument("--require-facts", action="store_true", help="exit code 5 when a default could not be evaluated")
-    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("--require-facts", action="store_true", help="exit code 5 if a default could not be evaluated")
+    parser.add_argument("--allow-empty", action="store_true", help="accept no Dynamo object")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about defaults that were not evaluated")
     flags.project(parser)
     flags.verbose(parser)

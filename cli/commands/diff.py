@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 _KEYS = ("profile", "facts")  # of the project file
 
-HELP = "show what really changes between two files, folders or git revisions, and what an update would be told"
+HELP = "show what changes between files, folders or Git revisions, and the response to the update"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    sides = "a file, a folder, - for standard input, or REVISION:PATH of git, such as main:deploy"
-    parser.add_argument("old", metavar="OLD", nargs="?", help=f"the objects as they are: {sides}")
-    parser.add_argument("new", metavar="NEW", nargs="?", help="the objects as they are to be: the same")
-    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="the version to compare in (default: that of the new object)")
+    sides = "file, folder, - for standard input, or REVISION:PATH of Git, such as main:deploy"
+    parser.add_argument("old", metavar="OLD", nargs="?", help=f"old objects: {sides}")
+    parser.add_argument("new", metavar="NEW", nargs="?", help="new objects: the same")
+    parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to compare in (default: the new object's)")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
-    parser.add_argument("--spelling", action="store_true", help="show also what is only written differently, such as 1000m and 1")
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="the report's format (default %(default)s)")
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of the update")
-    parser.add_argument("--profile", choices=("current", "1.2"), help="whose defaults and verdicts (default current)")
+    parser.add_argument("--spelling", action="store_true", help="also show equal values that are written differently, such as 1000m and 1")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="format (default %(default)s)")
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help="user name of the update")
+    parser.add_argument("--profile", choices=("current", "1.2"), help="set of defaults and verdicts (default current)")
     flags.facts(parser)
-    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
+    parser.add_argument("--allow-empty", action="store_true", help="accept no Dynamo object")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary")
     flags.project(parser)
     flags.verbose(parser)

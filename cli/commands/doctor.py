@@ -18,18 +18,24 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.doctor.sight import Sight
     from dynamo_webhooks.kube.protocol import Cluster
 
-HELP: Final = "look at an installation: conversion, trust, certificates, servers, and real requests that change nothing"
+HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add = parser.add_argument
-    add("--namespace", "-n", metavar="NS", default="", help="where the installation is (default: the configuration's, else dynamo-system)")
-    add("--config", metavar="FILE", help="an OperatorConfiguration with its names; without it the one in the cluster counts")
+    add(
+        "--namespace",
+        "-n",
+        metavar="NS",
+        default="",
+        help="namespace of the installation (default: the configuration's, else dynamo-system)",
+    )
+    add("--config", metavar="FILE", help="OperatorConfiguration with its names (default: the one in the cluster)")
     flags.kubeconfig(parser)
-    add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
-    add("--uninstall-check", action="store_true", help="say what stands against removing the installation, in the order of removal")
-    add("-o", "--output", choices=("text", "json"), default="text", help="how findings are printed (default text)")
+    add("--context", metavar="NAME", default="", help="context of the kubeconfig")
+    add("--uninstall-check", action="store_true", help="list what prevents removing the installation, in the order of removal")
+    add("-o", "--output", choices=("text", "json"), default="text", help="format (default text)")
     flags.verbose(parser)
 
 

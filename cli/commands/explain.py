@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 HELP = "explain a rule, a field, a kind, a fact or a pasted server message"
 _EXAMPLES = """\
-such as:
+examples:
   dynamo-webhooks explain replicas-non-negative --examples
   dynamo-webhooks explain 'spec.services.*.failover'
   kubectl apply -f graph.yaml 2>&1 | dynamo-webhooks explain -
@@ -27,10 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = _EXAMPLES
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width())
-    words = "a rule's name or code, a kind, a field path, a fact, or a server message; - reads the message from standard input"
+    words = "rule name or code, kind, field path, fact, or server message (- for standard input)"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
-    parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="the format (default %(default)s)")
-    parser.add_argument("--examples", action="store_true", help="print the examples of rules too")
+    parser.add_argument("-o", "--output", choices=("markdown", "json"), default="markdown", help="format (default %(default)s)")
+    parser.add_argument("--examples", action="store_true", help="also print the examples of rules")
     flags.verbose(parser)
 
 

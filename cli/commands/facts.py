@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.facts.cluster import Gathered
 
-HELP: Final = "collect from a cluster what rules may need into a file to commit"
+HELP: Final = "collect facts about a cluster in a file to commit"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add = parser.add_argument
-    add("--cluster", action="store_true", help="ask the cluster; nothing in it is changed")
-    add("--namespace", "-n", metavar="NS", default="", help="of the operator whose settings count, where several are installed")
+    add("--cluster", action="store_true", help="read the cluster, without changing it")
+    add("--namespace", "-n", metavar="NS", default="", help="namespace of the operator, if several are installed")
     flags.kubeconfig(parser)
-    add("--context", metavar="NAME", default="", help="which context of the kubeconfig")
-    add("--redact", action="store_true", help="number namespaces and accounts instead of naming them, so that the file can be shared")
-    add("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    add("--context", metavar="NAME", default="", help="context of the kubeconfig")
+    add("--redact", action="store_true", help="replace names of namespaces and accounts by numbers")
+    add("-o", "--output", metavar="FILE", help="file to write instead of stdout")
     flags.verbose(parser)
 
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dynamo_webhooks.certs.installation import Installation
     from dynamo_webhooks.cli.daemon.provisioner import Pace
 
-HELP: Final = "make and renew certificates, and keep every configuration object trusting them"
+HELP: Final = "make and renew certificates, and publish their trust"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     listening.configure(parser)
-    parser.add_argument("--once", action="store_true", help="do what can be done now and end; 1 when not everything is ready then")
+    parser.add_argument("--once", action="store_true", help="run once; exit code 1 if not everything is ready")
     flags.verbose(parser)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.kube.lease import Timings
 
-HELP: Final = "make running workloads of graphs, and keep them as the graphs say"
+HELP: Final = "run graphs: create and maintain their workloads"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

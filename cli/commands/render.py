@@ -23,12 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="YAML documents, or one JSON list (default yaml)")
     parser.add_argument("-d", "--directory", metavar="DIR", help="write a file for each child instead of printing")
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="children of one kind, such as Deployment; repeatable")
-    parser.add_argument("--against", metavar="GIT-REF", help="print which pods would restart since a revision of git, and why")
-    parser.add_argument("-n", "--namespace", default="default", help="the namespace of objects that name none (default: default)")
+    parser.add_argument("--against", metavar="GIT-REF", help="print which pods would restart since this Git revision, and why")
+    parser.add_argument("-n", "--namespace", default="default", help="namespace of objects without one (default: default)")
     flags.facts(parser)
-    parser.add_argument("--config", metavar="FILE", help="the operator's configuration (OperatorConfiguration); facts win over it")
-    parser.add_argument("--allow-empty", action="store_true", help="no object of our kinds is fine")
-    parser.add_argument("-q", "--quiet", action="store_true", help="don't say what is assumed of the cluster")
+    parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration; facts override it")
+    parser.add_argument("--allow-empty", action="store_true", help="accept no Dynamo object")
+    parser.add_argument("-q", "--quiet", action="store_true", help="don't report assumptions about the cluster")
     flags.verbose(parser)
 
 

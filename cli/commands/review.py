@@ -10,20 +10,20 @@ from dynamo_webhooks.cli import flags
 if TYPE_CHECKING:
     from dynamo_webhooks.webhooks.routes import Route
 
-HELP = "answer an AdmissionReview or ConversionReview from a file as the server would"
+HELP = "answer an AdmissionReview or ConversionReview from a file as the server does"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
 
-    parser.add_argument("file", metavar="FILE", help="a review as JSON, or - for standard input")
-    parser.add_argument("--path", help="the path that it is posted to; by default the one of request.kind")
-    parser.add_argument("--mutate", action="store_true", help="ask the mutating webhook instead of the validating one")
+    parser.add_argument("file", metavar="FILE", help="review as JSON, or - for standard input")
+    parser.add_argument("--path", help="path to post it to (default: that of request.kind)")
+    parser.add_argument("--mutate", action="store_true", help="use the mutating webhook instead of the validating one")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="say on stderr why each cause refuses and what mends it, which default makes which edit, what conversion keeps aside",
+        help="explain on stderr each cause and its fix, each default's edit, and what conversion saves",
     )
     flags.verbose(parser)
     flags.facts(parser)

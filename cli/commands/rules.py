@@ -16,9 +16,9 @@ HELP = "list the rules and defaults"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
-    parser.add_argument("--kind", help="only rules that read this kind: its name, plural or short name")
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose rules (default %(default)s)")
-    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="the format (default %(default)s)")
+    parser.add_argument("--kind", help="only rules that read this kind (name, plural or short name)")
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="set of rules (default %(default)s)")
+    parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="format (default %(default)s)")
     flags.verbose(parser)
 
 

@@ -9,7 +9,7 @@ from dynamo_webhooks.cli import flags
 if TYPE_CHECKING:
     import argparse
 
-HELP: Final = "print JSON schemas of kinds, for editors, and of the JSON that commands print"
+HELP: Final = "print JSON schemas of kinds, for editors, and of commands' JSON output"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,11 +19,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="a kind, `all` for a file of many kinds, or a command that prints JSON; without it the names of all schemas",
+        help="kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)",
     )
-    add("--version", metavar="VERSION", help="of the kind; by default the newest")
-    add("--all", action="store_true", help="every schema, into the folder of -d")
-    add("-d", "--directory", metavar="DIR", help="the folder to write all of them into; made if it is not there")
+    add("--version", metavar="VERSION", help="version of the kind (default: newest)")
+    add("--all", action="store_true", help="write every schema to the folder of -d")
+    add("-d", "--directory", metavar="DIR", help="folder to write them to; created if missing")
     flags.verbose(parser)
 
 

@@ -40,17 +40,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     add = parser.add_argument
     flags.configuration(parser)
-    add("--listen", metavar="HOST:PORT", help="where webhooks are served, over TLS (default 0.0.0.0:9443)")
+    add("--listen", metavar="HOST:PORT", help="address of the webhooks, with TLS (default 0.0.0.0:9443)")
     flags.side_listeners(parser)
-    add("--self-signed", action="store_true", help="make a certificate for this machine in the certificate directory when it holds none")
-    add("--cert-dir", metavar="DIR", help="holds tls.crt and tls.key; reloaded when their content changes, and the only source of them")
-    add("--no-cluster", action="store_true", help="take facts from the files alone")
+    add("--self-signed", action="store_true", help="make a certificate for this machine in --cert-dir if it has none")
+    add("--cert-dir", metavar="DIR", help="directory of tls.crt and tls.key, the only source; reloaded on changes")
+    add("--no-cluster", action="store_true", help="take facts only from files")
     flags.kubeconfig(parser, absent=None)
-    add("--facts", metavar="FILE", help="facts that win over configuration and cluster, YAML or JSON")
-    add("--operator-version", metavar="VERSION", help="the version that objects are stamped with")
-    add("--profile", choices=("current", "1.2"), help="which verdicts (default current)")
+    add("--facts", metavar="FILE", help="facts that override configuration and cluster, YAML or JSON")
+    add("--operator-version", metavar="VERSION", help="version that objects are stamped with")
+    add("--profile", choices=("current", "1.2"), help="set of verdicts (default current)")
     add("--workers", metavar="N", type=int, help="processes (default: the number of CPUs)")
-    add("--drain-lag", metavar="SECONDS", type=float, help="keep accepting for so long after SIGTERM (default 0; with --config 15)")
+    add("--drain-lag", metavar="SECONDS", type=float, help="seconds to accept connections after SIGTERM (default 0; with --config 15)")
     flags.verbose(parser)
 
 

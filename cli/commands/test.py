@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.cases.files import Case, Folder
     from dynamo_webhooks.cli.cases.verdict import Asked, Verdict
 
-HELP = "run a folder of case files (allow, deny, default, convert) and compare with what they expect"
+HELP = "run case files (allow, deny, default, convert) and compare with what they expect"
 
 _FORMAT = """case files, in DIR and below it (.yaml, .yml; NAME may hold dots):
-  allow.NAME.yaml    must be accepted; a warning may be expected with a mark
-  deny.NAME.yaml     must be refused; every finding must be marked, and every mark must be met:
+  allow.NAME.yaml    must be accepted; marks may expect warnings
+  deny.NAME.yaml     must be refused; findings and marks must match:
                        replicas: -1   # expect: rule-name, other-rule
-                     a mark on a line of its own speaks of the line below; rules go by name or code
+                     a mark on its own line applies to the line below; use rule names or codes
   default.NAME.yaml  the object after defaulting is default.NAME.expected.yaml, or the second document of the file
-  convert.NAME.yaml  the object is converted to the version of convert.NAME.expected.yaml, and must equal it
+  convert.NAME.yaml  the object after conversion is convert.NAME.expected.yaml, in its version
 
 beside a case:
   SORT.NAME.old.yaml    the stored object: the case is an update
-  SORT.NAME.facts.yaml  facts for this case; facts.yaml holds those of a folder and the folders below it
-  # as: USER            a comment in the case: who makes the request
+  SORT.NAME.facts.yaml  facts for this case; facts.yaml applies to its folder and those below
+  # as: USER            a comment in the case: the user of the request
 """
 
 
@@ -38,19 +38,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = _FORMAT
     parser.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width())
-    parser.add_argument("folder", nargs="?", metavar="DIR", help="the folder of case files")
-    parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name holds the word")
-    parser.add_argument("--update", action="store_true", help="write marks and expected results as they are found")
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json", "junit"), default="text", help="the report's format (default %(default)s)"
-    )
-    parser.add_argument("--as", dest="user", default="", metavar="USER", help="the user name of requests; a case may name its own")
+    parser.add_argument("folder", nargs="?", metavar="DIR", help="folder of case files")
+    parser.add_argument("-k", dest="word", default="", metavar="WORD", help="only cases whose file name contains the word")
+    parser.add_argument("--update", action="store_true", help="write the actual marks and results")
+    parser.add_argument("-o", "--output", choices=("text", "json", "junit"), default="text", help="format (default %(default)s)")
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help="user name of requests, unless a case names one")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="whose verdicts (default %(default)s)")
     flags.facts(parser)
-    parser.add_argument("--require-facts", action="store_true", help="exit code 5 when something could not be evaluated")
-    parser.add_argument("--allow-empty", action="store_true", help="no case at all is fine")
+    parser.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")
+    parser.add_argument("--allow-empty", action="store_true", help="accept no case")
     parser.add_argument("-q", "--quiet", action="store_true", help="no summary, and nothing about rules that were not evaluated")
-    flags.verbose(parser, "name passing cases too; ")
+    flags.verbose(parser, "also name passing cases; ")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -164,7 +164,7 @@ class _Document:
             self.file.failures.append(f"{where}: {field}{': ' if field else ''}{error.reason}")
             return data
         if self.file.verify and not _same(home, data):
-            self.file.failures.append(f"{where}: does not come back from {wanted.version} as it was; this is a bug of ours")
+            self.file.failures.append(f"{where}: does not come back from {wanted.version} as it was; this is an internal error")
             return data
         new = done.object if "metadata" in data or done.object.get("metadata") else _without_metadata(done.object)
         origin = converted_from(KINDS[data["kind"]], data, new)

@@ -110,7 +110,7 @@ def test_a_conversion_that_raises_is_exit_code_70_with_a_replay_command(
     files(a=GOOD)
     ran = command("check", "a.yaml")
     assert ran.code == 70
-    assert "conversion to v1beta1 raised KeyError; this is a bug of ours" in ran.out
+    assert "conversion to v1beta1 raised KeyError; this is an internal error" in ran.out
     assert "to replay it: dynamo-webhooks" in ran.err
     assert "secret" not in ran.out + ran.err
 

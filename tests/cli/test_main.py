@@ -106,14 +106,14 @@ def test_a_bug_of_ours_is_a_sentence_with_a_replay_command(command: Command, mon
     _broken(monkeypatch, KeyError("x"))
     ran = command("version")
     assert (ran.code, ran.out) == (70, "")
-    assert ran.err == "dynamo-webhooks version: a bug of ours: KeyError; to replay it: dynamo-webhooks version -v\n"
+    assert ran.err == "dynamo-webhooks version: internal error: KeyError; to replay it: dynamo-webhooks version -v\n"
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_takes_the_flag_that_the_sentence_about_a_bug_advises(name: str) -> None:
     parser = argparse.ArgumentParser()
     importlib.import_module(f"dynamo_webhooks.cli.commands.{name}").configure(parser)
-    assert "show tracebacks of bugs" in parser.format_help()
+    assert "show tracebacks of internal errors" in " ".join(parser.format_help().split())
     assert {"-v", "--verbose"} <= {flag for action in parser._actions for flag in action.option_strings}
 
 

@@ -52,7 +52,9 @@ def test_stale_missing_and_left_over_pages_are_found_and_mended(
     assert pages.main(["--check"], tmp_path) == 0
 
 
-@pytest.mark.parametrize("error", [PageError("ls has no end"), TerminalError("x: meets a bug of ours"), FileNotFoundError("docs/ci.md")])
+@pytest.mark.parametrize(
+    "error", [PageError("ls has no end"), TerminalError("x: fails with an internal error"), FileNotFoundError("docs/ci.md")]
+)
 def test_pages_that_cannot_be_made_are_told_in_a_sentence_and_nothing_is_written(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,7 +75,7 @@ def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:
         assert all(text in page for text in (rule.code, rule.title, rule.why, rule.fix)), rule.name
         assert all(block.rstrip() in page for block in (*rule.bad, *rule.good)), rule.name
         assert all(f"`{fact}`" in page for fact in rule.needs), rule.name
-        assert (f"ignore[{rule.name}] why" in page) is not rule.is_default
+        assert (f"ignore[{rule.name}] reason" in page) is not rule.is_default
         if rule.difference:
             assert rule.difference.because in page or any(other.name == rule.name and not other.difference for other in declared())
 

@@ -47,8 +47,8 @@ def complaint(route: Route, mutant: Mutant, status: int, body: bytes) -> str:
     response = told.get("response")
     if asked is None or type(response) is not dict or response.get("uid") != uid:
         return f"the response must have the uid {uid!r}: {body[:200]!r}"
-    if b"bug of ours" in body or b"Traceback" in body:
-        return f"a fault of ours: {body[-400:]!r}"
+    if b"internal error" in body or b"Traceback" in body:
+        return f"an internal error: {body[-400:]!r}"
     return _converted(asked, response) if route.purpose is Purpose.CONVERT else _admitted(route, asked, response)
 
 

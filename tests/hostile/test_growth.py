@@ -1,4 +1,4 @@
-"""Every shape of hostile objects on every route: answered without a fault of ours, in a bounded answer, at a cost that grows with the size.
+"""Every shape of hostile objects on every route: answered without internal error, in bounded size and time that grows with the size.
 
 Calls are counted here, of Python and of C functions, so that nothing depends on the clock; what one call of C costs, the growth table of
 the measurements shows (tests/bench/growth.py).

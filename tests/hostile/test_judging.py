@@ -43,7 +43,7 @@ def test_a_good_answer_is_none_to_complain_about() -> None:
         (200, b"{}", "uid"),
         (200, _response(allowed=False, status={"code": 500, "message": "m"}), "the client's"),
         (200, _response(allowed=False, status={"code": 422, "message": ""}), "the client's"),
-        (200, _response(allowed=False, status={"code": 422, "message": "this is a bug of ours"}), "fault"),
+        (200, _response(allowed=False, status={"code": 422, "message": "this is an internal error"}), "internal error"),
         (200, _response(allowed=True, patch="W10=", patchType="JSONPatch"), "changes nothing"),
         (200, _response(allowed=True, patch="W10="), "nobody may send"),
     ],

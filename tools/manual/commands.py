@@ -1,4 +1,4 @@
-"""The pages of the commands: what each is for, its flags as it declares them, its exit codes, and examples that are run."""
+"""The pages of the commands: purpose, flags, exit codes, and examples that are run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the command 
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that tells what it was given."""
+    """A parser that lists its flags."""
 
     def groups(self) -> Iterator[tuple[str, list[argparse.Action]]]:
         for group in self._action_groups:
@@ -43,16 +43,16 @@ def commands_page() -> str:
         "",
         "# Commands",
         "",
-        f"`{PROGRAM} COMMAND`; as a plugin of kubectl, `kubectl dynamo COMMAND`. What stands on stdout is the result, on stderr is talk.",
-        "It writes only what a flag or the [project file](ci.md#a-project-file) names, and uses no network unless it is told to.",
+        f"Run `{PROGRAM} COMMAND`, or `kubectl dynamo COMMAND` as a plugin. Results go to stdout, diagnostics to stderr. Commands write",
+        "only what a flag or the [project file](ci.md#a-project-file) names, and use no network without a flag.",
         "",
-        "| command | does |",
+        "| command | effect |",
         "| --- | --- |",
         *rows,
         "",
         "## Exit codes",
         "",
-        "The same for every command and format; when several things happen, the first of 70, 2, 6, 4, 1, 5, 3, 0 counts.",
+        "All commands use these codes. If several apply, the first of 70, 2, 6, 4, 1, 5, 3, 0 counts.",
         "",
         "| code | meaning |",
         "| --- | --- |",
@@ -81,7 +81,7 @@ def _page(name: str) -> str:
         *([f"```\n{parser.epilog.rstrip()}\n```"] if parser.epilog else []),
         "## Exit codes",
         _codes(name, told.codes),
-        *([f"`{PROGRAM} schema {name}` prints the JSON schema of what `-o json` prints."] if name in names() else []),
+        *([f"`{PROGRAM} schema {name}` prints the JSON schema of `-o json`."] if name in names() else []),
         *([f"More: {told.more}"] if told.more else []),
         "[All commands](../commands.md).",
     ]

@@ -1,4 +1,4 @@
-"""Writes docs/defaults.md: what children hold when a user says nothing, and what belongs to what. Read off rendered objects."""
+"""Writes docs/defaults.md: default values and owners of children, from rendered objects."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ _USUAL: Final = Settings(operator_version=_VERSION)
 _HEAD: Final = """\
 <!-- written by `make docs` (tools/pages.py) from rendered objects; edit reconciler/render, not this file -->
 
-# Default values, and what belongs to what
+# Default values and the object tree
 
-The values on this page are what `dynamo-webhooks render` makes of a graph `g` in the namespace `demo`, with the operator's default
+This page shows the children that `dynamo-webhooks render` makes of a graph `g` in the namespace `demo` with the operator's default
 settings. `HASH` is the worker generation: eight digits computed from the workers' pod specification.
 
 ## How values combine with defaults
 
-- Your strings, numbers and maps override a default unless they are zero (`""`, `0`, `false`, `[]`, `{}`), which count as absent, as in the
-  Go operator. A component's `replicas: 0` does count.
-- Your list replaces the whole default list. Probes use the names of ports, so keep those.
-- Environment variables merge by name, yours override, and the result is sorted by name.
+For the container `main` and the one that `frontendSidecar` names:
+
+- Your strings, numbers and maps override a default unless they are empty (`""`, `0`, `false`, `[]`, `{}`), as in the Go operator. Only a
+  component's `replicas: 0` counts.
+- Your list replaces the whole default list. Keep the names of ports, which probes use.
 - Your probe replaces the whole default probe.
-- This applies to the container `main`. Other containers stay unchanged, except the one that `frontendSidecar` names.
+- Environment variables merge by name, yours override, and the result is sorted by name.
 
 """
 _TREES: Final = """
 ## The object tree
 
-Children are deleted with their owner. Objects without an owner are shared by the graphs of a namespace, and stay.
+Children are deleted with their owner. The graphs of a namespace share objects without an owner, which stay.
 
 """
 
@@ -146,7 +147,7 @@ _POD: Final[dict[str, Callable[[Fields], str]]] = {
 
 
 def _table(title: str, made: dict[str, Fields], rows: dict[str, Callable[[Fields], str]]) -> str:
-    """A table with a column for each type; the worker types share one, since nothing here tells them apart."""
+    """A table with a column for each type; the worker types share one, because they are equal here."""
     kinds = [kind for kind in TYPES if kind not in WORKERS or kind == "worker"]
     heads = ["worker, prefill, decode" if kind == "worker" else kind for kind in kinds]
     for kind in ("prefill", "decode"):
@@ -167,8 +168,8 @@ def _environment(made: dict[str, Fields]) -> str:
         for value, kinds in values.items():
             rows.append([f"`{name}`", value, "all" if len(kinds) == len(TYPES) else ", ".join(kinds)])
     more = (
-        "\nThe operator's configuration adds `NATS_SERVER`, `ETCD_ENDPOINTS`, `MODEL_EXPRESS_URL` and `PROMETHEUS_ENDPOINT` where it has\n"
-        "an address. The generation is told on Deployments and LeaderWorkerSets; on Grove, and to components without a graph, it is not.\n"
+        "\nThe operator's configuration adds `NATS_SERVER`, `ETCD_ENDPOINTS`, `MODEL_EXPRESS_URL` and `PROMETHEUS_ENDPOINT` if it has an\n"
+        "address. Only Deployments and LeaderWorkerSets of graphs get the generation.\n"
     )
     return "\n## Environment\n\n" + grid(["variable", "value", "types"], rows) + more
 
@@ -189,7 +190,7 @@ def _services() -> str:
 
 
 def _nodes() -> str:
-    """What the two parts of a replica of two nodes are called with, under a LeaderWorkerSet."""
+    """The commands of leader and worker on two nodes, with a LeaderWorkerSet."""
     wide = ("--tensor-parallel-size", "16")
     spread = ("--tensor-parallel-size", "4", "--data-parallel-size", "4")
     cases = {
@@ -208,11 +209,10 @@ def _nodes() -> str:
             container = found[f"{part}Template"]["spec"]["containers"][0]
             rows.append([name if part == "leader" else "", part, words([*container["command"], *container["args"]])])
     more = (
-        "\nTensorRT-LLM's leader starts all processes by `mpirun` once the workers, which run `sshd`, can be reached. Workers of vLLM by\n"
-        "multiprocessing wait in an init container until their leader listens. Only leaders keep their probes; TensorRT-LLM's workers are\n"
-        "asked whether `sshd` listens.\n"
+        "\nTensorRT-LLM's leader starts all processes by `mpirun` once the workers' `sshd` can be reached. vLLM's multiprocessing workers\n"
+        "wait in an init container until their leader listens. Only leaders keep their probes; TensorRT-LLM's workers get one of `sshd`.\n"
     )
-    return "\n## Two nodes with eight GPUs each\n\n" + grid(["", "", "is called with"], rows) + more
+    return "\n## Two nodes with eight GPUs each\n\n" + grid(["", "", "command"], rows) + more
 
 
 def _trees() -> list[str]:

@@ -1,4 +1,4 @@
-"""Writes docs/fields.md: which member of one version is which of the other, from the lenses themselves."""
+"""Writes docs/fields.md: corresponding fields of the two versions, from the lenses."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def fields_page() -> str:
         HEADER,
         "# The same field in both versions",
         "",
-        "`dynamo-webhooks convert --fields KIND` prints the table of one kind. Fields that only one version has are saved in an",
-        "annotation and restored; nothing is lost in either direction.",
+        "This page lists corresponding fields of v1alpha1 and v1beta1. `dynamo-webhooks convert --fields KIND` prints one kind. Fields",
+        "that only one version has are saved in an annotation and restored.",
     ]
     return "\n".join([*lines, *(line for kind in KINDS.values() for line in _section(kind))]) + "\n"
 

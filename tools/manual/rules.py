@@ -1,4 +1,4 @@
-"""The pages of the rules: the index, and one page for each rule, each default, and each check that `check` makes itself."""
+"""The pages of the rules: the index, and one page for each rule, default, and own check of `check`."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ from tools.manual.own import shown
 from tools.manual.versions import other_version, twins
 
 HEADER: Final = "<!-- written by `make docs` (tools/pages.py) from the rules themselves; edit those, not this file -->\n"
-_FAULT: Final = "| DYN000 | `fault` | a rule of ours raised: a bug, answered as 500 by the server and as exit code 70 by `check` |"
+_FAULT: Final = "| DYN000 | `fault` | a rule raised an exception: an internal error, 500 from the server and exit code 70 from `check` |"
 _PROFILES: Final = {
-    "both": "both: `current`, the default, and `1.2`",
-    CURRENT: "`current`, the default, alone",
-    V1_2: "`1.2` alone",
+    "both": "`current` (the default) and `1.2`",
+    CURRENT: "`current` (the default)",
+    V1_2: "`1.2`",
 }
 _EXAMPLES: Final = {
-    "bad": "A comment `# expect` marks the line that is reported.",
-    "before": "What comes in.",
-    "after": "What is kept.",
+    "bad": "`# expect` marks the reported line.",
+    "before": "The submitted object.",
+    "after": "The stored object.",
     "good": "",
 }
-_FRAGMENTS: Final = "Examples show the relevant part of an object; an update shows the stored object above `--- # becomes`."
+_FRAGMENTS: Final = "Examples are parts of objects; `--- # becomes` separates the stored object from its update."
 
 
 def rules_page() -> str:
-    """One table of all rules and defaults of profile current: code, name, what is wrong, where it looks, facts it needs."""
+    """One table of all rules and defaults of profile current: code, name, title, kinds and fields, facts."""
     lines = [
         HEADER,
         "# Rules and defaults",
         "",
-        "`dynamo-webhooks explain NAME` prints the page of one in a terminal. [How to read a refusal](refusals.md) shows the way from a",
-        "message to its rule. Profile `current` unless said; `1.2` in the last column: the rule differs there, see",
-        "[differences](differences.md).",
+        "This page lists the rules and defaults of profile `current`. The last column marks those that [differ](differences.md) in profile",
+        "`1.2`. `dynamo-webhooks explain NAME` prints one in a terminal; see also [how to read a refusal](refusals.md).",
         "",
-        "| code | name | what it says | level | operations | looks at | facts | 1.2 |",
+        "| code | name | title | level | operations | looks at | facts | 1.2 |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     odd = {rule.name for rule in declared() if rule.difference}
@@ -48,7 +47,7 @@ def rules_page() -> str:
         cells = [rule.code, _link(rule.name), rule.title.rstrip("."), _level(rule), " ".join(sorted(rule.on)), looks, " ".join(rule.needs)]
         lines.append(f"| {' | '.join([*cells, 'differs' if rule.name in odd else ''])} |")
     lines += _only_in_1_2()
-    lines += ["", "## What `check` finds beside the rules", "", "| code | name | what it says |", "| --- | --- | --- |"]
+    lines += ["", "## Own checks of `check`", "", "| code | name | title |", "| --- | --- | --- |"]
     lines += [f"| {own.code} | {_link(own.name)} | {own.title.rstrip('.')} |" for own in OWN_RULES]
     return "\n".join([*lines, _FAULT]) + "\n"
 
@@ -57,7 +56,7 @@ def _only_in_1_2() -> Iterator[str]:
     known = {rule.name for rule in rules(CURRENT)}
     gone = [rule for rule in declared() if rule.name not in known]
     if gone:
-        yield from ("", "## Only in profile 1.2", "", "| code | name | what it says |", "| --- | --- | --- |")
+        yield from ("", "## Only in profile 1.2", "", "| code | name | title |", "| --- | --- | --- |")
         yield from (f"| {rule.code} | {_link(rule.name)} | {rule.title.rstrip('.')} |" for rule in gone)
 
 
@@ -95,38 +94,38 @@ def _page(name: str) -> str:
 
 
 def _kind_of(page: dict[str, Any]) -> str:
-    return {"default": "a default", "error": "an error", "warning": "a warning", "check": "found by `check` itself"}[page["level"]]
+    return {"default": "a default", "error": "an error", "warning": "a warning", "check": "a check of `check`"}[page["level"]]
 
 
 def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
     looks = "<br>".join(_place(place) for place in page["looksAt"])
     lines = ["| | |", "| --- | --- |", f"| looks at | {looks} |"]
-    lines.append(f"| asked on | {', '.join(word.lower() for word in page['operations'])} |")
+    lines.append(f"| operations | {', '.join(word.lower() for word in page['operations'])} |")
     if page["facts"]:
         facts = ", ".join(f"[`{fact}`](../ci.md#facts-of-the-cluster)" for fact in page["facts"])
-        lines.append(f"| needs the facts | {facts}: `--facts FILE` or `--set-fact NAME=VALUE` gives them; a server refuses without |")
+        lines.append(f"| facts | {facts}; without them a server refuses |")
     lines.append(f"| profiles | {_PROFILES[rule.profile]} |")
     if not rule.is_default:
-        kept = "does not refuse" if rule.ratchets else "refuses"
-        lines.append(f"| on updates | a mistake that the stored object has already {kept} |")
+        kept = "accepted" if rule.ratchets else "refused too"
+        lines.append(f"| on updates | mistakes of the stored object are {kept} |")
     yield "\n".join(lines)
     for difference in page["differences"]:
         numbers = ", ".join(difference["quirks"])
-        only = "Profile `1.2` does not have it" if difference["profile"] == CURRENT else "Profile `1.2` answers otherwise"
+        only = "Not in profile `1.2`" if difference["profile"] == CURRENT else "Other verdicts in profile `1.2`"
         if rule.profile == V1_2:
-            only = "Profile `current` does not have it"
+            only = "Not in profile `current`"
         yield f"**Difference from the Go operator 1.2** ({numbers}). {only}: {difference['because']}. [All differences](../differences.md)."
 
 
 def _place(place: dict[str, Any]) -> str:
     fields = " or ".join(f"`{field}`" for field in place["fields"])
-    return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", where {fields} is given" if fields else "")
+    return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", with {fields}" if fields else "")
 
 
-# of a check that doesn't find what it finds alone
+# of checks that the server makes too
 _FOUND: Final = {
-    "long-remainder": "From the half on, and where an update leaves an object too long that was so before, it is a warning. The server"
-    " answers with the same sentence, except under profile `1.2`.",
+    "long-remainder": "From half the limit, and on updates of an object that was too long before, it is a warning. The server makes the"
+    " same check, except in profile `1.2`.",
 }
 
 
@@ -134,7 +133,7 @@ def _of_check(name: str) -> Iterator[str]:
     own: OwnRule = next(own for own in OWN_RULES if own.name == name)
     level = f"It is {'an error' if own.level == 'error' else 'a warning'}"
     strict = "; with `--strict` an error." if name == "unknown-field" else "."
-    yield f"{level}{strict} {_FOUND.get(name, 'The server has no such rule: the API server, its schema or `check` itself finds it.')}"
+    yield f"{level}{strict} {_FOUND.get(name, 'The server has no such rule: the API server, its schema or `check` finds it.')}"
 
 
 def _examples(rule: Rule | None, page: dict[str, Any]) -> Iterator[str]:
@@ -152,8 +151,8 @@ def _examples(rule: Rule | None, page: dict[str, Any]) -> Iterator[str]:
         if other is None:
             yield from _fenced(blocks)
         elif not twin:
-            what = "the default changes" if rule.is_default else "the rule finds"
-            yield f"In {written} only: converted to {other}, these examples no longer hold what {what}."
+            what = "has no effect on" if rule.is_default else "doesn't apply to"
+            yield f"Only in {written}: the {'default' if rule.is_default else 'rule'} {what} these examples converted to {other}."
             yield from _fenced(blocks)
         else:
             for version, shown_blocks in sorted(((written, blocks), (other, twin)), reverse=True):
@@ -168,7 +167,7 @@ def _fenced(blocks: Iterable[str]) -> Iterator[str]:
 def _ignoring(name: str) -> Iterator[str]:
     yield "## Ignore it"
     yield (
-        "`check` is quiet about one place with a comment behind it, or on the line above, that gives a reason; an API server isn't.\n"
-        f"For a run, `--ignore {name}`; for all that is there today, [a baseline](../ci.md#an-old-repository-with-many-findings)."
+        "A comment with a reason on the line, or on the line above, silences `check` for one place, but not an API server. To ignore the\n"
+        f"rule, use `--ignore {name}`; to accept all current findings, [a baseline](../ci.md#an-old-repository-with-many-findings)."
     )
-    yield f"```yaml\n# dynamo-webhooks: ignore[{name}] why it is right here\n```"
+    yield f"```yaml\n# dynamo-webhooks: ignore[{name}] reason\n```"

@@ -62,7 +62,7 @@ class Terminal:
         if str(self._folder) in printed:
             raise TerminalError(f"{line}: prints where the session's folder is")
         if self._code == BUG:
-            raise TerminalError(f"{line}: meets a bug of ours: {printed.strip()}")
+            raise TerminalError(f"{line}: fails with an internal error: {printed.strip()}")
         return printed
 
     @property

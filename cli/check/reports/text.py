@@ -44,7 +44,7 @@ def summary(result: Result) -> str:
     counts = [
         (result.count(record.ERROR), "error", "errors"),
         (result.count(record.WARNING), "warning", "warnings"),
-        (result.count(record.FAULT), "fault of ours", "faults of ours"),
+        (result.count(record.FAULT), "internal error", "internal errors"),
         (len(result.not_evaluated), "not evaluated", "not evaluated"),
         (hidden[COMMENT], "ignored by comment", "ignored by comment"),
         (hidden[BASELINE], "known from the baseline", "known from the baseline"),

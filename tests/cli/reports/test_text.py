@@ -62,7 +62,7 @@ def test_the_summary_tells_what_took_findings_out() -> None:
 
 def test_the_summary_counts_everything() -> None:
     assert summary(everything()) == (
-        "2 objects checked: 1 error, 1 warning, 1 fault of ours, 2 not evaluated, "
+        "2 objects checked: 1 error, 1 warning, 1 internal error, 2 not evaluated, "
         "1 ignored by comment, 1 known from the baseline, 3 unreadable, 1 cluster not reached"
     )
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.policies.facts import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,9 +106,17 @@ def off_grove(at: At) -> str:
     """
     if opted_out_of_grove(at.review):
         if at.review.facts.grove is False:
-            return "Grove is switched off in the operator"
+            return lacking(at, "grove", "Grove")
         return f'the annotation {GROVE_OPT_OUT} is "{at.review.annotations[GROVE_OPT_OUT]}"'
-    return "" if at.fact("grove") else "Grove is switched off in the operator"
+    return "" if at.fact("grove") else lacking(at, "grove", "Grove")
+
+
+def lacking(at: At, fact: str, name: str) -> str:
+    """Why something that a fact says is not to be had isn't, as a sentence."""
+    off = at.review.facts.switchedOff
+    if off is UNKNOWN:
+        return f"{name} is not served, or is switched off in the operator"
+    return f"{name} is switched off in the operator" if fact in off else f"{name} is not served by the cluster"
 
 
 def owning_graph(review: Review) -> str | None:

@@ -43,6 +43,8 @@ class Facts(NamedTuple):
     istio: bool | Unknown = UNKNOWN
     excludedNamespaces: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
     allowGmsSnapshot: bool | Unknown = UNKNOWN  # noqa: N815
+    # of grove, lws and dra those that the operator is told not to use; the others that are false are not served
+    switchedOff: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
 
     def need(self, name: str) -> Any:
         """Returns a fact that must be known.
@@ -61,6 +63,7 @@ class Facts(NamedTuple):
 
 
 _BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot")
+_NAMES: Final = ("excludedNamespaces", "switchedOff")
 _TEXTS: Final = ("operatorVersion", "operatorPrincipal")
 
 
@@ -100,7 +103,7 @@ def _checked(key: str, value: Any) -> Any:
         if value not in ("cluster", "namespace"):
             raise FactsError(f"{key}: must be cluster or namespace, got {value!r}")
         return value
-    if key == "excludedNamespaces":
+    if key in _NAMES:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise FactsError(f"{key}: must be a list of names, got {value!r}")
         return frozenset(value)

@@ -70,6 +70,7 @@ def flag_for(fact: str) -> str:
         "operatorPrincipal": "system:serviceaccount:NAMESPACE:NAME",
         "clusterTopologies": "'{NAME: [zone, rack, host]}'",
         "excludedNamespaces": "'[]'",
+        "switchedOff": "'[]'",
     }
     return f"--set-fact {fact}={examples.get(fact, 'true')}"
 

@@ -1,7 +1,7 @@
 """DYN307: a GPU memory service where GPUs can't be claimed."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.domain import enabled, lacking
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
@@ -46,5 +46,5 @@ def gms_requires_dra(at: At) -> Hits:
         ```
     """
     if enabled(at.value["gpuMemoryService"]) and not at.fact("dra"):
-        text = "must not be enabled here: its claim of GPUs needs dynamic resource allocation (resource.k8s.io/v1), which is off"
-        yield at.forbidden("gpuMemoryService", text)
+        reason = lacking(at, "dra", "dynamic resource allocation (resource.k8s.io/v1)")
+        yield at.forbidden("gpuMemoryService", f"must not be enabled here, since GPUs are shared by a claim: {reason}")

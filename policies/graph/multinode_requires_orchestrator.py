@@ -1,7 +1,7 @@
 """DYN111: several nodes where nothing can start them together."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import multinode, node_count, off_grove, opted_out_of_grove
+from dynamo_webhooks.policies.domain import lacking, multinode, node_count, off_grove, opted_out_of_grove
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import SERVICES, Difference, Hits, rule
 
@@ -54,7 +54,8 @@ def multinode_requires_orchestrator(at: At) -> Hits:
         ```
     """
     if multinode(at.value) and not _can_run(at):
-        text = f"must not span {node_count(at.value)} nodes: {off_grove(at)}, and LeaderWorkerSet with Volcano is not served"
+        other = lacking(at, "lws", "LeaderWorkerSet with Volcano")
+        text = f"must not span {node_count(at.value)} nodes: {off_grove(at)}; {other}"
         yield at.forbidden("multinode", text)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts, Unknown
 from dynamo_webhooks.reconciler.loop.cache import ACCOUNTS
-from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
+from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from, switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,4 +58,5 @@ def facts_of(found: ReconcilerSettings, known: Mapping[str, Presence]) -> Facts:
         inferencePool=fact(POOLS.name),
         gpuDiscovery=features.gpu_discovery,
         allowGmsSnapshot=features.gms_snapshot,
+        switchedOff=switched_off(features),
     )

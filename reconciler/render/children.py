@@ -160,7 +160,8 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
     made = gms.claim_templates(graph, member)
     if made and not settings.dra:
         path = (*member.path, "experimental", "gpuMemoryService")
-        raise RenderError(path, "needs claims of devices (DRA, resource.k8s.io/v1), which the cluster does not serve")
+        why = "are switched off in the operator" if "dra" in settings.switched_off else "the cluster does not serve"
+        raise RenderError(path, f"needs claims of devices (DRA, resource.k8s.io/v1), which {why}")
     return made
 
 

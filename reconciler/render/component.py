@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
 def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     """Why a component can't span several nodes without LeaderWorkerSets; Grove may be there, and not do it for the given reason."""
-    if settings.grove:
-        return f"needs LeaderWorkerSets together with Volcano to span several nodes, which the cluster does not serve; {grove_will_not}"
-    return "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
+    off = settings.switched_off
+    if not settings.grove and not off & {"grove", "lws"}:
+        return "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
+    where = "are switched off in the operator" if "lws" in off else "the cluster does not serve"
+    if not settings.grove:
+        grove_will_not = "Grove is switched off in the operator" if "grove" in off else "the cluster does not serve Grove"
+    return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
 
 
 def component_children(obj: Fields, settings: Settings, old_selectors: bool = False) -> list[Fields]:

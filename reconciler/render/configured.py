@@ -9,7 +9,7 @@ from dynamo_webhooks.reconciler.render.settings import Checkpoints, Infrastructu
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dynamo_webhooks.api.operator.settings import CheckpointSettings, ReconcilerSettings
+    from dynamo_webhooks.api.operator.settings import CheckpointSettings, Features, ReconcilerSettings
 
 
 class Abilities(NamedTuple):
@@ -42,6 +42,7 @@ def settings_from(
         dra=_either(features.dra, cluster.dra),
         istio=cluster.istio,
         kai=_either(features.kai, cluster.kai),
+        switched_off=switched_off(features),
         operator_version=version or found.identity.version,
         restricted=bool(found.scope.restricted),
         discovery=found.discovery,
@@ -69,6 +70,12 @@ def go_duration(seconds: float) -> str:
         return second
     minute = f"{whole // 60 % 60}m{second}"
     return minute if whole < 3600 else f"{whole // 3600}h{minute}"
+
+
+def switched_off(features: Features) -> frozenset[str]:
+    """Which of grove, lws and dra the configuration forbids, by the names of facts."""
+    switches = {"grove": features.grove, "lws": features.lws, "dra": features.dra}
+    return frozenset(name for name, switch in switches.items() if switch is False)
 
 
 def _either(switch: bool | None, served: bool) -> bool:

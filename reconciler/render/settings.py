@@ -61,6 +61,7 @@ class Settings(NamedTuple):
     dra: bool = True
     istio: bool = False
     kai: bool = False
+    switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration forbids, whatever the cluster serves
     operator_version: str = ""
     restricted: bool = False  # one namespace only: accounts of planner and endpoint picker come from the installation
     discovery: str = KUBERNETES

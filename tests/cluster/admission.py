@@ -37,6 +37,7 @@ FACTS: Final[Node] = {
     "istio": False,
     "excludedNamespaces": [],
     "allowGmsSnapshot": False,
+    "switchedOff": [],
 }
 
 

@@ -179,6 +179,21 @@ def test_without_an_orchestrator_the_component_is_a_problem_and_the_rest_is_made
     assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-fe"]
 
 
+@pytest.mark.parametrize(
+    ("off", "text"),
+    [
+        ({"lws"}, "which are switched off in the operator; the cluster does not serve Grove"),
+        ({"grove"}, "which the cluster does not serve; Grove is switched off in the operator"),
+        ({"grove", "lws"}, "which are switched off in the operator; Grove is switched off in the operator"),
+    ],
+)
+def test_what_the_operator_is_told_not_to_use_is_not_called_missing(off: set[str], text: str) -> None:
+    done = rendered(graph(_wide()), switched_off=frozenset(off))
+    assert [str(one) for one in done.problems] == [
+        f"spec.components[0].multinode: needs LeaderWorkerSets together with Volcano to span several nodes, {text}"
+    ]
+
+
 def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None:
     start = "multinode: needs LeaderWorkerSets together with Volcano to span several nodes, which the cluster does not serve; "
     kept = rendered(graph(_wide(), annotations={"nvidia.com/enable-grove": "false"}), grove=True)

@@ -46,6 +46,7 @@ def told_by(settings: ServerSettings) -> dict[str, Any]:
         "gpuDiscovery": features.gpu_discovery,
         "allowGmsSnapshot": features.gms_snapshot,
         **{name: value for name, value in switches.items() if value is not None},
+        "switchedOff": sorted(name for name, value in switches.items() if value is False),
         **({"excludedNamespaces": []} if settings.scope.restricted else {}),
     }
 

@@ -70,6 +70,7 @@ async def test_everything_that_a_cluster_tells() -> None:
         "istio": False,
         "excludedNamespaces": ["team-b"],
         "allowGmsSnapshot": False,
+        "switchedOff": [],
     }
 
 
@@ -98,9 +99,16 @@ async def test_an_operator_of_one_namespace_alone() -> None:
     assert (values["operatorScope"], values["excludedNamespaces"]) == ("namespace", [])
 
 
+async def test_what_an_operator_is_told_not_to_use() -> None:
+    cluster = MemoryCluster(served=SERVED)
+    await install(cluster, OURS, configuration(orchestrators={"grove": {"enabled": False}}))
+    values = (await gathered(cluster)).values
+    assert (values["grove"], values["switchedOff"]) == (False, ["grove"])
+
+
 async def test_a_cluster_without_any_operator() -> None:
     found = await gathered(MemoryCluster(served=SERVED))
-    unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot"}
+    unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
     assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed")
     assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])
     missing = await gathered(MemoryCluster(served=SERVED), "elsewhere")

@@ -11,7 +11,7 @@ from dynamo_webhooks.reconciler.loop.clique_status import why_not
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, GRAPHS, OPTIONAL, resource_of
 from dynamo_webhooks.reconciler.loop.write import REPAIRS
 from dynamo_webhooks.reconciler.render.graph import read_graph
-from tests.reconciler.loop.site import NAMESPACE, Site
+from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
@@ -228,3 +228,21 @@ def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None
     one: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
     assert why_not(member, {**one, "status": status} if status is not None else one) == expected
     assert why_not(member, None) == "resource not found"
+
+
+@pytest.mark.parametrize(
+    ("more", "served", "expected"),
+    [
+        ("orchestrators: {grove: {enabled: false}}\n", True, "Grove is switched off in the operator"),
+        ("", False, "Grove is not served by the cluster"),
+    ],
+)
+async def test_why_there_is_no_grove_is_told(more: str, served: bool, expected: str) -> None:
+    site = Site(settings(more))
+    if served:
+        site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.start()
+    await site.make(graph(vllm("w", multinode={"nodeCount": 2})))
+    await site.rest()
+    assert f"{expected}; LeaderWorkerSet with Volcano is not served by the cluster" in (await site.condition())["message"]
+    await site.stop()

@@ -1,1 +1,1 @@
-"""The way of one write through an API server with our webhooks, as pure stages that server, command line and reconciler share."""
+"""The stages of one write through an API server with this project's webhooks, pure and shared by server, command line and reconciler."""

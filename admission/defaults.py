@@ -1,4 +1,4 @@
-"""What our defaults change in one object: in its version or, where they read the other one, in its conversion."""
+"""Computes the defaults of one object, in its version or, if they read the other one, in its conversion."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class Defaulted(NamedTuple):
-    """The defaults of one object; `judged` is the review in the version that they read, None where they are not asked at all."""
+    """The defaults of one object; `judged` is the review in the version that they read, None if they don't apply."""
 
     review: Review
     judged: Review | None
-    view: VersionView | None  # None where the versions are the same
-    edits: list[Edit]  # in the version that is read
+    view: VersionView | None  # None if the versions are the same
+    edits: list[Edit]  # in the version that they read
 
     @property
     def object(self) -> Fields:
-        """The author's object with the edits applied; the very same one where there are none."""
+        """The author's object with the edits applied; the same instance if there are none."""
         if not self.edits or self.judged is None:
             return self.review.object
         if self.view is None:
@@ -34,7 +34,7 @@ class Defaulted(NamedTuple):
         return self.view.changed(self.review.object, self.edits)
 
     def patch(self, chosen: list[Edit] | None = None) -> list[PatchOperation]:
-        """The server's patch of the author's object; of some of the edits where the effect of one default is asked for."""
+        """The server's patch of the author's object, for all edits or for those given."""
         chosen = self.edits if chosen is None else chosen
         if not chosen or self.judged is None:
             return []
@@ -43,7 +43,7 @@ class Defaulted(NamedTuple):
         return self.view.patch(self.review.object, chosen)
 
     def idle(self) -> list[Finding]:
-        """Defaults that could not be asked, for want of a fact or by a fault of ours; in the author's fields."""
+        """Defaults that could not be evaluated, because of a missing fact or an internal error, with the author's field paths."""
         if self.judged is None:
             return []
         found = idle(self.judged)
@@ -51,9 +51,9 @@ class Defaulted(NamedTuple):
 
 
 def defaulted(review: Review) -> Defaulted:
-    """Asks the defaults; the review holds the object as the API server sends it, with the schema's defaults.
+    """Evaluates the defaults of a review, whose object has the schema's defaults.
 
-    Raises: ConversionError where the defaults read another version than the author's and that can't say it.
+    Raises: ConversionError if the defaults read the other version, which can't represent the object.
     """
     kind, _, version = review.kind.partition("/")
     read = read_as(kind, Purpose.MUTATE)

@@ -1,5 +1,5 @@
-"""The way of an object to its kind's other version and back: what is lost on it, and what can't go at all. Whoever reads an object in the
-other version, changes one field and writes it back must change that field alone."""
+"""Converts an object to its kind's other version and back, and reports what is lost or can't be converted. A client that reads an object in
+the other version, changes one field and writes it back must change only that field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONVERSION_LOSS: Final = "conversion-loss"
 
 
 class Loss(NamedTuple):
-    """One thing that the way does to an object: the name of the check that reports it, its level, the field, a sentence without it."""
+    """One loss: the check that reports it, its level, the field, and a sentence without the field."""
 
     name: str
     level: Level
@@ -37,10 +37,9 @@ class Loss(NamedTuple):
 
 
 def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True) -> Iterator[Loss]:
-    """What the way there and back loses; nothing for an object that comes home as it was. Never raises: a fault of ours is a loss, too.
+    """What a round trip loses. Never raises: an internal error is a loss too.
 
-    Of an object that the schema doesn't admit, which no server would store, only the way there is looked at. `old` is the object that an
-    update changes.
+    An object that the schema doesn't admit is only converted forward. `old` is the stored object of an update.
     """
     kind, other = KINDS[name], OTHER[version]
     try:
@@ -48,7 +47,7 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
     except ConversionError as error:
         yield Loss(UNCONVERTIBLE, Level.ERROR, error.path, error.reason)
         return
-    except Exception as error:  # noqa: BLE001 - a fault of ours must cost one finding, not the run
+    except Exception as error:  # noqa: BLE001 - an internal error must be one finding, not end the run
         yield _fault(error, f"the conversion to {other}")
         return
     for key in there.damaged:
@@ -73,9 +72,9 @@ def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, a
 
 
 def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
-    """Whether the conversion has gone the way back itself: it does so each time, and keeps beside the object what would not come home.
+    """Whether the forward conversion proves a lossless round trip: it converts back itself and saves every difference.
 
-    Where it kept nothing, and the object brought nothing of that kind along, all of it comes home.
+    If it saved nothing, and the object had no saved values, the round trip is lossless.
     """
     if kind.legacy is not None:
         return False
@@ -86,13 +85,13 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
 
 
 def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
-    """The fields that come back otherwise, or not at all."""
+    """The fields that a round trip changes or drops."""
     for path, *_ in differences(_compared(kind, back), _compared(kind, obj)):
         yield Loss(CONVERSION_LOSS, _level(kind, obj), tuple(path), f"does not come back from {other} as it is here")
 
 
 def _compared(kind: Kind, obj: Fields) -> Fields:
-    """The object without the annotations that conversion writes and without metadata that is empty: it always makes some."""
+    """The object without the annotations of conversion, and without empty metadata, which conversion adds."""
     metadata: dict[str, Any] = dict(obj.get("metadata") or {})
     annotations = metadata.pop("annotations", None) or {}
     own = reserved(kind)
@@ -102,7 +101,7 @@ def _compared(kind: Kind, obj: Fields) -> Fields:
 
 
 def _level(kind: Kind, obj: Fields) -> Level:
-    """Whose fault a loss is: remainders may have been edited by hand, but an object without any must come home."""
+    """The level of a loss: a remainder may have been edited by hand, but an object without one must round-trip."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     return Level.WARNING if any(key in annotations for key in reserved(kind)) else Level.FAULT
 

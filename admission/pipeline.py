@@ -1,6 +1,6 @@
-"""One write on its way through an API server with our webhooks: read, shaped, defaulted, held to the schema, judged, converted.
+"""The stages of one write through an API server with this project's webhooks: decode, shape, default, validate the schema, judge.
 
-The stages are called in the order in which they stand; whoever needs only some calls those. Pure: no I/O and no clock.
+Call them in the order of their definition; some may be left out. Pure: no I/O and no clock.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Settings(NamedTuple):
-    """What verdicts depend on beside the write; the same for all writes of a server or a run."""
+    """What verdicts depend on besides the write; the same for all writes of a server or a run."""
 
     facts: Facts = Facts()
     profile: str = CURRENT
 
 
 def prepared(obj: Fields, kind: str, version: str) -> tuple[FieldError, ...]:
-    """Makes of an object what a server would hold, in place, or says what keeps it from being read."""
+    """Shapes an object in place as a server does, or returns why it can't be read."""
     errors = decoder(kind, version)(obj)
     if not errors:
         shaped(obj, kind, version)
@@ -41,67 +41,67 @@ def prepared(obj: Fields, kind: str, version: str) -> tuple[FieldError, ...]:
 
 
 class OldError(ConversionError):
-    """The stored object of an update can't be said in the version that rules read."""
+    """The stored object of an update can't be converted to the version that rules read."""
 
 
 class Admission:
-    """One write; `object` is what has become of it after the stages that were called. The object that is given may be changed."""
+    """One write; `object` is the result of the stages called so far. They may change the object given."""
 
     __slots__ = ("kind", "object", "old", "operation", "settings", "user", "version")
 
     def __init__(
         self, kind: str, version: str, operation: str, obj: Fields, old: Fields | None = None, *, user: str, settings: Settings
     ) -> None:
-        """`version` is bare, the author's; `old` is the stored object in that version, which only an update has."""
+        """`version` is the author's, without group; `old` is the stored object of an update in that version."""
         self.kind, self.version, self.operation = kind, version, operation
         self.object = obj
         self.old = old if operation == UPDATE else None
         self.user, self.settings = user, settings
 
     def decode(self) -> tuple[FieldError, ...]:
-        """Values of another type than the webhooks read: they answer 400."""
+        """Values whose type the webhooks refuse with 400."""
         return decoder(self.kind, self.version)(self.object)
 
     def decode_metadata(self) -> tuple[FieldError, ...]:
-        """Metadata of another type than the API server reads: it answers 400, and to the first one only."""
+        """Metadata whose type the API server refuses with 400; it reports only the first."""
         return tuple(metadata_type_errors(self.object, load_schema(self.kind, self.version)))
 
     def shape(self) -> Shaped:
-        """Sets the schema's defaults, drops what it doesn't know and nulls, and takes the stored object's status."""
+        """Set the schema's defaults, drop unknown fields and nulls, and take the stored object's status."""
         done = shaped(self.object, self.kind, self.version)
         with_status_of(self.object, self.old, self.kind)
         return done
 
     @property
     def mutated(self) -> bool:
-        """Whether a mutating webhook is asked about this write."""
+        """Whether a mutating webhook is called for this write."""
         return read_as(self.kind, Purpose.MUTATE) != "" and (self.operation != UPDATE or self.kind not in MUTATED_ONCE)
 
     def defaults(self) -> Defaulted:
-        """What our defaults would change; nothing is changed here. Raises: ConversionError."""
+        """Compute the webhook's defaults without applying them. Raises: ConversionError."""
         return defaulted(self.review())
 
     def mutate(self, *, schema: bool = True) -> None:
-        """Applies our defaults and, with `schema`, the schema's once more to what they made. Raises: ConversionError."""
+        """Apply the webhook's defaults and, with `schema`, the schema's to what they added. Raises: ConversionError."""
         before, self.object = self.object, self.defaults().object
         if schema and self.object is not before:
             default(self.object, load_schema(self.kind, self.version))
 
     def conform(self) -> list[FieldError]:
-        """What the schema and its CEL rules refuse; an update is not blamed for what it didn't touch, as far as they allow for that."""
+        """What the schema and its CEL rules refuse; unchanged parts of an update are tolerated as by the API server."""
         return validate(self.object, load_schema(self.kind, self.version), self.old)
 
     @property
     def excluded(self) -> bool:
-        """Whether another operator has leased the namespace, and judges its objects."""
+        """Whether another operator has claimed the namespace."""
         return self.settings.facts.excludes((self.object.get("metadata") or {}).get("namespace"))
 
     def judge(self, most: int | None = None, named: int | None = None) -> list[Finding]:
-        """What the rules find, in the author's fields and words; nothing for a kind without rules.
+        """The findings of the rules, in the author's version; none for a kind without rules.
 
-        `most` bounds the findings while they are made, and `named` how many are put into the author's words, errors and others each.
+        `most` limits the findings, and `named` how many errors, and how many others, are translated to the author's version.
 
-        Raises: ConversionError where the version that rules read can't say the object, OldError where it can't say the stored one.
+        Raises: ConversionError if the object, OldError if the stored object can't be converted to the version that rules read.
         """
         read, review = read_as(self.kind, Purpose.VALIDATE), self.review()
         if not read or deleting(review):
@@ -122,6 +122,6 @@ class Admission:
         return view.findings(evaluate(asked, most), judged, self.object, named)
 
     def review(self) -> Review:
-        """The question to the policies, in the author's version."""
+        """The review for the policies, in the author's version."""
         kind, (facts, profile) = f"{self.kind}/{self.version}", self.settings
         return Review(kind, self.operation, self.object, self.old, user=self.user, facts=facts, profile=profile)

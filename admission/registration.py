@@ -1,4 +1,4 @@
-"""Which webhook is asked about which kind, version and operation, and in which version rules and defaults read the kind."""
+"""Which webhook is called for which kind, version and operation, and which version of a kind rules and defaults read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA
 
 
 class Purpose(StrEnum):
-    """What a webhook is for."""
+    """The purpose of a webhook."""
 
     VALIDATE = "validate"
     MUTATE = "mutate"
     CONVERT = "convert"
 
 
-# (kind, purpose) -> the version whose text the policies read: where the Go operator registers its webhooks
+# (kind, purpose) -> the version that policies read, as the Go operator registers its webhooks
 READ: Final = {
     ("DynamoComponentDeployment", Purpose.VALIDATE): ALPHA,
     ("DynamoComponentDeployment", Purpose.MUTATE): BETA,
@@ -27,9 +27,9 @@ READ: Final = {
     ("DynamoCheckpoint", Purpose.VALIDATE): ALPHA,
     ("DynamoModel", Purpose.VALIDATE): ALPHA,
 }
-# kinds whose mutating webhook is asked about new objects alone
+# kinds whose mutating webhook is called only for new objects
 MUTATED_ONCE: Final = frozenset({"DynamoComponentDeployment", "DynamoGraphDeploymentRequest"})
-# webhooks whose names have nothing behind the kind, as the Go operator registers them; the others have the version there
+# webhooks whose names omit the version, as in the Go operator
 _BARE: Final = frozenset(
     {
         ("DynamoGraphDeployment", Purpose.MUTATE, ALPHA),
@@ -43,14 +43,14 @@ _BARE: Final = frozenset(
 
 
 def read_as(kind: str, purpose: Purpose) -> str:
-    """The version in which rules or defaults read a kind; empty where no webhook of that purpose is registered for it.
+    """The version in which rules or defaults read a kind; empty if it has no webhook of that purpose.
 
-    Where it is another than the object's, the object is converted first.
+    Objects of the other version are converted first.
     """
     return READ.get((kind, purpose), "")
 
 
 def webhook_name(kind: str, version: str, purpose: Purpose) -> str:
-    """The name under which a webhook is registered."""
+    """The registered name of a webhook."""
     suffix = "" if (kind, purpose, version) in _BARE else version
     return f"{purpose.value[0]}{kind.lower()}{suffix}.kb.io"

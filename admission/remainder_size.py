@@ -1,4 +1,4 @@
-"""What the server says of an object that is too long, or nearly, for the kind's other version. `check` says the same of files."""
+"""The finding about an object that is too long, or nearly, for the kind's other version; the same in server and `check`."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _RULE: Final = Rule(
 
 
 def long_remainder(review: Review, length: int) -> list[Finding]:
-    """The finding about an object that came in a request of so many bytes; the Go operator has none."""
+    """The finding about an object in a request of `length` bytes; the Go operator has none."""
     name, _, version = review.kind.partition("/")
     if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review):
         return []
     try:
         found = weighed(KINDS[name], review.object, version, review.old)
     except ConversionError:
-        return []  # stored as it is, or refused on its way there
+        return []  # stored unchanged, or refused by its conversion
     if found is None:
         return []
     return [Finding(_RULE, Cause.INVALID, Level.ERROR if found.refused else Level.WARNING, found.path, found.text)]

@@ -1,1 +1,1 @@
-"""How two versions say the same: lenses, one declaration per kind, the remainder codec, and the engine that knows none of them."""
+"""Conversion between two versions: lenses, one declaration per kind, the remainder codec, and the generic engine."""

@@ -1,4 +1,4 @@
-"""The component struct: what a service of a graph and the spec of a single component have in common."""
+"""The component struct, shared by a graph's services and the spec of a standalone component."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _ROLES: Final = _TYPES.difference(_PHASES)
 
 
 class Roles:
-    """`type` says role and phase in one word; a sub-role that it can't say belongs to the component type that it was written with.
+    """`type` is role and phase in one word; a saved sub-role belongs to the component type that it was written with.
 
-    A component type of which v1beta1 has no form is left out there and remembered, since the schema would refuse the whole object.
+    A component type that v1beta1 lacks is left out there and saved, because the schema would refuse the object.
     """
 
     left: tuple[str, ...] = ("componentType", "subComponentType")
     right: tuple[str, ...] = ("type",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Saves the pair where the type doesn't say it."""
+        """Save the pair if the type doesn't imply it."""
         kind = left.get("componentType")
-        if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # as it mostly is
+        if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # the usual case
             right["type"] = kind
             return
         said = _type_of(left)
@@ -47,10 +47,10 @@ class Roles:
             save.update(pair)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Restores a pair that says the live type; operators that keep the sub-role alone mean it with the live component type."""
+        """Restore a pair that matches the live type; a sub-role saved alone belongs to the live component type."""
         live = right.get("type")
         if live is not None and not _known(live):
-            save["type"] = live  # the schema refuses it; rules read it in the words of v1alpha1
+            save["type"] = live  # the schema refuses it; rules read it in v1alpha1
         said = _roles_of(live)
         remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
@@ -60,11 +60,11 @@ class Roles:
         left.update(said)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The role; its phase has a member of its own."""
+        """The role; the phase is another member."""
         return ("componentType",)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """Both members stand in `type`."""
+        """Both members are in `type`."""
         return ("type",)
 
     def rows(self) -> Iterator[Row]:
@@ -122,7 +122,7 @@ def _switched_on(right: Fields) -> Fields:
 
 
 def lenses() -> list[Lens]:
-    """The lenses of a component, its name apart."""
+    """The lenses of a component, without its name."""
     return [
         Roles(),
         *same("globalDynamoNamespace", "replicas", "multinode", "modelRef", "topologyConstraint"),

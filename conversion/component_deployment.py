@@ -1,4 +1,4 @@
-"""DynamoComponentDeployment: the declaration of its spec, a component with a name of its own, and of its status."""
+"""DynamoComponentDeployment: the declaration of its spec, a component with its own name, and of its status."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NAME: Final = "DynamoComponentDeployment"
 
 
 class Name:
-    """The component's name; where v1alpha1 leaves it out it is the object's, unless its v1beta1 author had none."""
+    """The component's name; by default the object's, unless it was empty in v1beta1."""
 
     left: tuple[str, ...] = ("serviceName",)
     right: tuple[str, ...] = ("name",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Marks (with a record for null) a name that was only the object's."""
+        """Mark a name that is only the object's."""
         name = left.get("serviceName")
         if name:
             right["name"] = name
@@ -35,7 +35,7 @@ class Name:
             save["serviceName"] = None
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """A marked name is left out again while it is still the object's."""
+        """Omit a marked name that is still the object's."""
         name = right.get("name")
         if name and not ("serviceName" in kept and kept["serviceName"] is None and name == context.name):
             left["serviceName"] = name
@@ -54,24 +54,24 @@ class Name:
 
 
 class Named(Struct):
-    """The one struct that says something which may stand outside of it: its name. So the lens of the name is always asked, and first."""
+    """A struct whose name may be outside of it, so the lens of the name always runs first."""
 
     def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
-        """As any struct; a template composed of flat fields is marked as nobody's own."""
+        """As any struct; a template composed of flat fields is marked as composed."""
         right = super().forward(left, kept, save, context, into)
         if not save and not context.travelled and "podTemplate" in right:
             save["serviceName"] = left.get("serviceName") or ""
         return right
 
     def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
-        """As any struct; whatever is saved holds the name, and a nameless component is remembered."""
+        """As any struct; saved values include the name, and a missing name is saved."""
         left = super().backward(right, kept, save, context)
         if save or (context.name and not right.get("name")) or (not context.travelled and type(right.get("podTemplate")) is dict):
             self.sign(right, save)
         return left
 
     def sign(self, right: Fields, save: Fields) -> None:
-        """Says the name: the Go operator takes a remainder without one for that of a nameless component."""
+        """Add the name: the Go operator takes a remainder without one for that of a nameless component."""
         save["name"] = right.get("name") or ""
 
 

@@ -1,4 +1,4 @@
-"""Holds declarations to the schemas: every member of a converting struct is claimed by exactly one lens, in both versions."""
+"""Checks declarations against the schemas: exactly one lens claims each member of a struct, in both versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:
-    """The schema of a property, by the names of those around it."""
+    """The schema of a property, by its path."""
     node = resolve(load_schema(kind, version))
     for step in path:
         node = resolve(node["properties"][step])
@@ -28,7 +28,7 @@ def members(kind: str, version: str, path: tuple[str, ...]) -> set[str]:
 
 
 def covered(struct: Struct, kind: str, left: str, right: str, *, beside: frozenset[str] = frozenset()) -> None:
-    """Checks one struct, which stands at the dotted path `left` in v1alpha1 and `right` in v1beta1; others claim the members `beside`.
+    """Check one struct, at the path `left` in v1alpha1 and `right` in v1beta1; other lenses claim the members `beside`.
 
     Raises: DeclarationError.
     """

@@ -1,4 +1,4 @@
-"""Structural differences between two JSON values as data: what to set and what to take away, and applying that; total on any input."""
+"""Structural differences between two JSON values as data, and their application; total on any input."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import sys
 from typing import Any, Final, TypeAlias
 
 Step: TypeAlias = str | int
-# [path, value] sets, [path] takes away; plain lists, because they travel as JSON
+# [path, value] sets, [path] removes; lists, because they are stored as JSON
 Entry: TypeAlias = list[Any]
-DEPTH: Final = 200  # deeper values are replaced as a whole: the recursion stays bounded
+DEPTH: Final = 200  # deeper values are replaced as a whole, which bounds the recursion
 
 
 def differences(have: Any, want: Any) -> list[Entry]:
-    """What makes `want` of `have`, in an order that does not depend on that of keys.
+    """The entries that turn `have` into `want`, in an order independent of the keys'.
 
-    Values are compared by identity first: a conversion shares what it only copies, so most of an object is never looked into.
+    Values are compared by identity first, because a conversion shares what it copies.
     """
     if same_text(have, want):
         return []
@@ -26,17 +26,17 @@ def differences(have: Any, want: Any) -> list[Entry]:
 
 
 def same_text(one: Any, other: Any) -> bool:
-    """Whether two values are equal and make the same JSON text: then they are identical, as most are, and that costs little to find out.
+    """Whether two values are equal and have the same JSON text, a cheap proof that they are identical.
 
-    Equality alone would take 1 for 1.0 and for true, the text alone would take a number that JSON doesn't have for null. Values that
-    can't be written count as different.
+    Equality alone doesn't distinguish 1, 1.0 and true, the text alone doesn't distinguish NaN and null. Values that can't be encoded count
+    as different.
     """
-    if "orjson" not in sys.modules:  # a command that checks one file would wait longer for its import than for this
+    if "orjson" not in sys.modules:  # importing it would cost a command more than this
         return identical(one, other)
     import orjson
 
     try:
-        # written first: what is too deep for that would be too deep for being compared
+        # encoded first: what is too deep for that is too deep to compare
         return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS) and bool(one == other)
     except TypeError:
         return False
@@ -47,7 +47,7 @@ def _order(entry: Entry) -> list[tuple[bool, int, str]]:
 
 
 def _compare(have: Any, want: Any, path: tuple[Step, ...], found: list[Entry]) -> None:
-    """Compares two values that are not the same object."""
+    """Compare two values that are not the same object."""
     kind = type(want)
     if type(have) is kind and len(path) < DEPTH:
         if kind is dict:
@@ -55,7 +55,7 @@ def _compare(have: Any, want: Any, path: tuple[Step, ...], found: list[Entry]) -
                 mine = have.get(key, _ABSENT)
                 if mine is _ABSENT:
                     found.append([[*path, key], theirs])
-                elif mine is not theirs and (type(mine) is not str or mine != theirs):  # most of what is left are texts
+                elif mine is not theirs and (type(mine) is not str or mine != theirs):  # most are strings
                     _compare(mine, theirs, (*path, key), found)
             if len(have) != len(want) or have.keys() != want.keys():
                 found.extend([[*path, key]] for key in have if key not in want)
@@ -74,7 +74,7 @@ _ABSENT: Final = object()
 
 
 def identical(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON, telling 1 from 1.0 and from true."""
+    """Whether two values are the same JSON; 1, 1.0 and true differ."""
     if one is other:
         return True
     kind = type(one)
@@ -88,9 +88,9 @@ def identical(one: Any, other: Any) -> bool:
 
 
 def applied(value: Any, entries: list[Entry]) -> Any:
-    """The value with the entries applied; what an entry can't reach is left alone, and nothing of the input changes.
+    """The value with the entries applied; entries without a place have no effect. The input doesn't change.
 
-    An object or list is copied once, however many entries go through it.
+    Each object or list on the paths is copied once.
     """
     holder, copies = {"": value}, dict[int, Any]()
     for entry in entries:
@@ -100,7 +100,7 @@ def applied(value: Any, entries: list[Entry]) -> Any:
 
 
 def _reaches(node: Any, path: list[Step], *, takes: bool) -> bool:
-    """Whether an entry finds its place: members are made on the way to what it sets, elements never."""
+    """Whether an entry has a place: missing members are created, missing elements aren't."""
     for depth, step in enumerate(path):
         if type(step) is int and type(node) is list:
             if not 0 <= step < len(node):
@@ -114,9 +114,9 @@ def _reaches(node: Any, path: list[Step], *, takes: bool) -> bool:
 
 
 def _put(holder: dict[str, Any], entry: Entry, copies: dict[int, Any]) -> None:
-    """Sets what an entry says; `copies` are the objects and lists that are this value's own, by identity."""
+    """Apply an entry; `copies` are the objects and lists that were already copied, by identity."""
     parent: Any = holder
-    key: Any = ""  # a name in an object, an index in a list
+    key: Any = ""  # name in an object, or index in a list
     for step in entry[0]:
         child = parent[key] if type(parent) is list else parent.get(key)
         if id(child) not in copies:

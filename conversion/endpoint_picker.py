@@ -1,4 +1,4 @@
-"""The lens of the endpoint picker's configuration: copied, with the one value written out that the Go operator always writes."""
+"""The lens of the endpoint picker's configuration: copied, with the one value that the Go operator always writes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 _MEMBER: Final = "eppConfig"
 _STALENESS: Final = "metricsStalenessThreshold"
-_NONE: Final = "0s"  # what absent means to the picker
+_NONE: Final = "0s"  # the picker's default
 
 
 class EndpointPicker:
-    """The same on both sides; a saturation detector without a staleness threshold gets the zero that it means.
+    """The same on both sides; a saturation detector without a staleness threshold gets zero, the default.
 
-    Typed readers can't tell the two apart, and the engine remembers that the author left it out.
+    The engine saves that it was absent.
     """
 
     left: tuple[str, ...] = (_MEMBER,)

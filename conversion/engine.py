@@ -1,5 +1,5 @@
-"""Converts one object: runs its kind's lenses, lets remembered values speak only while they change nothing live, and keeps whatever
-would not come back. Knows no kind; what a member means, the declarations say."""
+"""Converts one object: runs its kind's lenses, restores saved values only if live fields stay unchanged, and saves what would be lost.
+Independent of kinds, which the declarations describe."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 GROUP: Final = "nvidia.com"
-TRIALS: Final = 64  # how often kept values may be tried one by one; an honest object needs a handful
-MANY: Final = 1024  # kept values, beyond which they are tried all at once and in few groups: what one object may cost stays small
+TRIALS: Final = 64  # limit of attempts to restore saved values one by one; valid objects need few
+MANY: Final = 1024  # number of saved values beyond which they are restored in few groups, to bound the cost
 PARTS: Final = ("spec", "status")
-ANNOTATIONS: Final = ["metadata", "annotations"]  # the path of the one kept entry outside of spec and status: annotations left empty
+ANNOTATIONS: Final = ["metadata", "annotations"]  # the path of the one saved entry outside of spec and status: empty annotations
 
 
 class Converted(NamedTuple):
-    """A converted object, and the reserved annotations whose text could not be used (set aside, to be logged and counted)."""
+    """A converted object, and the damaged reserved annotations that were set aside, for log and metrics."""
 
     object: Fields
     damaged: tuple[str, ...]
 
 
 def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Converted:
-    """Converts an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
+    """Convert an object to the desired version ("v1alpha1" or "v1beta1"); total on everything that the schema admits.
 
-    Output depends on the input alone, which is not changed; values are shared with it. A `whole` conversion keeps all that would be lost,
-    however long it is.
+    The output shares values with the input, which isn't changed. A `whole` conversion saves everything, however long.
     """
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
@@ -56,7 +55,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
         parts = _restored(kind, parts, kept, saved, rightward, name, stored=stored)
     if kind.marked:
         saved.travelled = remembered.both or not remembered.travelled
-    # what the way back would save in turn matters to the annotations of older operators alone
+    # only annotations of older operators depend on what the way back would save
     back, again = _run(kind, parts, _returning(saved), not rightward, name, saving=kind.legacy is not None, stored=stored)
     if any(back.get(part, ...) is not obj.get(part, ...) for part in PARTS):
         saved.kept = differences(back, {part: obj[part] for part in PARTS if part in obj})
@@ -70,7 +69,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
     if kind.legacy is not None:
         saved.apart = form.stored
         saved.legacy = unlike(kind.legacy, annotations, parts, rightward)
-        # an object with older annotations alone may come home with a remainder that it didn't have: remember that it had none
+        # an object with only older annotations may get a remainder on the way back: save that it had none
         if any(key in annotations for key in kind.legacy.keys) and not any(key in annotations for key in keys(kind)):
             clean = not (again.spec or again.status) and identical(_said(kind, obj, _returning(again), rightward, name), parts)
             saved.legacy += [] if clean else [[kind.spec_key, None, ""]]
@@ -87,9 +86,9 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
 
 
 def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
-    """What an object says in the desired version, to be read and never stored: spec and status as `convert` makes them.
+    """The object in the desired version for reading only: spec and status as `convert` makes them.
 
-    The way back isn't run, since nobody asks for what it would keep: metadata stands as it is, with the object's own remainder.
+    It isn't converted back; metadata is unchanged, with the object's own remainder.
     """
     metadata = obj.get("metadata") or {}
     rightward = desired == RIGHT
@@ -106,7 +105,7 @@ def viewed(kind: Kind, obj: Fields, desired: str) -> Fields:
 
 
 def _formed(kind: Kind, obj: Fields, rightward: bool) -> tuple[Kind, Form]:
-    """The kind as it converts this object, and how it does; see `Kind.form`."""
+    """The kind as it converts this object, and its form; see `Kind.form`."""
     form = kind.form(obj, rightward) if kind.form is not None else None
     return (kind, Form(obj, stored=False)) if form is None else (kind._replace(complete=None), form)
 
@@ -121,9 +120,9 @@ def _run(
     saving: bool = True,
     stored: bool = False,
 ) -> tuple[Fields, Remainder]:
-    """Runs the lenses of spec and status; a part that is absent or no object stays as it is, unless its remainder alone says something.
+    """Run the lenses of spec and status; a part that is absent or not an object stays unchanged, unless its remainder has content.
 
-    Without `saving` the remainder that is returned may be incomplete.
+    Without `saving` the returned remainder may be incomplete.
     """
     context, saved, out = Context(name, remembered.travelled, saving, remembered.both, stored), Remainder(), {}
     for part, struct, kept, save in (
@@ -146,14 +145,14 @@ def _run(
 
 
 def _said(kind: Kind, obj: Fields, remembered: Remainder, rightward: bool, name: str, *, stored: bool = False) -> Fields:
-    """What the lenses make of an object, where nobody reads what they save."""
+    """The lenses' output for an object, without what they save."""
     return _run(kind, obj, remembered, rightward, name, saving=False, stored=stored)[0]
 
 
 def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Fields, save: Fields, context: Context) -> Fields:
-    """What the remainder says of a part that isn't there; nothing where an empty part would say as much.
+    """The remainder's content for an absent part; None if an empty part is equivalent.
 
-    The Go operator trims a part away once its remainder holds all that it said.
+    The Go operator drops a part whose content is all in its remainder.
     """
     below: Fields = {}
     part = run({}, kept, below, context)
@@ -164,21 +163,21 @@ def _alone(run: Callable[[Fields, Fields, Fields, Context], Fields], kept: Field
 
 
 def _returning(saved: Remainder) -> Remainder:
-    """What the way back will read of what is being written now."""
+    """What the way back will read of the current output."""
     return Remainder(saved.spec, saved.status, [], saved.travelled or bool(saved.spec), both=saved.both)
 
 
 def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, rightward: bool, name: str, *, stored: bool) -> Fields:
-    """Applies kept values that change nothing of what the live side says: all at once if that holds, else in ever smaller groups.
+    """Apply saved values that change nothing of the live side: all at once if possible, else in ever smaller groups.
 
-    Nothing may change in what the parts say alone, nor in what they say with the remainder that is being written beside them. Alone, a
-    part that is empty may as well be absent: that it was is remembered where its remainder says all that there is to say.
+    The parts must stay equal both alone and together with the remainder that is being written. Alone, an empty part equals an absent one:
+    that it was absent is saved if its remainder has all of its content.
     """
     views = (Remainder(), _returning(saved))
     said = [_said(kind, parts, view, not rightward, name, stored=stored) for view in views]
     empty = {part: value for part, value in parts.items() if value == {}}
     decodes = decoder(kind.name, RIGHT if rightward else LEFT)
-    # a live text may be one that typed readers refuse (a duration that is none); what is restored must not add to that
+    # a live string may be invalid for typed readers (a bad duration); restored ones must not add to that
     refused = set(decodes(parts))
     trials = [TRIALS if len(kept) <= MANY else TRIALS // 16]
 
@@ -206,7 +205,7 @@ def _restored(kind: Kind, parts: Fields, kept: list[Entry], saved: Remainder, ri
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two objects say the same: a member that is null says nothing."""
+    """Whether two objects are equal, with null as absent."""
     return identical(one, other) or identical(_spoken(one), _spoken(other))
 
 
@@ -219,7 +218,7 @@ def _spoken(value: Any) -> Any:
 def _older(
     kind: Kind, legacy: Legacy, obj: Fields, parts: Fields, remembered: Remainder, saved: Remainder, rightward: bool, part: bool
 ) -> tuple[dict[str, str], Remainder]:
-    """The annotations of older operators, and the remainder, which is dropped where they say it all and the object had none before."""
+    """The annotations of older operators, and the remainder, which is dropped if they contain it and the object had none."""
     fresh = legacy.write(obj, rightward)
     if not remembered.legacy:
         return fresh, saved
@@ -233,7 +232,7 @@ def _older(
 
     older = due(fresh, remembered.legacy, legacy.keys)
     if not part and older != fresh and not identical(home(older, alone=False), home(fresh, alone=False)):
-        older = fresh  # a text that says something now would be an edit that nobody made
+        older = fresh  # a text with an effect would be an edit that nobody made
     had_none = any(had[0] == kind.spec_key for had in remembered.legacy)
     if had_none and not saved.legacy and identical(home(older, alone=True), {part: obj[part] for part in PARTS if part in obj}):
         saved = Remainder()
@@ -241,9 +240,9 @@ def _older(
 
 
 def _blank(metadata: Fields) -> list[Any]:
-    """The annotations of an object that says that it has none, by `{}` or null; nothing where they are simply absent.
+    """The annotations of an object with explicitly none, `{}` or null; empty if they are absent.
 
-    A null of a stored object is server-side apply's, which took away the last one.
+    In a stored object, null is from server-side apply, which removed the last one.
     """
     if metadata.get("annotations", ...) is None and metadata.get("uid"):
         return []
@@ -253,8 +252,8 @@ def _blank(metadata: Fields) -> list[Any]:
 def _annotated(
     kind: Kind, before: Fields, saved: Remainder, damaged: dict[str, str], older: dict[str, str], *, blank: list[Any], storing: bool
 ) -> tuple[dict[str, Any], bool]:
-    """The annotations of the converted object: reserved keys replaced, damaged texts set aside or back in their place; and whether
-    the whole remainder found its place in them."""
+    """The annotations of the converted object, with reserved keys replaced and damaged texts set aside or restored; and whether
+    the whole remainder fits."""
     annotations: dict[str, Any] = dict(before)
     for key in reserved(kind):
         annotations.pop(key, None)
@@ -272,7 +271,7 @@ def _annotated(
 
 
 def _metadata(metadata: Fields, annotations: dict[str, Any], blank: list[Any]) -> Fields:
-    """The metadata of the converted object; where no annotation is left, the author's way of saying so comes back."""
+    """The metadata of the converted object; without annotations, the author's form of that is restored."""
     out = dict(metadata)
     out.pop("annotations", None)
     if annotations or (blank and blank[0] in ({}, None)):

@@ -1,4 +1,4 @@
-"""The lens of the experimental features: three blocks with a switch in v1alpha1, members of `experimental` in v1beta1."""
+"""The lens of the experimental features: blocks with a switch in v1alpha1, members of `experimental` in v1beta1."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WITH_MODES: Final = ("gpuMemoryService", "failover")
 
 
 class Experimental:
-    """A feature stands in v1beta1 while it is enabled; a disabled one waits in the remainder until the other side still lacks it."""
+    """An enabled feature is a block in v1beta1; a disabled one is saved, and restored if v1beta1 still lacks it."""
 
     left: tuple[str, ...] = ("gpuMemoryService", "failover", "checkpoint")
     right: tuple[str, ...] = ("experimental",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Moves enabled features down, saves the others."""
+        """Move enabled features down, save the others."""
         block: Fields = {}
         for name in self.left:
             value = left.get(name)
@@ -33,7 +33,7 @@ class Experimental:
             if type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
                 if not context.travelled:
-                    save[name] = {"enabled": True}  # so that a block that server-side apply emptied is known from one that isn't there
+                    save[name] = {"enabled": True}  # distinguishes a block that server-side apply emptied from an absent one
             else:
                 save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
         empty = kept.get("experimental")
@@ -43,15 +43,15 @@ class Experimental:
             right["experimental"] = empty
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Moves features up with their switch on, and gives back those that were off and still are.
+        """Move features up with their switch on, and restore disabled ones.
 
-        Null in a stored object is what server-side apply makes of a block whose manager leaves all of its members to the schema.
+        In a stored object, null is from server-side apply: a block with only schema defaults.
         """
         block, nothing = right.get("experimental"), True
         found = block if type(block) is dict else {}
         for name in self.left:
             value, was = found.get(name), kept.get(name)
-            known = context.travelled and not context.both  # the remainder says which features v1alpha1 had
+            known = context.travelled and not context.both  # the remainder names the features of v1alpha1
             if value is None and name in found and context.stored and (object_of(was).get("enabled") is True or not known):
                 value = {}
             nothing = nothing and value is None

@@ -1,4 +1,4 @@
-"""A converting kind: the structs of its spec and status, and the annotation keys in which the Go operator keeps what one side can't say."""
+"""A converting kind: the structs of its spec and status, and the Go operator's annotation keys for remainders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Claims: TypeAlias = tuple[Struct, str, str]
 
 
 class Legacy(NamedTuple):
-    """Annotations of older operators: their keys, how they complete the remainder, and which ones an object that is converted gives.
+    """Annotations of older operators: their keys, how to read them into the remainder, and how to write them.
 
-    `read(annotations, rightward, spec, status)` gets the usable main remainders (None where there is none) and returns those to use;
-    `write(source, rightward)` gets the object that is being read.
+    `read(annotations, rightward, spec, status)` gets the usable main remainders (None if absent) and returns those to use;
+    `write(source, rightward)` gets the object to convert.
     """
 
     keys: tuple[str, ...]
@@ -27,16 +27,16 @@ class Legacy(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How an object converts that an API server has stored, or a part of one: it isn't completed."""
+    """How an object converts that an API server has stored, or a part of one, without completion."""
 
-    object: Fields  # what of it is converted
-    decode: Callable[[Fields], None] | None = None  # gives the converted parts the defaults of their schema
+    object: Fields  # the parts to convert
+    decode: Callable[[Fields], None] | None = None  # sets the schema defaults of the converted parts
     part: bool = False  # whether it is a part
-    stored: bool = True  # whether it is of an object that an API server has stored
+    stored: bool = True  # whether an API server has stored the object
 
 
 class Kind(NamedTuple):
-    """One declaration; the keys are those of the annotations that hold the remainders of spec and status, see `remainders`."""
+    """One declaration; the keys are those of the remainders' annotations, see `remainders`."""
 
     name: str
     spec_key: str
@@ -44,14 +44,14 @@ class Kind(NamedTuple):
     spec: Struct
     status: Struct
     legacy: Legacy | None = None  # reads and writes the annotations of operators 1.0 and 1.1 (requests only)
-    # says in the parts built what the object read means by leaving it out: complete(source, parts, rightward)
+    # writes implicit defaults of the source into the parts: complete(source, parts, rightward)
     complete: Callable[[Fields, Fields, bool], None] | None = None
-    # how an object converts that an API server has stored: form(object, rightward); None for any other
+    # form(object, rightward) of an object that an API server has stored; None for others
     form: Callable[[Fields, bool], Form | None] | None = None
-    # whether every object that is in the version in which it wasn't written first carries a remainder, even an empty one
+    # whether objects have a remainder, even an empty one, in the version in which they weren't written first
     marked: bool = False
 
 
 def remainders(short: str) -> tuple[str, str]:
-    """The two annotation keys of a kind, by the short name that the Go operator gives it there."""
+    """The two annotation keys of a kind, by the Go operator's short name."""
     return f"{PREFIX}{short}-spec", f"{PREFIX}{short}-status"

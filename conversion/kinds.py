@@ -1,4 +1,4 @@
-"""The table of converting kinds, by name; a declaration is imported when it is first asked for."""
+"""The table of converting kinds, by name; declarations are imported on first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACES: Final = MappingProxyType(
 
 @cache
 def kind_of(name: str) -> Kind:
-    """The declaration of a kind. Raises KeyError for one that has a single version, or doesn't exist."""
+    """The declaration of a kind. Raises KeyError for one with a single version, or an unknown one."""
     module, declaration = _PLACES[name]
     kind: Kind = getattr(import_module(module), declaration)
     return kind

@@ -1,6 +1,6 @@
-"""Annotations of older operators around a conversion: which ones the converted object gets, and how it comes home with those that it had.
+"""Annotations of older operators in a conversion: which ones the converted object gets, and how the original ones are restored.
 
-Which keys there are and what they say is the kind's business; remembering how an object differed from what would be written is this one's.
+Kinds define keys and contents; this module saves how an object's annotations differed from those that would be written.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.kind import Legacy
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-# The annotation that remembers it on stored objects, apart from the remainder, which depends on their spec alone: server-side apply keeps
-# an annotation as a whole.
+# Holds the differences on stored objects, apart from the remainder, which depends only on their spec: server-side apply keeps an annotation
+# as a whole.
 RECORD: Final = PREFIX + "dynamo-webhooks-legacy"
-MEMBER: Final = "legacy"  # of what it holds, and of the remainder of other objects
+MEMBER: Final = "legacy"  # format of its content, and of the remainder's in other objects
 
-# [key, the text that the object had there or null, the mark of what would be written there when it comes home]
+# [key, the object's text or null, the digest of what would be written on the way back]
 Had: TypeAlias = list[Any]
 
 
 def due(fresh: dict[str, str], remembered: list[Had], keys: tuple[str, ...]) -> dict[str, str]:
-    """The annotations for the converted object: `fresh` ones, and where nothing changed since it left home, those that it had then."""
+    """The annotations for the converted object: `fresh` ones, or the original ones if nothing changed since."""
     out = dict(fresh)
     for key, had, mark in remembered:
         if key in keys and _mark(fresh.get(key)) == mark:
@@ -34,7 +34,7 @@ def due(fresh: dict[str, str], remembered: list[Had], keys: tuple[str, ...]) -> 
 
 
 def unlike(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
-    """How the annotations of an object differ from those that it would get when its converted `parts` come home."""
+    """How an object's annotations differ from those that its converted `parts` would get on the way back."""
     written = legacy.write(parts, not rightward)
     return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
 
@@ -50,6 +50,6 @@ def well_formed(value: Any) -> bool:
 def _mark(text: str | None) -> str:
     if text is None:
         return ""
-    from hashlib import blake2s  # here: few objects have such annotations, and a command that starts often would wait for it
+    from hashlib import blake2s  # imported here for fast starts: few objects need it
 
     return blake2s(text.encode(), digest_size=6).hexdigest()

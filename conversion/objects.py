@@ -1,5 +1,4 @@
-"""Converts one object of whatever kind: finds its declaration, answers what can't be converted with a field and a reason. The wire and
-the command line call this; how members correspond is the business of the engine and the declarations."""
+"""Converts one object of any kind, or reports a field and a reason. The entry point for the webhook and the command line."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-QUOTED: Final = 80  # characters of a name that an error repeats
+QUOTED: Final = 80  # characters of a name in an error
 _VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.versions) for name, kind in BY_NAME.items()}
 
 
 class Target(NamedTuple):
-    """A desired apiVersion, taken apart once for a whole review."""
+    """A desired apiVersion, parsed once for a whole review."""
 
     api_version: str
     version: str
@@ -29,16 +28,15 @@ class Target(NamedTuple):
 
 
 def target(api_version: str) -> Target:
-    """Reads `nvidia.com/v1beta1`; any other group is nobody's here."""
+    """Parse `nvidia.com/v1beta1`; other groups are errors."""
     group, _, version = api_version.partition("/")
     return Target(api_version, version, group == GROUP)
 
 
 def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Converted:
-    """Converts one object, or gives it back when it has the wanted version already: asking twice harms nobody. A `whole` conversion
-    keeps what is too long for an API server.
+    """Convert one object, or return it if it has the desired version. A `whole` conversion saves what is too long for an API server.
 
-    Raises: ConversionError naming the field and what is wrong with it; anything else is a bug of ours.
+    Raises: ConversionError naming the field and the problem; anything else is an internal error.
     """
     if type(obj) is not dict:
         raise ConversionError((), f"must be an object, got {article(obj)}")
@@ -56,7 +54,7 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
 
 
 def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:
-    """The kind and version of an object that can be converted as far as its names tell."""
+    """The kind and version of an object whose names allow conversion."""
     api_version, name = _text(obj, "apiVersion"), _text(obj, "kind")
     group, _, version = api_version.partition("/")
     known = _VERSIONS_OF.get(name) if group == GROUP else None
@@ -98,7 +96,7 @@ def _require_objects(obj: Fields) -> None:
 
 
 def _require_types(obj: Fields, name: str, version: str) -> None:
-    """Says what is wrong with an object that no lens could read because its types are not those of the schema."""
+    """Raise for an object whose types are not those of the schema, which lenses couldn't read."""
     errors = decoder(name, version)(obj)
     if errors:
         path: Path = errors[0].path

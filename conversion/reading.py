@@ -1,4 +1,4 @@
-"""Lenient reading: what isn't there, is null or has a shape that no schema admits says nothing. Nothing is converted here, or changed."""
+"""Lenient reading: absent values, null and values of a wrong type are empty. Nothing is converted or changed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _NOTHING: Final[Fields] = {}
 
 
 def object_of(value: Any) -> Fields:
-    """The value when it is an object; else an empty one, not to be changed."""
+    """The value if it is an object, else an empty one. Don't change it."""
     return value if type(value) is dict else _NOTHING
 
 
 def fields(struct: Fields, name: str) -> Fields:
-    """An object member; an empty one, not to be changed, where there is none."""
+    """An object member, or an empty one. Don't change it."""
     found = struct.get(name)
     return found if type(found) is dict else _NOTHING
 
 
 def items(struct: Fields, name: str) -> list[Fields]:
-    """The objects of a list member; an empty list where there is none."""
+    """The objects of a list member, or an empty list."""
     found = struct.get(name)
     if type(found) is not list:
         return []

@@ -1,7 +1,6 @@
-"""The remainder's annotations: reading what lies on an object, writing what must lie on the converted one.
+"""Reads a remainder from an object's annotations, and writes that of the converted object.
 
-The Go operator reads and writes the same keys; what only we need lies in a member (`kept`) that it ignores. Damaged texts are set aside
-under a key of our own, never dropped.
+The Go operator uses the same keys; it ignores the additional member `kept`. Damaged texts are set aside under another key, never dropped.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.kind import Kind
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a text that could not be used
+ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a damaged text
 KEPT: Final = "kept"
 BOTH: Final = "both"
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
 
 class Remainder:
-    """What one object carries for the version it is not in. `spec` and `status` are sparse and typed like the other version.
+    """The values of one object that only the other version has. `spec` and `status` are sparse and typed like the other version.
 
-    No dataclass: a command that checks one file would wait for its import.
+    Not a dataclass, whose import would delay commands.
     """
 
     __slots__ = ("apart", "both", "kept", "legacy", "spec", "status", "travelled")
@@ -46,9 +45,9 @@ class Remainder:
         both: bool = False,
         apart: bool = False,
     ) -> None:
-        """Begins empty where nothing is given; `travelled`: a usable remainder of the spec is there, even if it says nothing; `both`:
-        each version has said something that the other one can't, so that from then on there is one on both sides; `apart`: `legacy` has
-        an annotation of its own, not to keep that of the spec where nothing of the spec is left."""
+        """Empty by default. `travelled`: there is a valid remainder of the spec, even an empty one. `both`: each version has had values
+        that the other lacks, so both sides have a remainder from then on. `apart`: `legacy` has its own annotation, so as not to keep that
+        of an empty spec."""
         self.spec: Fields = {} if spec is None else spec
         self.status: Fields = {} if status is None else status
         self.kept: list[Entry] = [] if kept is None else kept
@@ -59,11 +58,11 @@ class Remainder:
 
     @property
     def says_anything(self) -> bool:
-        """Whether it is more than the mark of the version that an object was written in first."""
+        """Whether it holds more than the mark of the version in which the object was written first."""
         return bool(self.spec or self.status or self.kept or self.legacy)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both carry the same."""
+        """Whether both have the same content."""
         return isinstance(other, Remainder) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     __hash__ = None  # type: ignore[assignment]  # it changes
@@ -75,19 +74,19 @@ def keys(kind: Kind) -> tuple[str, str]:
 
 
 def packable(kind: Kind) -> tuple[str, ...]:
-    """Those that may be long."""
+    """The keys whose annotations may be long."""
     return (kind.spec_key,) if kind.legacy is None else (kind.spec_key, RECORD)
 
 
 def reserved(kind: Kind) -> tuple[str, ...]:
-    """All annotation keys that conversion reads and writes itself, but for texts set aside."""
+    """All annotation keys of conversion, except those of texts set aside."""
     return keys(kind) if kind.legacy is None else (*keys(kind), RECORD, *kind.legacy.keys)
 
 
 def read(kind: Kind, annotations: Fields, rightward: bool, *, part: bool = False) -> tuple[Remainder, dict[str, str]]:
-    """Reads the remainder for a conversion, and the texts that can't be used, by key.
+    """Read the remainder for a conversion, and the damaged texts by key.
 
-    In a `part` of an object annotations of older operators say nothing: server-side apply leaves them there when what they say goes.
+    In a `part` of an object, annotations of older operators are ignored: server-side apply keeps them when it removes their content.
     """
     found, damaged, known = Remainder(), {}, False
     version = RIGHT if rightward else LEFT
@@ -129,7 +128,7 @@ def _read_envelope(found: Remainder, envelope: Fields) -> None:
 
 
 def _read_record(found: Remainder, envelope: Fields | None) -> bool:
-    """Reads how older annotations differed; whether that is what the envelope says."""
+    """Read how older annotations differed; returns whether the record is valid."""
     legacy: Any = (envelope or {}).get(MEMBER)
     if well_remembered(legacy):
         found.legacy = legacy
@@ -137,13 +136,13 @@ def _read_record(found: Remainder, envelope: Fields | None) -> bool:
 
 
 def _envelope(text: Any) -> Fields | None:
-    """Decodes an object that may be packed."""
+    """Decode an object that may be compressed."""
     envelope = _object(text)
     return _object(unpacked(envelope[PACKED], len(text))) if envelope is not None and PACKED in envelope else envelope
 
 
 def _object(text: Any) -> Fields | None:
-    """Decodes a JSON object; `null` counts as an empty one, anything else as damage."""
+    """Decode a JSON object; `null` is an empty one, anything else damaged."""
     if type(text) is not str:
         return None
     import orjson
@@ -156,7 +155,7 @@ def _object(text: Any) -> Fields | None:
 
 
 def _sound(envelope: Fields) -> bool:
-    """Whether what stands beside a payload has its types, as the Go operator needs it; a bare payload has nothing beside it."""
+    """Whether the members beside a payload have the types that the Go operator requires."""
     if "spec" not in envelope:
         return True
     version, records = envelope.get("version"), envelope.get("rawJSON")
@@ -175,7 +174,7 @@ def _fits(kind: Kind, version: str, part: str, payload: Any) -> bool:
 
 
 def write(kind: Kind, saved: Remainder) -> dict[str, str]:
-    """The annotations that say what was saved; none when there is nothing to say."""
+    """The annotations with what was saved; none if it is empty."""
     out: dict[str, str] = {}
     within = saved.legacy and not saved.apart
     if saved.travelled or saved.spec or saved.kept or within:
@@ -198,9 +197,9 @@ def write(kind: Kind, saved: Remainder) -> dict[str, str]:
 
 
 def text_of(value: Any) -> str:
-    """Compact JSON with sorted keys: the same meaning has the same bytes."""
+    """Compact JSON with sorted keys, so that equal values have equal bytes."""
     if "orjson" not in sys.modules and not _holds_float(value):
-        return _encoded(value)  # the same bytes: a command that checks one file would wait longer for the import than for this
+        return _encoded(value)  # the same bytes, without the cost of the import
     import orjson
 
     try:
@@ -213,7 +212,7 @@ _encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure
 
 
 def _holds_float(value: Any) -> bool:
-    """Whether there is a number with a fraction anywhere: the two encoders write some of them otherwise."""
+    """Whether there is a float anywhere: the two encoders write some of them differently."""
     todo = [value]
     while todo:
         one = todo.pop()
@@ -227,5 +226,5 @@ def _holds_float(value: Any) -> bool:
 
 
 def aside_key(key: str) -> str:
-    """Where the damaged text of a reserved key waits."""
+    """The key under which a reserved key's damaged text is set aside."""
     return ASIDE + key.removeprefix(PREFIX)

@@ -1,4 +1,4 @@
-"""The replica status of one service or component: its names in the singular and the plural."""
+"""The replica status of one service or component: its names, singular and plural."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """The last of several names is the single one; a pair that says otherwise is remembered while it says the live names."""
+    """The single name is the last of several; another pair is saved, and restored if it matches the live names."""
 
     left: tuple[str, ...] = ("componentName", "componentNames")
     right: tuple[str, ...] = ("componentNames",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Saves the pair where the names don't tell it, with the count that the Go operator always writes."""
+        """Save the pair if the names don't imply it, with the count that the Go operator always writes."""
         names = _names_of(left)
         if names:
             right["componentNames"] = names
@@ -30,18 +30,18 @@ class Names:
             save["replicas"] = 0
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Restores a remembered pair that says the live names."""
+        """Restore a saved pair that matches the live names."""
         live = right.get("componentNames") or []
         remembered = {name: kept[name] for name in self.left if kept.get(name)}
         said = remembered if live and _names_of(remembered) == live else _pair_of(live)
         left.update(said)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The plural exists on both sides."""
+        """The plural is on both sides."""
         return path
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """Both stand in the plural."""
+        """Both are in the plural."""
         return self.right + path[1:] if path[0] == "componentNames" else self.right
 
     def rows(self) -> Iterator[Row]:

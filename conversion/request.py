@@ -1,4 +1,4 @@
-"""DynamoGraphDeploymentRequest: the declaration of its spec and status, and what a whole request says without writing it."""
+"""DynamoGraphDeploymentRequest: the declaration of its spec and status, and the implicit defaults of a whole request."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ STATUS: Final = Struct(*same("observedGeneration", "conditions"), LeftOnly("back
 
 
 def complete(source: Fields, parts: Fields, rightward: bool) -> None:
-    """Says in `parts` what a request as somebody wrote it means by what it leaves out, since the two versions' defaults differ.
+    """Write the implicit defaults of a request that no API server has stored into `parts`, because the versions' defaults differ.
 
-    An absent autoApply is false on the left and true on the right; an absent state is a pending one.
+    An absent autoApply is false on the left and true on the right; an absent state is Pending.
     """
     spec, built = source.get("spec"), parts.get("spec")
     if spec is None:
@@ -52,7 +52,7 @@ def complete(source: Fields, parts: Fields, rightward: bool) -> None:
 
 REQUEST: Final = Kind(NAME, *remainders("dgdr"), SPEC, STATUS, LEGACY, complete, form)
 
-# nested objects whose members the routes of the profiling lens must name, all of them
+# nested objects of which the profiling lens must route every member
 _NESTED: Final = {
     "left": (LEFT, ("profilingConfig", "deploymentOverrides")),
     "right": (RIGHT, ("modelCache", "workload", "sla", "overrides", "features")),

@@ -1,7 +1,7 @@
-"""The profiler's free-form configuration (left) and the typed sections of a request (right): what is projected, and what is left over.
+"""The profiler's free-form configuration (left) and the typed sections of a request (right): what is projected, and what is left.
 
-Leaves are projected, never objects: an object that holds nothing typed makes no section on the right, so deleting a section there and
-keeping what only the left can say don't contradict each other.
+Only leaves are projected: an object without typed members makes no section on the right, so a section can be deleted there while members
+of the left are kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dynamo_webhooks.conversion.reading import object_of
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-# leaf of the blob's `sla` -> the section on the right that says it, under the same name
+# leaf of the blob's `sla` -> section on the right that has it under the same name
 TARGETS: Final = {"ttft": "sla", "itl": "sla", "optimizationType": "sla", "isl": "workload", "osl": "workload"}
 # member of the blob's `deployment.modelCache` -> member of the right `modelCache`
 CACHE: Final = {"pvcName": "pvcName", "modelPathInPvc": "pvcModelPath", "pvcMountPath": "pvcMountPath"}
@@ -23,9 +23,9 @@ _INT32: Final = 2**31
 
 
 def project(blob: Fields, kept: Fields, out: Fields) -> Fields:
-    """Writes what the right side can say into the sections of `out`, and returns the rest of the blob.
+    """Write typed members into the sections of `out`, and return the rest of the blob.
 
-    `kept` is what the right side said when it was right before: a direction that its schema doesn't know comes back unless it changed.
+    `kept` is the saved right side: a direction that its schema doesn't allow is restored unless it changed.
     """
     rest = dict(blob)
     _project_targets(rest, kept, out)
@@ -44,7 +44,7 @@ def _project_targets(rest: Fields, kept: Fields, out: Fields) -> None:
     for name, section in TARGETS.items():
         value = targets.get(name)
         if value is not None and (speaks(name, value) or identical(value, object_of(kept.get(section)).get(name))):
-            # the right side counts tokens in integers, and a typed reader refuses 100.0
+            # tokens are integers on the right; typed readers refuse 100.0
             out.setdefault(section, {})[name] = int(value) if section == "workload" else value
             del remaining[name]
     _shrink(rest, "sla", targets, remaining)
@@ -68,7 +68,7 @@ def _project_cache(rest: Fields, out: Fields) -> None:
 
 
 def _shrink(holder: Fields, name: str, before: Fields, after: Fields) -> None:
-    """Puts the smaller object in its place; one that became empty goes, one that was empty from the start stays."""
+    """Put the smaller object in its place, or remove one that became empty; one that was empty before stays."""
     if after:
         holder[name] = after
     elif before:
@@ -76,7 +76,7 @@ def _shrink(holder: Fields, name: str, before: Fields, after: Fields) -> None:
 
 
 def speaks(name: str, value: Any) -> bool:
-    """Whether a leaf of the blob's `sla` has a meaning on the right; fractions and overflows of token counts have none."""
+    """Whether a leaf of the blob's `sla` has an equivalent on the right; fractions and overflows of token counts don't."""
     if name == "optimizationType":
         return type(value) is str and value in _DIRECTIONS
     if TARGETS[name] == "sla":
@@ -86,9 +86,9 @@ def speaks(name: str, value: Any) -> bool:
 
 
 def collect(sections: Fields, kept: Any, save: Fields) -> Any:
-    """The blob that the sections and the kept rest of an earlier blob make; None when there is none.
+    """The blob of the sections and the saved rest of an earlier blob; None if there is none.
 
-    What the sections say wins; other members of the same objects stay. A direction that the way back would not recognise is saved.
+    Sections override; other members of the same objects stay. A direction that the way back would not recognise is saved.
     """
     blob = project(kept, {}, {}) if type(kept) is dict else kept
     found = {name: value for name, section in TARGETS.items() if _writes(name, value := object_of(sections.get(section)).get(name))}
@@ -108,7 +108,7 @@ def collect(sections: Fields, kept: Any, save: Fields) -> Any:
 
 
 def _writes(name: str, value: Any) -> bool:
-    """Whether a member of a section goes into the blob: what would come back, and any direction (the Go operator copies it too)."""
+    """Whether a member of a section is written to the blob: if it round-trips, and any direction, as in the Go operator."""
     if name == "optimizationType":
         return bool(value) and type(value) is str
     return value is not None and speaks(name, value) and (TARGETS[name] == "sla" or type(value) is int)

@@ -1,4 +1,4 @@
-"""The profiling job: three members of the left profiling configuration, and their places in a whole job on the right."""
+"""The profiling job: three members of the left profiling configuration, and their places in a job on the right."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def to_job(config: Fields, kept: Any) -> Fields | None:
-    """The job that the left side asks for, put into what is kept of an earlier one; None when neither says anything.
+    """The job of the left side, merged into a saved one; None if both are empty.
 
-    A kept job never brings resources, tolerations or node selector of its own: clearing them on the left clears them.
+    Resources, tolerations and node selector are never taken from the saved job: clearing them on the left clears them.
     """
     resources, tolerations, selector = config.get("resources"), config.get("tolerations"), config.get("nodeSelector")
     asked: Fields = {}
@@ -40,7 +40,7 @@ def _with_resources(containers: Any, resources: Fields) -> list[Any]:
 
 
 def from_job(job: Any, config: Fields) -> None:
-    """Writes the three members that the left side can say into `config`."""
+    """Write the three members of the left side into `config`."""
     pod = object_of(object_of(object_of(job).get("template")).get("spec"))
     containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
     if type(containers) is list and containers and type(containers[0]) is dict:
@@ -48,7 +48,7 @@ def from_job(job: Any, config: Fields) -> None:
         if type(resources) is dict:
             config["resources"] = resources
         elif _lone_and_bare(containers):
-            config["resources"] = {}  # a container that says nothing stands for resources that say nothing
+            config["resources"] = {}  # an empty container stands for empty resources
     if tolerations and type(tolerations) is list:
         config["tolerations"] = tolerations
     if selector and type(selector) is dict:
@@ -56,7 +56,7 @@ def from_job(job: Any, config: Fields) -> None:
 
 
 def remainder_of(job: Fields) -> Fields:
-    """The job without what the left side says, and without the empty members that typed encoders write; {} when nothing is left."""
+    """The job without the members of the left side, and without empty members of typed encoders; {} if nothing is left."""
     template = object_of(job.get("template"))
     pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
     containers = pod.get("containers")
@@ -83,7 +83,7 @@ def _trimmed(container: Any, *, first: bool) -> Any:
 def _lone_and_bare(containers: list[Any]) -> bool:
     if len(containers) != 1 or type(containers[0]) is not dict:
         return False
-    # an empty object is content where a typed decoder has a pointer, which is everywhere but in the resources
+    # an empty object is content for a typed decoder's pointers, which are all but the resources
     return not any(value or (type(value) is dict and name != "resources") for name, value in containers[0].items())
 
 

@@ -1,6 +1,6 @@
-"""The nine annotations of requests for operators 1.0 and 1.1: read for ever, and written so that they can follow.
+"""The nine annotations of requests for operators 1.0 and 1.1: read, and written for those operators.
 
-What a usable main annotation says takes precedence over all of its group, even where it says nothing.
+A valid main annotation takes precedence over all of its group, even if it is empty.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KIND: Final = "DynamoGraphDeploymentRequest"
 
 
 def read(annotations: Fields, rightward: bool, spec: Fields | None, status: Fields | None) -> tuple[Fields | None, Fields | None]:
-    """What the remainder of spec and status is in the end; `spec` and `status` are the usable main ones, None where there is none."""
+    """The remainders of spec and status to use; `spec` and `status` are the valid main ones, or None."""
     texts = {key: text for key in KEYS if type(text := annotations.get(key)) is str and text}
     if not texts:
         return spec, status
@@ -65,7 +65,7 @@ def _read_status(texts: dict[str, str]) -> Fields | None:
     found = _object(texts.get(DEPLOYMENT)) or {}
     state, deployment = found.pop("requestState", None) or "", found
     if not deployment.get("state"):
-        deployment.pop("state", None)  # it is written always, so an empty one says nothing
+        deployment.pop("state", None)  # always written, so an empty one has no meaning
     if deployment.get("name") and state in _STATES and decoder(_KIND, LEFT)({"status": {"deployment": deployment}}) == ():
         status["deployment"] = deployment
         if state:
@@ -74,7 +74,7 @@ def _read_status(texts: dict[str, str]) -> Fields | None:
 
 
 def _rest(blob: Fields | None) -> Fields | None:
-    """What of an older blob the sections of the right side don't say; an empty blob stays one."""
+    """The members of an older blob that the right side's sections lack; an empty blob stays empty."""
     rest = project(blob, {}, {}) if blob else blob
     return rest if rest or not blob else None
 
@@ -84,7 +84,7 @@ def _typed(spec: Fields) -> bool:
 
 
 def _object(text: str | None) -> Fields | None:
-    """Decodes a JSON object; other text says nothing."""
+    """Decode a JSON object; other text is empty."""
     if text is None:
         return None
     import orjson
@@ -97,7 +97,7 @@ def _object(text: str | None) -> Fields | None:
 
 
 def write(source: Fields, rightward: bool) -> dict[str, str]:
-    """The annotations that say what older operators would look for, from the object that is being read."""
+    """The annotations for older operators, from the object to convert."""
     spec, status = object_of(source.get("spec")), object_of(source.get("status"))
     if not rightward:
         name = status.get("profilingJobName")

@@ -1,4 +1,4 @@
-"""The lens between the left side's profiling configuration and the right side's sections: image, targets, cache, job, features."""
+"""The lens between the left side's profiling configuration and the right side's sections."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ ROUTES: Final = Routes(
 
 
 class Profiling:
-    """The one lens of a request whose members are entangled: each left member feeds several right ones."""
+    """The lens of the request members that correspond many to many."""
 
     left: tuple[str, ...] = ("useMocker", "profilingConfig", "deploymentOverrides")
     right: tuple[str, ...] = ("image", "modelCache", "workload", "sla", "overrides", "features")
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Projects what the right side can say, and saves the rest in the form of the Go operator."""
+        """Project typed members, and save the rest in the form of the Go operator."""
         config, overrides = object_of(left.get("profilingConfig")), object_of(left.get("deploymentOverrides"))
         aside = {name: config[name] for name in _SOURCES if config.get(name) not in (None, "")}
         if config:
@@ -69,7 +69,7 @@ class Profiling:
             save["deploymentOverrides"] = overrides
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Gathers the sections into the left form; what came along fills in only what they leave open."""
+        """Collect the sections in the left form; saved values fill only the gaps."""
         remembered = object_of(kept.get("profilingConfig"))
         config: Fields = {name: value for name in _SOURCES if (value := remembered.get(name)) not in (None, "")}
         blob = collect(right, remembered.get("config"), save)
@@ -89,11 +89,11 @@ class Profiling:
             left["profilingConfig"] = config
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The place in the profiling configuration, as exact as there is one."""
+        """The most exact place in the profiling configuration."""
         return ROUTES.to_left(path)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The place in the sections; a workers' image that another image hides has none."""
+        """The place in the sections; a workers' image hidden by another image has none."""
         if path[:2] == ("deploymentOverrides", "workersImage") and object_of(left.get("profilingConfig")).get("profilerImage"):
             return None
         return ROUTES.to_right(path)
@@ -110,7 +110,7 @@ def _forward_config(config: Fields, right: Fields, kept: Fields, aside: Fields) 
         if rest or not blob:
             aside["config"] = rest
     elif blob is not None:
-        aside["config"] = blob  # no reader projects anything of it, and the Go reader ignores it
+        aside["config"] = blob  # no reader projects it, and the Go reader ignores it
 
 
 def _forward_mocker(left: Fields, right: Fields, kept: Fields) -> None:
@@ -133,15 +133,15 @@ def _backward_mocker(right: Fields, left: Fields, save: Fields) -> None:
 
 
 def _backward_image(image: Any, config: Fields, left: Fields, kept: Any) -> None:
-    """One image on the right stands for two on the left: the profiler's is the live one, the kept workers' one returns only beside it.
+    """One image on the right is two on the left: the live one is the profiler's, and a saved workers' one is restored only beside it.
 
-    Where the workers' image alone made the live one, the engine takes the profiler's away again.
+    If only the workers' image made the live one, the engine removes the profiler's.
     """
     overrides: Fields = dict(object_of(kept))
     if image and type(image) is str:
         config["profilerImage"] = image
     elif overrides.get("workersImage"):
-        del overrides["workersImage"]  # it would become the image that was removed
+        del overrides["workersImage"]  # it would restore the removed image
     if overrides or kept == {}:
         left["deploymentOverrides"] = overrides
 

@@ -1,4 +1,4 @@
-"""Where members of a request's nested parts lie on the other side, as data: the one source of path translation, field map and coverage."""
+"""The places of a request's nested members on the other side, as data for path translation, field map and coverage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Route(NamedTuple):
-    """One correspondence; an empty side means that there is no such place. `whole`: what lies below has the same form on both sides."""
+    """One correspondence; an empty side has no such place. `whole`: members below are the same on both sides."""
 
     left: Steps
     right: Steps
@@ -24,10 +24,10 @@ class Route(NamedTuple):
 
 
 class Routes:
-    """Routes of one lens, looked up by the longest that matches."""
+    """The routes of one lens; the longest match counts."""
 
     def __init__(self, *routes: Route) -> None:
-        """The first of several routes from one place is the one that translates."""
+        """The first of several routes from one place translates it."""
         self.routes = routes
         self._to_left: dict[Steps, Route] = {}
         self._to_right: dict[Steps, Route] = {}
@@ -38,7 +38,7 @@ class Routes:
                 self._to_left.setdefault(route.right, route)
 
     def to_left(self, path: Path) -> Path | None:
-        """Translates a right path to the most exact left place; None when there is none."""
+        """Translate a right path to the most exact left place; None if there is none."""
         found = _longest(self._to_left, path)
         return None if found is None or not found.left else (*found.left, *(path[len(found.right) :] if found.whole else ()))
 
@@ -53,9 +53,9 @@ class Routes:
             yield Row(_text(route.left), _text(route.right), route.rule)
 
     def require(self, where: str, side: str, parent: Steps, schema: dict[str, Any]) -> None:
-        """Checks that the members of a nested object are exactly those that routes name.
+        """Check that routes name exactly the members of a nested object.
 
-        Raises: DeclarationError naming the members that are unclaimed or unknown.
+        Raises: DeclarationError naming unclaimed or unknown members.
         """
         depth, wanted = len(parent), set(schema["properties"])
         places: list[Steps] = [getattr(route, side) for route in self.routes]

@@ -1,4 +1,4 @@
-"""A request's status: the left state and deployment, and the right phase with what belongs to it."""
+"""A request's status: state and deployment on the left, the phase and its details on the right."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROUTES: Final = Routes(
 
 
 def phase_of(state: Any, deployment: Any) -> str:
-    """The phase of a state; texts that no table knows count as pending, as the Go operator has it."""
+    """The phase of a state; unknown ones are pending, as in the Go operator."""
     if state == _DELETED or (state == "Ready" and object_of(deployment).get("created") is not True):
         return "Ready"
     return "Deployed" if state == "Ready" else _PHASES.get(state, PENDING) if type(state) is str else PENDING
@@ -43,13 +43,13 @@ def _fits(state: str, deployment: Any, phase: str) -> bool:
 
 
 class State:
-    """State and phase: tables, and what one side can't say kept while it fits what the other says."""
+    """State and phase: tables; values that one side lacks are restored only if they match the other side."""
 
     left: tuple[str, ...] = ("state", "deployment")
     right: tuple[str, ...] = ("phase", "dgdName", "profilingPhase", "profilingJobName", "deploymentInfo")
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Maps the state; phase, profiling and deployment details return while they belong to what the left says now."""
+        """Map the state; restore phase, profiling and deployment details that match the left side."""
         state, deployment = left.get("state"), left.get("deployment")
         name = object_of(deployment).get("name")
         if state is not None:
@@ -60,7 +60,7 @@ class State:
         if name and type(name) is str:
             right["dgdName"] = name
         for member in ("profilingPhase", "profilingJobName"):
-            # the phase within profiling ends with it; which job it was stays known
+            # the profiling phase ends with it; the job's name stays
             if kept.get(member) and (member == "profilingJobName" or right.get("phase") == "Profiling"):
                 right[member] = kept[member]
         if kept.get("deploymentInfo") is not None and _same(kept.get("dgdName"), name):
@@ -68,7 +68,7 @@ class State:
         _save_left(state, deployment, save)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Maps the phase; a kept state or deployment returns while it has that phase and that name."""
+        """Map the phase; restore a saved state or deployment with that phase and name."""
         phase, name = right.get("phase"), right.get("dgdName")
         if phase is not None:
             left["state"] = _STATES.get(phase, PENDING) if type(phase) is str else PENDING
@@ -79,7 +79,7 @@ class State:
         _save_right(right, left, save)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The place on the left, as exact as there is one."""
+        """The most exact place on the left."""
         return ROUTES.to_left(path)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
@@ -87,12 +87,12 @@ class State:
         return ROUTES.to_right(path)
 
     def rows(self) -> Iterator[Row]:
-        """The routes that are this lens's."""
+        """The routes of this lens."""
         return (row for row in ROUTES.rows() if not row.left.startswith("gen") and not row.right.startswith("profilingResults"))
 
 
 def _save_left(state: Any, deployment: Any, save: Fields) -> None:
-    if type(state) is not str:  # no schema admits it, and no typed reader would take the remainder
+    if type(state) is not str:  # no schema admits it, and typed readers would refuse the remainder
         state = ""
     homeless = bool(state) and state not in _PHASES
     said = object_of(deployment)
@@ -107,12 +107,12 @@ def _save_left(state: Any, deployment: Any, save: Fields) -> None:
 def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
     state, deployment = kept.get("state"), kept.get("deployment")
     named = _same(object_of(deployment).get("name"), name)
-    # a deployment whose phase is not the live one belongs to the past, and so does the state that was saved with it
+    # a deployment with another phase is outdated, like the state saved with it
     said = state or left.get("state")
     fits = not said or _fits(said, deployment, phase if phase is not None else PENDING)
     if state and fits and phase is not None and (named or state != _DELETED):
         left["state"] = state
-    # of a deployment that is still the one, what only the left side knows stays when the right side writes another phase
+    # left-only members of the same deployment stay when the right side writes another phase
     if type(deployment) is dict and named and (fits or _fits(left.get("state") or "", deployment, phase)):
         left["deployment"] = deployment
 
@@ -138,13 +138,13 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class Results:
-    """The graph that was found: a member of its own on the left, the selected one of the results on the right."""
+    """The resulting graph: a member on the left, the selected one of the results on the right."""
 
     left: tuple[str, ...] = ("generatedDeployment",)
     right: tuple[str, ...] = ("profilingResults",)
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Puts it among the results, beside the kept candidates."""
+        """Put it among the results, beside the saved candidates."""
         results: Fields = {}
         if pareto := object_of(kept.get("profilingResults")).get("pareto"):
             results["pareto"] = pareto
@@ -154,7 +154,7 @@ class Results:
             right["profilingResults"] = results
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Takes it out, and saves the candidates."""
+        """Take it out, and save the candidates."""
         results = object_of(right.get("profilingResults"))
         if results.get("selectedConfig") is not None:
             left["generatedDeployment"] = results["selectedConfig"]
@@ -170,5 +170,5 @@ class Results:
         return ROUTES.to_right(path)
 
     def rows(self) -> Iterator[Row]:
-        """The routes that are this lens's."""
+        """The routes of this lens."""
         return (row for row in ROUTES.rows() if row.left.startswith("gen") or row.right.startswith("profilingResults"))

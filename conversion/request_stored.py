@@ -1,7 +1,7 @@
 """Requests as an API server has them: with the schema's defaults, or as parts, which server-side apply converts.
 
-A default that only one version has says nothing: it is never kept for the other version, and the converted object gets that one's own. So
-an object that is read and written in either version, as often as you like, stays as it is.
+A default that only one version has is never saved for the other version; the converted object gets that version's own. So reads and writes
+in either version leave an object unchanged.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 ALONE: Final[dict[str, Fields]] = {LEFT: {"enableGpuDiscovery": True, "useMocker": False}, RIGHT: {"searchStrategy": "rapid"}}
-# of members that the left side has as well, but without a default
+# of members that the left side has without a default
 SECTIONS: Final[dict[str, Fields]] = {"modelCache": {"pvcMountPath": "/opt/model-cache"}, "workload": {"isl": 4000, "osl": 1000}}
 
 
 def form(request: Fields, rightward: bool) -> Form | None:
-    """How a stored request or a part of one converts; None for one that somebody wrote, and that no API server has decoded yet.
+    """How a stored request or a part of one converts; None for one that no API server has decoded yet.
 
-    A part is what server-side apply leaves of a stored object without one manager's fields: it lacks defaults, or has neither uid nor name.
+    A part is a stored object without one manager's fields, as in server-side apply: it lacks defaults, or both uid and name.
     """
     metadata, spec = object_of(request.get("metadata")), object_of(request.get("spec"))
     alone = ALONE[LEFT if rightward else RIGHT]
@@ -32,7 +32,7 @@ def form(request: Fields, rightward: bool) -> Form | None:
     if not metadata.get("uid") and (metadata.get("name") or whole):
         return None
     said = {name: value for name, value in spec.items() if not (name in alone and identical(value, alone[name]))}
-    if not rightward:  # server-side apply makes null of a section whose members are all the schema's
+    if not rightward:  # server-side apply writes null for a section with only schema defaults
         said |= {name: defaults for name, defaults in SECTIONS.items() if spec.get(name, ...) is None}
     plain = {**request, "spec": said} if said != spec else request
     if not whole:
@@ -52,7 +52,7 @@ def _left_spec(parts: Fields) -> None:
 
 
 def _left(parts: Fields) -> None:
-    """Says the state, too, without which no left status is valid."""
+    """Also add the state, which the left schema requires."""
     _left_spec(parts)
     if type(status := parts.get("status")) is dict:
         parts["status"] = {"state": PENDING, **status}

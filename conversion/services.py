@@ -1,4 +1,4 @@
-"""The lenses between maps and lists: services of v1alpha1 by name and components of v1beta1 in an order; their statuses by name."""
+"""The lenses between maps and lists: services of v1alpha1 by name, ordered components of v1beta1, and their statuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.struct import Struct
 
-QUOTED: Final = 80  # characters of a name that an error repeats
+QUOTED: Final = 80  # characters of a name in an error
 
 
 def _by_name(components: list[Fields]) -> dict[str, Fields]:
@@ -22,16 +22,16 @@ def _by_name(components: list[Fields]) -> dict[str, Fields]:
 
 
 class Services:
-    """A map on the left, a list on the right, whose elements carry the key as their name."""
+    """A map on the left, a list on the right whose elements have the key as their name."""
 
     def __init__(self, left: str, right: str, each: Struct) -> None:
-        """`each` converts one service; `name` and the key are this lens's."""
+        """`each` converts one service, without its name."""
         self.left: tuple[str, ...] = (left,)
         self.right: tuple[str, ...] = (right,)
         self._map, self._list, self._each = left, right, each
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Lists the services by name, or in the order that their v1beta1 author gave them."""
+        """List the services by name, or in their v1beta1 order."""
         services = left.get(self._map)
         if type(services) is not dict:
             return
@@ -45,20 +45,20 @@ class Services:
                     saved[name] = None
                 continue
             below: Fields = {}
-            # the name is first, where people look for it
+            # the name first, for readers
             component = self._each.forward(service, remembered.get(name, {}), below, context, {"name": name})
             components.append(component)
             if below or (not context.travelled and "podTemplate" in component):
-                saved[name] = below  # with nothing in it: a mark that the template was composed, and is nobody's own
+                saved[name] = below  # empty: marks that the template was composed
         if components:
             right[self._list] = components
         if saved:
             save[self._map] = saved
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Keys the components by name; the order is saved where it isn't that of the names.
+        """Key the components by name; save their order if it isn't that of the names.
 
-        Raises: ConversionError for a name that is no text or occurs twice, which a map can't hold.
+        Raises: ConversionError for a name that is not a string or occurs twice.
         """
         remembered = fields(kept, self._map)
         services: Fields = {name: None for name, service in remembered.items() if service is None}
@@ -85,7 +85,7 @@ class Services:
             save[self._list] = entries
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """An element's place is its key."""
+        """An element's place is its name as key."""
         if len(path) == 1:
             return (self._map,)
         components, step = right.get(self._list), path[1]
@@ -100,21 +100,21 @@ class Services:
         return (self._map, Key(component.get("name") or ""), *(rest or ()))
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """A key is the name of an element; see `translate` for making it an index."""
+        """A key is the name of an element; `translate` makes it an index."""
         if len(path) == 1:
             return (self._list,)
         service = fields(fields(left, self._map), str(path[1]))
         return (self._list, Key(path[1]), *(self._each.to_right(path[2:], service) or ()))
 
     def rows(self) -> Iterator[Row]:
-        """The map itself, then what is in it."""
+        """The map, then its values."""
         yield Row(f"{self._map}{{}}", f"{self._list}[]", "the key is the name; the order is kept aside")
         for row in self._each.rows():
             yield row.below(f"{self._map}{{}}", f"{self._list}[]")
 
 
 def _order(services: Fields, remembered: list[str]) -> list[str]:
-    """The names in ascending order, but for those that a remembered list had otherwise: they lead, as it had them."""
+    """The names in a saved order first, then the others, ascending."""
     if remembered == sorted(remembered):
         return sorted(services)
     known = [name for name in remembered if name in services]
@@ -122,10 +122,10 @@ def _order(services: Fields, remembered: list[str]) -> list[str]:
 
 
 class Entries:
-    """A map on both sides, whose values convert."""
+    """A map on both sides whose values convert."""
 
     def __init__(self, left: str, right: str, each: Struct) -> None:
-        """`each` converts one value; what has no live entry any more is forgotten."""
+        """`each` converts one value; saved values without a live entry are dropped."""
         self.left: tuple[str, ...] = (left,)
         self.right: tuple[str, ...] = (right,)
         self._each = each
@@ -158,7 +158,7 @@ class Entries:
             save[name] = saved
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """Renames the map, translates below the key."""
+        """Rename the map, translate below the key."""
         return self._translated(path, right, self.right[0], self.left[0], rightward=False)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
@@ -171,7 +171,7 @@ class Entries:
         return (to, *path[1:2], *(rest or ()))
 
     def rows(self) -> Iterator[Row]:
-        """The map itself, then what is in it."""
+        """The map, then its values."""
         left, right = self.left[0], self.right[0]
         yield Row(f"{left}{{}}", f"{right}{{}}", "renamed" if left != right else "copied")
         for row in self._each.rows():

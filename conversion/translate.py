@@ -1,4 +1,4 @@
-"""Where a field of one version stands in the other: paths through the lenses. Values and sentences are translated elsewhere."""
+"""Translates field paths between the versions, through the lenses."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _PARTS: Final = ("spec", "status")
 
 
 class Place(NamedTuple):
-    """A place in the other version; not `exact` where that version has no such field, and `path` is the nearest block around it."""
+    """A place in the other version; if that lacks the field, `exact` is false and `path` the nearest enclosing block."""
 
     path: Path
     exact: bool
 
 
 def translated(kind: Kind, path: Path, obj: Fields, version: str, other: Fields) -> Place:
-    """Translates a path of `obj` into `version`, in which the same object is `other`.
+    """Translate a path of `obj` into `version`, in which the same object is `other`.
 
-    What lies outside of spec and status is the same in both. Keys of a map become places in a list as `other` has it.
+    Paths outside spec and status don't change. Keys of a map become indices of a list in `other`.
     """
     return Translation(kind, obj, version, other).of(path)
 
 
 class Translation:
-    """Translates paths of one object, which stays as it is meanwhile, and looks through each list for names only once."""
+    """Translates paths of one object, which must not change; each list is searched for names only once."""
 
     __slots__ = ("_found", "_kind", "_obj", "_other", "_rightward")
 
@@ -39,7 +39,7 @@ class Translation:
         """As `translated`."""
         self._kind, self._obj, self._other = kind, obj, other
         self._rightward = version == RIGHT
-        self._found: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first place of each name
+        self._found: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first index of each name
 
     def of(self, path: Path) -> Place:
         """The place of one path."""
@@ -53,13 +53,13 @@ class Translation:
         for length in range(len(path), 1, -1):
             found = translate(path[1:length], fields)
             if found is not None:
-                # a lens of entries answers with the entry where nothing in it corresponds
+                # without a correspondence inside an entry, its lens returns the entry
                 entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and found == translate(path[1:3], fields)
                 return Place(self._placed((part, *found)), length == len(path) and not entry)
         return Place((part,), len(path) == 1)
 
     def _placed(self, path: Path) -> Path:
-        """Replaces names of list elements by their indices, as far as the object goes."""
+        """Replace names of list elements by their indices, as far as the object has them."""
         steps: list[str | int] = []
         other: Any = self._other
         for step in path:

@@ -1,6 +1,6 @@
-"""How near an object comes to the annotations that the kind's other version may have, and which field weighs most.
+"""How near an object's remainder comes to the limit of annotations in the kind's other version, and which field is largest.
 
-What that version has no field for becomes a remainder in its annotations; what happens where it doesn't fit, bounds.py says.
+bounds.py handles remainders that don't fit.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 NAME: Final = "long-remainder"
 CODE: Final = "DYN013"
 WARNED: Final = MOST // 2  # bytes of all annotations
-LIGHT: Final = WARNED // 2  # bytes of an object, of which no more become so many
+LIGHT: Final = WARNED // 2  # bytes of an object below which no remainder can be that long
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _GRAPH: Final = "DynamoGraphDeployment"
-_STEPS: Final = 8  # of a path: each one costs as much as the object is long
+_STEPS: Final = 8  # steps of a path: each one costs as much as the object's length
 
 
 class Weight(NamedTuple):
-    """What is to be said of one object: the field that weighs most, as its author wrote it, and the bytes of all annotations."""
+    """The result for one object: the largest field, in the author's version, and the bytes of all annotations."""
 
     path: Path
     bytes: int
-    other: str  # the version that they are in
-    forgiven: bool = False  # whether it must be written in spite of it
+    other: str  # the annotations' version
+    forgiven: bool = False  # whether it is only a warning
 
     @property
     def refused(self) -> bool:
@@ -46,7 +46,7 @@ class Weight(NamedTuple):
 
     @property
     def text(self) -> str:
-        """One sentence without the field, short enough for a warning."""
+        """A sentence without the field, short enough for a warning."""
         share = f"{-(-self.bytes // 1024)} of {MOST // 1024} KiB of annotations"
         if self.bytes <= MOST:
             return f"takes {share} in {self.other}; past that it is refused"
@@ -54,18 +54,18 @@ class Weight(NamedTuple):
 
 
 def weighed(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> Weight | None:
-    """What an object weighs in the version that it isn't in; None for a light one, and a short one isn't even converted.
+    """The weight of an object in the other version; None for a light one. A short object isn't converted.
 
     `old` is the object that an update changes. Raises: ConversionError.
     """
-    # who owns which field is no part of it
+    # managedFields don't count
     if len(text_of(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT:
         return None
     return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object, old)
 
 
 def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | None = None) -> Weight | None:
-    """The same, where the `whole` conversion is at hand. Its author's annotations alone are no cause for a warning: they fit here, too."""
+    """The same for a given `whole` conversion. The author's own annotations alone cause no warning."""
     annotations = (there.get("metadata") or {}).get("annotations") or {}
     if size(annotations) < WARNED:
         return None
@@ -80,9 +80,9 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | N
 
 
 def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> bool:
-    """Whether nobody is to blame for a length: an object was too long before, or is made of a stored graph.
+    """Whether a length is only a warning: the object was too long before, or is made of a stored graph.
 
-    Never in a version out of which objects are converted before they are stored: the API server refuses such a write.
+    Never in a version that isn't stored: the API server refuses such a write.
     """
     if version != BY_NAME[kind.name].storage_version:
         return False
@@ -97,14 +97,14 @@ def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> b
 
 
 def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:
-    """What takes room, in the form of the author's object."""
+    """The content of annotations, in the form of the author's object."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     own = {key: text for key, text in annotations.items() if key not in reserved(kind)}
     return {"metadata": {"annotations": own}, "spec": remainder.spec, "status": remainder.status}
 
 
 def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any]) -> Path:
-    """Follows the greater half as far as there is one and the object has such a field."""
+    """Follow the larger half as long as there is one and the object has that field."""
     path: list[str | int] = []
     node, whole = load_schema(kind.name, version), 0
     while len(path) < _STEPS:
@@ -123,7 +123,7 @@ def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any])
 
 
 def _parts(content: Any, kept: list[Any], depth: int) -> dict[str | int, int]:
-    """The characters that each part of a block takes: in the sparse object, and in what is kept by paths that go on behind `depth`."""
+    """The characters of each part of a block: in the sparse object, and in entries whose paths go beyond `depth`."""
     steps = content.items() if type(content) is dict else enumerate(content) if type(content) is list else ()
     found: dict[str | int, int] = {step: len(text_of(value)) for step, value in steps}
     for entry in kept:
@@ -133,7 +133,7 @@ def _parts(content: Any, kept: list[Any], depth: int) -> dict[str | int, int]:
 
 
 def _step(value: Any, content: Any, part: str | int) -> str | int | None:
-    """The step in a value that leads to a part of its content: sparse lists name their items, or have all of them."""
+    """The step to a part of a value's content: sparse lists name their items, or have all of them."""
     if type(value) is dict:
         return part if part in value else None
     if type(value) is not list or type(part) is not int:

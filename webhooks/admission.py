@@ -1,4 +1,4 @@
-"""What an AdmissionReview is answered: a pure function from bytes to bytes, the same for the server and for `review`. No HTTP here."""
+"""Answers an AdmissionReview: a pure function from bytes to bytes for the server and for `review`, without HTTP."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.finding import Finding
 
 _LOG: Final = logging.getLogger("webhooks.admission")
-LISTED_ERRORS: Final = 5  # places that the message of an undecodable object names; its causes list all
+LISTED_ERRORS: Final = 5  # places named in the message of an undecodable object; its causes list all
 LISTED_RULES: Final = 20  # in one log line
 
 
 def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer:
-    """Answers one request body; never raises. A fault of ours is a review with code 500 and the request's uid."""
+    """Answer one request body; never raises. An internal error is a review with code 500 and the request's uid."""
     if route.purpose is Purpose.CONVERT:
         return convert.answer(bytes(body))
     try:
@@ -102,10 +102,10 @@ def _judge(route: Route, call: Call, settings: Settings, length: int) -> Answer:
 
 
 def _beyond(route: Route, call: Call, *, mutating: bool) -> Answer | None:
-    """Answers at once for an object that its schema refuses for its size, whatever else is in it.
+    """Answer for an object over a size bound of its schema, without judging it.
 
-    An API server looks at the schema after the mutating webhooks, which leave the refusal to it, and before the validating ones. Those
-    meet such an object only where the stored one was too large as well; then it is judged like any other.
+    The API server checks the schema after the mutating webhooks, which leave the refusal to it, and before the validating ones. They
+    get such an object only if the stored one was too large too, and then judge it.
     """
     if call.operation == DELETE or (excess := bounds(route.kind, route.version)(call.object)) is None:
         return None
@@ -117,9 +117,9 @@ def _beyond(route: Route, call: Call, *, mutating: bool) -> Answer | None:
 
 
 def _needed(call: Call, profile: str, *, mutating: bool) -> tuple[str, ...]:
-    """The fields of the request that must hold an object, in the order in which they are decoded.
+    """The fields of the request that must hold an object, in the order of decoding.
 
-    Defaults of profile current read the stored object where there is one; 1.2 never looked at it.
+    Defaults of profile current read the stored object; those of 1.2 don't.
     """
     if call.operation == DELETE:
         return ("oldObject",)
@@ -155,14 +155,14 @@ def _bad(call: Call, message: str, causes: list[dict[str, str]] | None = None) -
 
 
 def _inconvertible(route: Route, call: Call, error: ConversionError) -> Answer:
-    """Refuses what the other version can't say, so that it could be neither stored nor judged."""
+    """Refuse an object that can't be converted, so that it could be neither stored nor judged."""
     field = render(error.path)
     why = f"{error.reason}, or the object can't be converted to {GROUP}/{route.read}"
     return _invalid(route, call, field, Cause.INVALID.value, error.reason, why)
 
 
 def _invalid(route: Route, call: Call, field: str, reason: str, text: str, message: str) -> Answer:
-    """Refuses for one cause that no rule found; `message` is the sentence for people, `text` the one of the cause."""
+    """Refuse for one cause that no rule found; `message` is for people, `text` for the cause."""
     cause = {"reason": reason, "message": printable(shortened(text, 300)), "field": printable(shortened(field, 300))}
     told = printable(shortened(f"{field}: {message}", MESSAGE_LENGTH))
     why = {"status": "Failure", "code": 422, "reason": "Invalid", "message": told}
@@ -183,7 +183,7 @@ def _told(route: Route, call: Call, review: Review, findings: list[Finding]) -> 
 
 
 def _rules(findings: list[Finding]) -> tuple[str, ...]:
-    """Names of the rules that spoke, refusing ones first, each once."""
+    """Names of the rules with findings, each once, refusing ones first."""
     ordered = sorted(findings, key=lambda finding: finding.level not in REFUSING)
     return tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:LISTED_RULES]
 
@@ -197,7 +197,7 @@ def _patched(call: Call, found: list[Edit], operations: list[PatchOperation]) ->
 
 
 def example(route: Route, uid: str = "ready") -> bytes:
-    """A small well-formed request for a path: what readiness asks of the server itself."""
+    """A small valid request for a path, for the readiness check."""
     obj = {"apiVersion": f"{GROUP}/{route.version}", "kind": route.kind, "metadata": {"name": "ready"}}
     request = {"uid": uid, "operation": CREATE, "object": obj}
     return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})

@@ -1,1 +1,1 @@
-"""Lens primitives: each says one kind of correspondence, forward, backward, for paths and for the field map. No kind is named here."""
+"""Lens primitives: correspondences in both directions, for values, paths and the field map. Independent of kinds."""

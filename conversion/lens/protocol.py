@@ -1,4 +1,4 @@
-"""What a lens is: one correspondence between members of a left (v1alpha1) and a right (v1beta1) struct, declared once, read both ways."""
+"""The protocol of a lens: one correspondence between members of a left (v1alpha1) and a right (v1beta1) struct."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ Fields: TypeAlias = dict[str, Any]
 
 
 class ConversionError(ValueError):
-    """An object that the other version cannot say at all; `path` is where, `reason` what, in a sentence without a stop."""
+    """An object that the other version can't represent; `path` is the field, `reason` a sentence without a stop."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        """The path is one of the object that was to be converted."""
+        """The path is in the object to convert."""
         super().__init__(reason)
         self.path, self.reason = path, reason
 
 
 class Context(NamedTuple):
-    """What a lens may know beside its own struct: the object's name, and whether it comes from the other version."""
+    """What a lens knows besides its struct: the object's name, and whether it comes from the other version."""
 
     name: str = ""
-    # going right: the left object carries a usable remainder, so it was written as a right one first; going left: the mirror image
+    # rightward: the left object has a valid remainder, so it was first written as a right one; leftward: the mirror image
     travelled: bool = False
-    # whether anybody will read what is saved; where nobody will, lenses may leave out the work that it takes
+    # whether saved values will be read; otherwise lenses may skip saving
     saving: bool = True
-    # whether each version has said what the other one can't, so that the object carries a remainder in both
+    # whether each version has had values that the other lacks, so that both have a remainder
     both: bool = False
-    # whether the object is stored, or a part of one that is: nulls in it are server-side apply's, nobody's text
+    # whether the object is stored, or a part of a stored one: its nulls are from server-side apply
     stored: bool = False
 
 
 class Row(NamedTuple):
-    """One line of the field map: left member, right member ("" for none), and what happens, for people.
+    """One line of the field map: left member, right member ("" for none), and a description.
 
-    A side may list several members, with a comma between them.
+    A side may list several members, separated by commas.
     """
 
     left: str
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     rule: str
 
     def below(self, left: str, right: str) -> Row:
-        """The row of a nested struct as the struct around it has it, which holds it under these names."""
+        """The row of a nested struct, with its names in the enclosing struct as prefixes."""
         return Row(_below(left, self.left), _below(right, self.right), self.rule)
 
 
@@ -54,11 +54,10 @@ def _below(parent: str, members: str) -> str:
 
 
 class Lens(Protocol):
-    """Converts its members both ways. Values are shared with the input, which nobody changes; null means absent.
+    """Converts its members both ways. Values are shared with the input, which doesn't change; null means absent.
 
-    `kept` is the remainder that came along for this struct, typed like the struct that is being built; `save` is the remainder
-    being written, typed like the struct that is being read. A lens is called only when one of its members is present in the
-    live struct or in `kept`; with nothing present it must have nothing to say.
+    `kept` is the saved remainder of this struct, typed like the struct to build; `save` is the remainder to write, typed like the struct
+    to read. A lens is called only if one of its members is present in the live struct or in `kept`.
     """
 
     left: tuple[str, ...]
@@ -71,10 +70,10 @@ class Lens(Protocol):
         """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """Translates a path below the right struct; None when it isn't this lens's."""
+        """Translate a path below the right struct; None if it isn't this lens's."""
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """Translates a path below the left struct; None when it isn't this lens's."""
+        """Translate a path below the left struct; None if it isn't this lens's."""
 
     def rows(self) -> Iterator[Row]:
         """The lines of the field map."""

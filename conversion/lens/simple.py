@@ -1,4 +1,4 @@
-"""Lenses of plain members: the same on both sides, renamed, on one side only, one level deeper, or present as a switch."""
+"""Lenses of plain members: the same on both sides, renamed, on one side only, or converted by functions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def _anything(value: Any) -> bool:
 
 
 class Rename:
-    """A member whose value is the same on both sides, or converts by a struct of its own (`via`); null is one, too.
+    """A member whose value is the same on both sides, or converts by a struct (`via`). Null is converted too.
 
-    Server-side apply makes null of a block whose members are all the schema's, and looks for its place in the other version.
+    Server-side apply writes null for a block with only schema defaults, and looks for its place in the other version.
     """
 
     nulls = True
 
     def __init__(self, left: str, right: str, via: Struct | None = None) -> None:
-        """`via` converts the value when it is an object; anything else is copied as it is."""
+        """`via` converts objects; other values are copied."""
         self.left: tuple[str, ...] = (left,)
         self.right: tuple[str, ...] = (right,)
         self._from, self._to, self._via = left, right, via
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Copies or converts; the remainder of a nested struct lies under the same member name."""
+        """Copy or convert; the remainder of a nested struct has the same member name."""
         if self._from not in left:
             return
         value = left[self._from]
@@ -58,7 +58,7 @@ class Rename:
             save[self._to] = below
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """Renames the first step, and translates the rest where the value converts."""
+        """Rename the first step, and translate the rest if the value converts."""
         rest: Path | None = path[1:]
         if self._via is not None:
             rest = self._via.to_left(path[1:], fields(right, self._to))
@@ -85,35 +85,35 @@ def same(*names: str, via: Struct | None = None) -> list[Rename]:
 
 
 class LeftOnly:
-    """Members that only the left side can say: they go into the remainder, and come back whatever happens on the right."""
+    """Members of the left side only: saved, and restored whatever happens on the right."""
 
     right: tuple[str, ...] = ()
 
     def __init__(self, *names: str, worth: Callable[[Any], bool] = _anything) -> None:
-        """`worth` says which values the Go operator keeps (others are kept by the engine, in a place that it ignores)."""
+        """`worth` selects the values that the Go operator saves; the engine saves the others in `kept`."""
         self.left = names
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Saves what is there."""
+        """Save the present members."""
         for name in self.left:
             value = left.get(name)
             if value is not None and self._worth(value):
                 save[name] = value
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Takes back what was saved."""
+        """Restore the saved members."""
         for name in self.left:
             value = kept.get(name)
             if value is not None:
                 left[name] = value
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """Nothing on the right is this lens's."""
+        """The right has none of these members."""
         return None
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """There is no such place on the right."""
+        """The right has no such place."""
         return None
 
     def rows(self) -> Iterator[Row]:
@@ -123,7 +123,7 @@ class LeftOnly:
 
 
 class RightOnly:
-    """Members that only the right side can say: the mirror image of LeftOnly."""
+    """Members of the right side only: the mirror image of LeftOnly."""
 
     left: tuple[str, ...] = ()
 
@@ -133,25 +133,25 @@ class RightOnly:
         self._worth = worth
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Takes back what was saved."""
+        """Restore the saved members."""
         for name in self.right:
             value = kept.get(name)
             if value is not None:
                 right[name] = value
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Saves what is there."""
+        """Save the present members."""
         for name in self.right:
             value = right.get(name)
             if value is not None and self._worth(value):
                 save[name] = value
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """There is no such place on the left."""
+        """The left has no such place."""
         return None
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """Nothing on the left is this lens's."""
+        """The left has none of these members."""
         return None
 
     def rows(self) -> Iterator[Row]:
@@ -161,21 +161,21 @@ class RightOnly:
 
 
 class View:
-    """A group of members on each side and a pair of pure functions between them; the engine's guard decides when a kept value may speak.
+    """A group of members on each side, and a pair of pure functions between them.
 
-    `to` maps the left group to the right one, `back` the right to the left; each gets the members that are present and returns those
-    that it says. What `back(to(x))` does not give again is saved; a kept group returns only while it converts to exactly the live one.
+    `to` maps the present members of the left group to the right one, `back` the reverse. What `back(to(x))` doesn't restore is saved; a
+    saved group is restored only if it converts to exactly the live one.
     """
 
     def __init__(
         self, left: tuple[str, ...], right: tuple[str, ...], to: Callable[[Fields], Fields], back: Callable[[Fields], Fields], rule: str
     ) -> None:
-        """`rule` says in words what the functions do, for the field map."""
+        """`rule` describes the functions for the field map."""
         self.left, self.right = left, right
         self._to, self._back, self._rule = to, back, rule
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Converts, restores a kept right group that says the same, saves a left group that would not come back."""
+        """Convert, restore a saved right group with the same meaning, save a left group that wouldn't round-trip."""
         _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
@@ -183,7 +183,7 @@ class View:
         _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
-        """The first member of the other group stands for the whole group."""
+        """The first member of the other group represents it."""
         return (self.left[0],) if self.left else None
 
     def to_right(self, path: Path, left: Fields) -> Path | None:

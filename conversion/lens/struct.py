@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class DeclarationError(ImportError):
-    """A declaration that claims a member twice, or not at all; the declaring module does not import."""
+    """A declaration that claims a member twice, or not at all; raised at import."""
 
 
 class Struct:
-    """Runs the lenses whose members are present. Members that no lens claims are left to the engine, which keeps them."""
+    """Runs the lenses whose members are present. The engine saves members that no lens claims."""
 
     def __init__(self, *lenses: Lens, first: Lens | None = None) -> None:
-        """`first` is one of the lenses, which is run in any case, before the others.
+        """`first` is a lens that always runs, before the others.
 
-        Raises: DeclarationError when two lenses claim one member.
+        Raises: DeclarationError if two lenses claim one member.
         """
         self.lenses = lenses
         self._first: tuple[Lens, ...] = () if first is None else (first,)
@@ -29,7 +29,7 @@ class Struct:
         self.by_right = _claims(lenses, "right")
 
     def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
-        """Converts a left struct into a right one; `into` holds what the lens around it has said there already."""
+        """Convert a left struct to a right one; `into` holds what the enclosing lens has already written."""
         right: Fields = {} if into is None else into
         woken: dict[Lens, None] = dict.fromkeys(self._first)
         _wake(woken, self.by_left, left, self.by_right, kept)
@@ -47,7 +47,7 @@ class Struct:
         return left
 
     def sign(self, right: Fields, save: Fields) -> None:
-        """Adds to a remainder, which is there for another reason, what readers need in any; mostly nothing."""
+        """Add to a remainder what readers need in any; nothing by default."""
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """Translates a path below the right struct; the empty path is the struct itself."""
@@ -64,14 +64,14 @@ class Struct:
         return lens.to_right(path, left) if lens else None
 
     def rows(self) -> Iterator[Row]:
-        """The field map of the struct, lens by lens."""
+        """The field map of the struct."""
         for lens in self.lenses:
             yield from lens.rows()
 
     def require(self, where: str, left: frozenset[str] | set[str], right: frozenset[str] | set[str]) -> None:
-        """Checks that the members claimed are exactly the schema's.
+        """Check that exactly the schema's members are claimed.
 
-        Raises: DeclarationError naming the members that are unclaimed or unknown.
+        Raises: DeclarationError naming unclaimed or unknown members.
         """
         for side, wanted, claimed in (("left", left, set(self.by_left)), ("right", right, set(self.by_right))):
             if wanted != claimed:
@@ -89,7 +89,7 @@ def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
 
 
 def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> None:
-    """Adds the lenses that have something to read, in order of appearance, each once."""
+    """Add the lenses with members to read, in order of appearance, each once."""
     for name, value in source.items():
         lens = live.get(name)
         if lens is not None and (value is not None or getattr(lens, "nulls", False)):

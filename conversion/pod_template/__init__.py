@@ -1,1 +1,1 @@
-"""The one hard correspondence: the flat pod fields of v1alpha1 and the pod template of v1beta1. No other member is named here."""
+"""The correspondence of v1alpha1's flat pod fields and v1beta1's pod template."""

@@ -1,4 +1,4 @@
-"""From the flat fields of v1alpha1 to a pod template, without any remainder."""
+"""Builds a pod template from the flat fields of v1alpha1, without remainder."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe
 
 
 def compose(left: Fields, *, forced: bool = False, mains: bool = False) -> Fields | None:
-    """The template of a component; None when nothing asks for one and it isn't `forced`.
+    """The template of a component; None if no field needs one and it isn't `forced`.
 
-    `mains` keeps further containers named `main`, which only an author of v1beta1 can have meant.
+    `mains` keeps further containers named `main`, which can only come from v1beta1.
     """
     pod, over = overlay(left)
     return composed(left, pod, over, forced=forced, mains=mains)
 
 
 def overlay(left: Fields) -> tuple[Fields, Fields]:
-    """What `extraPodSpec` says of the pod, and of its main container."""
+    """The pod and the main container of `extraPodSpec`."""
     extra = left.get("extraPodSpec")
     if not extra or type(extra) is not dict:
         return {}, {}
@@ -36,7 +36,7 @@ def overlay(left: Fields) -> tuple[Fields, Fields]:
 
 
 def composed(left: Fields, pod: Fields, over: Fields, *, forced: bool, mains: bool) -> Fields | None:
-    """The template of a component whose `overlay` is known already; see `compose`."""
+    """The template of a component with a known `overlay`; see `compose`."""
     if not (forced or pod or over or _asked(left)):
         return None
     others = items(pod, "containers") if pod else []
@@ -53,7 +53,7 @@ def composed(left: Fields, pod: Fields, over: Fields, *, forced: bool, mains: bo
 
 
 def _asked(left: Fields) -> bool:
-    """Whether a flat field calls for a template."""
+    """Whether a flat field needs a template."""
     for name in _MAKING:
         if left.get(name) is not None:
             return True
@@ -70,9 +70,9 @@ def _metadata(left: Fields) -> Fields:
 
 
 def _main(left: Fields, over: Fields) -> Fields:
-    """The main container: the flat fields with the overlay put over them; the overlay's own members hold content, as `content` has it.
+    """The main container: the flat fields overridden by the overlay, whose members have content as in `content`.
 
-    A list of nulls in the overlay has no entries to put over anything, and stays where nothing else is said.
+    A list of nulls in the overlay overrides nothing, and stays if there are no other values.
     """
     main: Fields = {"name": MAIN, **over}
     flat, secret = left.get("resources"), left.get("envFromSecret")
@@ -101,7 +101,7 @@ def _put(main: Fields, name: str, value: object) -> None:
 
 
 def effective_env(flat: Fields, over: Fields) -> Any:
-    """Main's env as the flat one and that of the overlay give it."""
+    """Main's env from the flat one and the overlay's."""
     if "env" in over and (entries := items(over, "env")):
         merge = merged_env(items(flat, "envs"), entries)
         return over["env"] if merge is entries else merge  # with its nulls
@@ -110,7 +110,7 @@ def effective_env(flat: Fields, over: Fields) -> Any:
 
 
 def effective_resources(flat: Fields, over: Fields) -> Fields:
-    """Main's resources as flat ones and those of the overlay give them."""
+    """Main's resources from the flat ones and the overlay's."""
     amounts: Fields = resources.native(flat) if flat else {}
     return resources.overlaid(amounts, resources.settled(over)) if over else amounts
 

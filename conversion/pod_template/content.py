@@ -1,7 +1,7 @@
-"""What counts as content in containers and pod specs: reading members leniently, telling zero values from said ones. Nothing converts here.
+"""Reads the content of containers and pod specs leniently, and distinguishes zero values from set ones. Nothing is converted.
 
-A member whose Go type is a pointer is content as soon as it is present; any other is content only when it isn't zero. Values of a shape
-that no schema admits read as absent: the engine keeps them.
+A member whose Go type is a pointer is content if it is present; any other only if it isn't zero. Values of a wrong type are absent: the
+engine saves them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def present(struct: Fields) -> Fields:
 
 
 def content(container: Fields) -> Fields:
-    """What a container says beside its name; a container that says nothing is bare."""
+    """A container's content without its name; a container without content is bare."""
     out = {name: value for name, value in container.items() if value or (value is not None and name in _CONTAINER_POINTERS)}
     out.pop("name", None)
     if "resources" in out and (type(resources := out["resources"]) is not dict or not any(resources.values())):
@@ -52,7 +52,7 @@ def content(container: Fields) -> Fields:
 
 
 def pod_content(extra: Fields) -> Fields:
-    """The members of a pod spec, `mainContainer` apart; containers where there are any, the others unless each of them is zero."""
+    """The members of a pod spec without `mainContainer`; containers if there are any, the others unless all are zero."""
     said = False
     out: Fields = {}
     for name, value in extra.items():
@@ -68,7 +68,7 @@ def pod_content(extra: Fields) -> Fields:
 
 
 def metadata_content(metadata: Fields) -> Fields:
-    """What template metadata says beside labels and annotations."""
+    """Template metadata without labels and annotations."""
     return {
         name: value
         for name, value in metadata.items()
@@ -90,5 +90,5 @@ def names(containers: list[Fields]) -> list[str | None]:
 
 
 def text(value: Any) -> str:
-    """A name or a path as a key: itself, empty where absent; what no schema admits there, as Python writes it."""
+    """A name or a path as a key, empty if absent; a value of a wrong type as Python prints it."""
     return value if type(value) is str else repr(value) if value else ""

@@ -1,4 +1,4 @@
-"""From a pod template to the flat fields of v1alpha1, without any remainder; taking it to pieces, and putting the pieces together."""
+"""Splits a pod template into the flat fields of v1alpha1, without remainder."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 
 class Pieces:
-    """A component's pod, taken to pieces; `main` is None where the template has no such container."""
+    """The pieces of a component's pod; `main` is None if the template has no such container."""
 
     __slots__ = ("cache", "flat", "main", "metadata", "over", "pod", "present", "rest", "sidecar")
 
     def __init__(self, present: bool, main: Fields | None, rest: list[Fields], pod: Fields, metadata: Fields, cache: Fields | None) -> None:
-        """Nothing is flattened yet."""
+        """Start without flat members."""
         self.present = present  # there is a template
-        self.main = main  # what main says, resources settled
+        self.main = main  # main's content, with canonical resources
         self.rest = rest  # the other containers
         self.pod = pod  # the pod spec without containers
         self.metadata = metadata  # template metadata, whole
         self.cache = cache
         self.flat: Fields = {}  # the flat members
-        self.over: Fields = {}  # what stays of main
+        self.over: Fields = {}  # the rest of main
         self.sidecar = False  # the sidecar's container became a flat member
 
 
 def take_apart(right: Fields) -> Pieces:
-    """Reads a component; values are shared with it."""
+    """Split a component; values are shared with it."""
     present = type(right.get("podTemplate")) is dict
     template = fields(right, "podTemplate")
     spec = fields(template, "spec")
@@ -60,14 +60,14 @@ def take_apart(right: Fields) -> Pieces:
 
 
 def _flatten(pieces: Pieces) -> None:
-    """Moves what has a flat member out of main."""
+    """Move members with a flat equivalent out of main."""
     main, flat = pieces.main or {}, pieces.flat
     over = pieces.over = dict(main)
     if amounts := over.pop("resources", None):
         flat["resources"] = resources.flat(amounts)
     if entries := flat_list(pieces.cache, items(main, "volumeMounts")):
         flat["volumeMounts"] = entries
-        over.pop("volumeMounts", None)  # but a list of nulls names no mount, and stays
+        over.pop("volumeMounts", None)  # but a list of nulls has no mount, and stays
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
     if type(sources := over.get("envFrom")) is list and len(sources) == 1 and (secret := plain_secret(items(over, "envFrom"))):
@@ -79,9 +79,9 @@ def _flatten(pieces: Pieces) -> None:
 
 
 def take_sidecar(pieces: Pieces, kept: Fields) -> None:
-    """Makes the generated sidecar container the flat member that it came from; `kept` is that member as it was.
+    """Turn the generated sidecar container into the flat member; `kept` is that member as saved.
 
-    Without the container nothing is restored: its author removed it. Two of them are nobody's composition.
+    Without the container nothing is restored: it was removed. Two such containers aren't generated.
     """
     container = named(pieces.rest, SIDECAR)
     if container is None or names(pieces.rest).count(SIDECAR) > 1:
@@ -100,12 +100,12 @@ def take_sidecar(pieces: Pieces, kept: Fields) -> None:
 
 
 def plain_sidecar(sidecar: Fields) -> bool:
-    """Whether a flat sidecar comes back from its container alone."""
+    """Whether a flat sidecar round-trips without saved values."""
     return all(value and name in _OF_SIDECAR for name, value in sidecar.items())
 
 
 def plain_container(container: Fields | None) -> bool:
-    """Whether a flat sidecar can say all of a container."""
+    """Whether a flat sidecar can represent a container."""
     if container is None or not container.keys() <= {"name", "image", "args", "env", "envFrom"}:
         return False
     sources = container.get("envFrom")
@@ -116,7 +116,7 @@ _OF_SIDECAR: Final = frozenset({"image", "args", "envs", "envFromSecret"})
 
 
 def _secret_named(sources: list[Fields]) -> str:
-    """The secret that a single source names, optional or not; empty for anything else."""
+    """The secret of a single source, optional or not; else empty."""
     if len(sources) != 1 or sources[0].get("configMapRef") is not None or sources[0].get("prefix"):
         return ""
     name = fields(sources[0], "secretRef").get("name")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PodTemplate:
-    """Composes and decomposes; what one side can't say lies in the remainder, and speaks only while the other side says the same."""
+    """Composes and decomposes templates; saved values are restored only if the other side still matches."""
 
     left: tuple[str, ...] = (
         "resources",
@@ -36,7 +36,7 @@ class PodTemplate:
     right: tuple[str, ...] = ("podTemplate", "compilationCache", "frontendSidecar")
 
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Composes the template, then recalls what an author of v1beta1 said beyond it."""
+        """Compose the template, then restore v1beta1's other values."""
         if left.get("volumeMounts") and (cache := cache_of(items(left, "volumeMounts"))) is not None:
             right["compilationCache"] = cache
         if type(left.get("frontendSidecar")) is dict:
@@ -51,7 +51,7 @@ class PodTemplate:
             origins.collect(left, pod, over, save, context, mains=mains, sidecar=_generated(right))
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Decomposes the template, restores what it doesn't tell, and saves what the flat fields don't."""
+        """Decompose the template, restore v1alpha1's other values, and save what the flat fields lack."""
         pieces = take_apart(right)
         if right.get("frontendSidecar") == SIDECAR:
             sidecar = fields(kept, "frontendSidecar")
@@ -60,7 +60,7 @@ class PodTemplate:
                     take_sidecar(pieces, sidecar)
             elif (
                 "frontendSidecar" in kept and named(pieces.rest, SIDECAR) is not None
-            ):  # a container of that name stood beside the flat sidecar, and hid it
+            ):  # a container of that name beside the flat sidecar hid it
                 pieces.flat["frontendSidecar"] = sidecar
         if kept:
             origins.restore(pieces, kept)
@@ -87,7 +87,7 @@ class PodTemplate:
         return paths.to_right(path, left)
 
     def rows(self) -> Iterator[Row]:
-        """The correspondence, member by member."""
+        """The correspondence of each member."""
         main = "podTemplate.spec.containers[main]"
         yield Row("resources", f"{main}.resources", "gpu is nvidia.com/gpu or gpuType; custom names stand as they are")
         yield Row("envs", f"{main}.env", "main container env merged over it by name")
@@ -106,14 +106,14 @@ class PodTemplate:
 
 
 def _generated(right: Fields) -> Fields | None:
-    """The container of a component that says that it has the generated sidecar."""
+    """The sidecar container of a component that names the generated sidecar."""
     if right.get("frontendSidecar") != SIDECAR:
         return None
     return named(items(fields(fields(right, "podTemplate"), "spec"), "containers"), SIDECAR)
 
 
 def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields) -> bool:
-    """Composes with what is remembered; answers whether its author meant further containers named main."""
+    """Compose with saved values; also returns whether further containers are named main."""
     known = type(kept.get("podTemplate")) is dict
     remembered = fields(kept, "podTemplate")
     mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
@@ -128,7 +128,7 @@ def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fiel
 
 
 def _recall_reference(right: Fields, template: Fields | None, remembered: Fields, reference: str) -> None:
-    """Gives back the sidecar's name, unless the container that it named was deleted."""
+    """Restore the sidecar's name, unless its container was deleted."""
     known = named(items(fields(remembered, "spec"), "containers"), reference)
     if known is None or named(items(fields(template or {}, "spec"), "containers"), reference) is not None:
         right["frontendSidecar"] = reference

@@ -25,12 +25,12 @@ def place(mount: Fields) -> Place:
 
 
 class Counterparts:
-    """Finds the mount that says more of another one: the one of the same place, else the only one of the same volume."""
+    """Finds a mount's counterpart: the one of the same place, else the only one of the same volume."""
 
     __slots__ = ("_places", "_volumes")
 
     def __init__(self, mounts: list[Fields]) -> None:
-        """Looks at each mount once, so that a long list costs no more than its length."""
+        """Index the mounts once, for linear cost."""
         self._places: dict[Place, Fields] = {}
         self._volumes: dict[str | None, list[Fields]] = {}
         for mount in mounts:
@@ -38,7 +38,7 @@ class Counterparts:
             self._volumes.setdefault(_volume(mount), []).append(mount)
 
     def __contains__(self, where: Place | None) -> bool:
-        """Whether a mount stands at the place."""
+        """Whether there is a mount at the place."""
         return where in self._places
 
     def of(self, mount: Fields) -> Fields | None:
@@ -65,7 +65,7 @@ def flagged(entry: Fields) -> bool:
 
 
 def _renamed(struct: Fields, volume: str, path: str, *, to: tuple[str, str]) -> Fields:
-    """Volume and path under other names, as far as they are there."""
+    """Volume and path under other names, if present."""
     out: Fields = {}
     if (value := struct.get(volume)) is not None:
         out[to[0]] = value
@@ -75,14 +75,14 @@ def _renamed(struct: Fields, volume: str, path: str, *, to: tuple[str, str]) -> 
 
 
 def native_mount(entry: Fields) -> Fields:
-    """The mount that a flat entry stands for."""
+    """The native mount of a flat entry."""
     return _renamed(entry, "name", "mountPoint", to=("name", "mountPath"))
 
 
 def native_mounts(entries: list[Fields], *, cached: bool = False) -> list[Fields]:
-    """The mounts of a flat list: its cache, the first flagged entry, is one only when `cached`, since a workload mounts its cache anyway.
+    """The mounts of a flat list. Its cache, the first flagged entry, is one only if `cached`, because a workload mounts its cache anyway.
 
-    A cache without a path is none in any case: a list of mounts is keyed by their paths.
+    A cache without a path is none: mounts are keyed by their paths.
     """
     out: list[Fields] = []
     for entry in entries:
@@ -94,7 +94,7 @@ def native_mounts(entries: list[Fields], *, cached: bool = False) -> list[Fields
 
 
 def flat_mount(mount: Fields) -> Fields:
-    """The flat entry of a mount, with its flag as the schema would add it; options have no place in it."""
+    """The flat entry of a mount, with the flag's schema default, without options."""
     return {**_renamed(mount, "name", "mountPath", to=("name", "mountPoint")), FLAG: False}
 
 
@@ -121,7 +121,7 @@ def flat_list(cache: Fields | None, mounts: list[Fields]) -> list[Fields]:
 
 
 def reproducible(entries: list[Fields]) -> bool:
-    """Whether a flat list comes back as it is: at most one flag, on the first entry, and no place twice."""
+    """Whether a flat list round-trips: at most one flag, on the first entry, and no place twice."""
     if len(entries) < 2:
         return True
     if any(flagged(entry) for entry in entries[1:]):
@@ -130,18 +130,18 @@ def reproducible(entries: list[Fields]) -> bool:
 
 
 def flags_said(entries: list[Fields]) -> bool:
-    """Whether each entry says what it is, as the schema has it and as entries of mounts do."""
+    """Whether each entry has an explicit flag, as the schema's default and converted mounts do."""
     return all(type(entry.get(FLAG)) is bool for entry in entries)
 
 
 def restored(
     entries: list[Fields], flat: list[Fields], over: list[Fields], cache: Fields | None, mounts: list[Fields] | None
 ) -> list[Fields] | None:
-    """The flat list to restore: a kept one (`flat`, with the overlay `over` beside it) as far as it says what lives; None for no change.
+    """The flat list to restore: a saved one (`flat`, with the overlay `over`) as far as it matches the live one; None for no change.
 
-    `entries` is the list read from the live cache and main's `mounts` (None where there is no main).
+    `entries` is the list read from the live cache and main's `mounts` (None without main).
     """
-    # members that nobody knows have no say in it
+    # unknown members don't count
     same_cache = cache_of(flat) == (None if cache is None else _renamed(cache, "pvcName", "mountPath", to=("pvcName", "mountPath")))
     if over:
         if not mounts:
@@ -150,15 +150,15 @@ def restored(
             return entries[:1] if cache is not None else []
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
     if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_place(entries[0]) not in map(flat_place, flat):
-        return [*flat, entries[0]]  # a cache that was added comes after what its author had
+        return [*flat, entries[0]]  # an added cache comes last
     if same_cache and mounts is None and all(flagged(entry) for entry in flat):
         return flat
     if same_cache and mounts is not None and flat_list(cache, native_mounts(flat)) == entries:
         return flat
-    # the Go operator writes empty names and paths where there were none: the same place for all that
+    # the Go operator writes empty names and paths for absent ones: the same place
     if cache is None or cache_place(cache_of(flat)) != cache_place(cache):
         return None
-    # it also makes mounts of caches without a path, all of which are then there
+    # it also makes mounts of caches without a path
     theirs = [place(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
     return _flags_added(entries, flat if theirs else [entry for entry in flat if entry.get("mountPoint")])
 
@@ -169,7 +169,7 @@ def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
     for cache in live[:1]:
         for index, entry in enumerate(out):
             if flat_place(entry) == flat_place(cache):
-                # what the cache says of its place, and how, is the live side's; other members are the entry's
+                # the place is the live cache's; other members are the entry's
                 out[index] = {**{name: value for name, value in entry.items() if name not in _PLAIN}, **cache}
                 return out
         out.append(cache)
@@ -177,6 +177,6 @@ def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
 
 
 def _flags_added(entries: list[Fields], flat: list[Fields]) -> list[Fields]:
-    """The live entries, flagged where the kept list flags the same place."""
+    """The live entries, flagged if the saved list flags the same place."""
     flags = {flat_place(entry) for entry in flat if flagged(entry)}
     return [{**entry, FLAG: True} if flat_place(entry) in flags else entry for entry in entries]

@@ -1,7 +1,7 @@
-"""What the flat fields of v1alpha1 say beyond their template: collecting it, and restoring it where the template still says the same.
+"""Saves what the template of v1alpha1's flat fields lacks, and restores it if the template still matches.
 
-Each group (env, envFrom, resources, probes, mounts) has a flat half and an overlay half; a kept pair speaks only while both together
-give exactly what lives.
+Each group (env, envFrom, resources, probes, mounts) has a flat half and an overlay half; a saved pair is restored only if both together
+make exactly the live group.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoin
 
 
 def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None) -> None:
-    """Saves what the template won't tell.
+    """Save what the template lacks.
 
-    `pod` and `over` are the overlay that it was composed with.
-    Of an object that was written as v1beta1 first, halves are saved only where they matter, and not what comes home by itself. `mains`: the
-    template keeps further containers named main; `sidecar`: the container of the generated sidecar.
+    `pod` and `over` are the overlay of its composition. For an object first written in v1beta1, halves are saved only if they matter.
+    `mains`: the template keeps further containers named main; `sidecar`: the container of the generated sidecar.
     """
     before, quiet = len(save), context.travelled and not context.both
     if type(secret := left.get("envFromSecret")) is str and not (quiet and secret and "envFrom" not in over):
@@ -56,7 +55,7 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Cont
 
 def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None) -> None:
     main = left["extraPodSpec"].get("mainContainer")
-    # a list that is one plain secret would come home as its name
+    # a list of one plain secret would return as its name
     halved = any(_entries(said.get(name)) for name in _SPLIT) or plain_secret(items(said, "envFrom")) is not None
     if type(main) is dict and (eager or main.get("name") or halved):
         _collect_halves(left, main.get("name"), said, save)
@@ -65,17 +64,17 @@ def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, e
     sidecars = names(containers).count(SIDECAR)
     hidden = sidecars > 0 and left.get("frontendSidecar") is not None
     if (MAIN in names(containers) and not mains) or hidden or (sidecars == 1 and plain_container(sidecar)):
-        # names that the template gives a meaning of its own; the Go operator doesn't read this member
+        # names with a meaning in the template; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
 
 
 def _entries(value: object) -> bool:
-    """Whether a half says anything; a list of nulls alone is no half."""
+    """Whether a half has content; a list of nulls hasn't."""
     return any(value) if type(value) is list else value is not None
 
 
 def _says_more(left: Fields) -> bool:
-    """Whether members beside the pod's will be saved too."""
+    """Whether other members than the pod's will be saved too."""
     memory = left.get("sharedMemory")
     if any(left.get(name) is not None for name in _LEFT_ONLY) or (
         type(memory) is dict and (len(memory) != 1 or memory.get("disabled") is False)
@@ -88,7 +87,7 @@ def _says_more(left: Fields) -> bool:
 
 
 def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> None:
-    """Saves both halves of every group that says something."""
+    """Save both halves of every group with content."""
     over: Fields = {"name": name} if name else {}
     kept = bool(over)
     for flat, native in _GROUPS:
@@ -112,14 +111,14 @@ def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> N
 
 
 def restore(pieces: Pieces, kept: Fields) -> None:
-    """Gives back the flat fields as they were written, group by group."""
+    """Restore the flat fields as written, group by group."""
     extra = fields(kept, "extraPodSpec")
     over = fields(extra, "mainContainer")
     said = content(over) if over else {}
     _restore_mounts(pieces, kept, said)
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
-    main = pieces.main or {}  # where there is no container at all, a main that says nothing may as well be absent
+    main = pieces.main or {}  # without any container, an empty main equals an absent one
     if containers := items(extra, "containers"):
         _restore_containers(pieces, containers)
     _restore_env(pieces, main, kept, said)
@@ -134,14 +133,14 @@ def restore(pieces: Pieces, kept: Fields) -> None:
 
 
 def restore_empty(left: Fields, kept: Fields) -> None:
-    """Gives back an `extraPodSpec` that says nothing, where none lives."""
+    """Restore an empty `extraPodSpec`, if there is none."""
     extra = kept.get("extraPodSpec")
     if type(extra) is dict and "extraPodSpec" not in left and not pod_content(extra) and not content(fields(extra, "mainContainer")):
         left["extraPodSpec"] = extra
 
 
 def _set(struct: Fields, name: str, value: object) -> None:
-    """Sets a member, or takes it away for None."""
+    """Set a member, or remove it for None."""
     if value is not None:
         struct[name] = value
     else:
@@ -159,7 +158,7 @@ def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> No
 
 
 def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
-    """A secret's name or a list of sources, where its author had it; the list hides the name."""
+    """Restore a secret's name or a list of sources in its original place; the list hides the name."""
     secret, sources = kept.get("envFromSecret"), items(main, "envFrom")
     if items(said, "envFrom") and sources:
         pieces.over["envFrom"] = main["envFrom"]
@@ -171,7 +170,7 @@ def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -
 def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     flat, over = kept.get("resources"), said.get("resources")
     if pieces.main is None or (flat is None and over is None) or (flat == pieces.flat.get("resources") and over is None):
-        return  # even resources that give no amount ask for a main; mostly what was read is what was kept
+        return  # even empty resources need a main; usually the read value is the saved one
     live, mine, theirs = fields(main, "resources"), fields(kept, "resources"), fields(said, "resources")
     if effective_resources(mine, theirs) != live:
         mine, theirs = places.resource_halves(live, mine, theirs)
@@ -198,9 +197,9 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
 def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
     flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts")
     if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
-        return  # what was read is what was kept
+        return  # the read value is the saved one
     if pieces.main is None and pieces.present and not mounts.reproducible(flat):
-        return  # several caches would make a main, with mounts, in a template whose author has none
+        return  # several caches would add a main with mounts to a template without one
     live = items(pieces.main, "volumeMounts") if pieces.main is not None else None
     entries = mounts.restored(items(pieces.flat, "volumeMounts"), flat, over, pieces.cache, live)
     if entries is None:
@@ -211,6 +210,6 @@ def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
 
 
 def _restore_containers(pieces: Pieces, containers: list[Fields]) -> None:
-    """Containers whose names the template reads otherwise come back while the others are what they were."""
+    """Restore containers whose names have a meaning in the template, if the others are unchanged."""
     if [other for other in containers if other.get("name") != MAIN] == pieces.rest:
         pieces.rest = containers

@@ -1,4 +1,4 @@
-"""Putting the overlay (`extraPodSpec.mainContainer`) over the flat fields: env by name, probes member by member, lists as a whole."""
+"""Overrides flat fields by the overlay (`extraPodSpec.mainContainer`): env by name, probes by member, lists as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
     """Flat entries in order; each overlay entry replaces the last one of its name, or is appended."""
     if not over:
         return flat
-    if not flat:  # the same in short; without a name that occurs twice it is the overlay's own list
+    if not flat:  # a shortcut; without repeated names it is the overlay's list
         last = {name if type(name := entry.get("name")) is str else text(name): entry for entry in over}
         return over if len(last) == len(over) else list(last.values())
     out = list(flat)
@@ -31,7 +31,7 @@ def merged_env(flat: list[Fields], over: list[Fields]) -> list[Fields]:
 
 
 def merged(base: Any, over: Any) -> Any:
-    """An object with another put over it: zero values don't override, a named port hides a number."""
+    """An object overridden by another: zero values don't override, a named port hides a number."""
     if type(base) is not dict or type(over) is not dict:
         return base if over is None else over
     out = {name: value for name, value in base.items() if value is not None}
@@ -44,17 +44,17 @@ def merged(base: Any, over: Any) -> Any:
 
 
 def _yields(name: str, mine: Any, value: Any) -> bool:
-    """Whether the overlay's value leaves the one below it visible."""
+    """Whether the overlay's value doesn't override the one below."""
     return (not value and type(value) is not dict) or (name == "port" and type(mine) is str and type(value) is int)
 
 
 def secret_source(secret: Any) -> list[Fields]:
-    """The `envFrom` that a flat secret name stands for."""
+    """The `envFrom` of a flat secret name."""
     return [{"secretRef": {"name": secret}}] if type(secret) is str and secret else []
 
 
 def plain_secret(sources: list[Fields]) -> str | None:
-    """The name of the secret when the sources are exactly one plain reference to it."""
+    """The secret's name if the sources are one plain reference to it."""
     if len(sources) != 1 or len(sources[0]) != 1:
         return None
     reference = sources[0].get("secretRef")

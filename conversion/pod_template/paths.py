@@ -1,4 +1,4 @@
-"""Field paths through the pod template: a list element is named by a `Key` (its container name), which `settled` makes an index."""
+"""Field paths through the pod template: a `Key` (container name) names a list element, and `settled` makes it an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FLAT_OF: Final = {"cpu": "cpu", "memory": "memory", GPU: "gpu"}
 
 
 def to_right(path: Path, left: Fields) -> Path:
-    """A path below a component's flat pod fields, as the template has it."""
+    """The template's path for one below a component's flat pod fields."""
     head, rest = path[0], path[1:]
     if head == "resources":
         return (*_MAIN, "resources", *_amounts_right(rest, fields(left, "resources")))
@@ -53,7 +53,7 @@ def _amounts_right(rest: Path, flat: Fields) -> Path:
 
 
 def _mount_right(rest: Path, left: Fields) -> Path:
-    entries = left.get("volumeMounts")  # not looked through: an update may have a finding for each of its entries
+    entries = left.get("volumeMounts")  # not searched: an update may have a finding for each entry
     if type(entries) is not list or not rest or type(rest[0]) is not int or not -1 < rest[0] < len(entries):
         return (*_MAIN, "volumeMounts")
     entry = entries[rest[0]]
@@ -86,7 +86,7 @@ def _extra_right(rest: Path, left: Fields) -> Path:
 
 
 def to_left(path: Path, right: Fields) -> Path | None:
-    """A path below a component's template, cache or sidecar name, as the flat fields have it."""
+    """The flat fields' path for one below a component's template, cache or sidecar name."""
     head, rest = path[0], path[1:]
     if head == "compilationCache":
         member = {"pvcName": "name", "mountPath": "mountPoint"}.get(str(rest[0]) if rest else "")

@@ -1,7 +1,7 @@
-"""Where the author of v1alpha1 says what he says of the main container: in a flat field, or in the overlay (`mainContainer`).
+"""Chooses v1alpha1's place for values of the main container: a flat field, or the overlay (`mainContainer`).
 
-A value of v1beta1 goes to the half in which its author had it, entry by entry and whatever became of the other entries: server-side apply
-converts parts of objects, and a field whose place changed is one that its manager lost. What nobody remembers is a flat field's.
+A value returns to its saved half, entry by entry and independent of other entries: server-side apply converts parts of objects, and a
+manager loses a field whose place changes. Values without a saved place are flat fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:
     """The flat entries and those of the overlay, which had the names of `over`.
 
-    Where the halves alone would change the order, the flat one has all entries: those of the overlay then take their places in it.
+    If the halves alone would change the order, the flat one gets all entries, to hold the places of the overlay's.
     """
     if type(live) is not list or not all(type(entry) is dict for entry in live):
         return live, None
@@ -35,7 +35,7 @@ def env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:
 
 
 def resource_halves(live: Fields, flat: Fields, over: Fields) -> tuple[Fields, Fields]:
-    """Flat resources and those of the overlay, amount by amount; a text that says the live amount is the author's."""
+    """Flat resources and those of the overlay, by amount; a saved text of the same amount is restored."""
     mine: Fields = {}
     theirs: Fields = {}
     for part in resources.AMOUNTS:

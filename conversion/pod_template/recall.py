@@ -1,6 +1,6 @@
-"""What an author of v1beta1 said in the template beyond the flat fields, put back over a composed template.
+"""Restores v1beta1's other values in a composed template.
 
-Nothing here shows in v1alpha1: order where v1alpha1 has none, options of flat mounts, other metadata, a missing main.
+v1alpha1 lacks them: order, options of flat mounts, other metadata, a missing main.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 
 def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
-    """The template with what was kept; None when neither says anything."""
+    """The template with saved values; None if both are empty."""
     remembered = items(fields(kept, "spec"), "containers")
     containers = items(fields(template, "spec"), "containers")
     metadata = {**metadata_content(fields(kept, "metadata")), **fields(template, "metadata")}
-    # without its main, and with nothing else in it, there would be no template, which says that nothing flat asked for one
+    # without its main it would be empty, and no flat field needed a template
     alone = len(containers) == 1 and len(template["spec"]) == 1 and not metadata and not _zero(kept)
     if not (alone and _asks(left)):
         containers = _without_main(containers, remembered, left)
-    # a container of that name in the overlay is live as it is
+    # a container of that name in the overlay is live
     generated = type(left.get("frontendSidecar")) is dict and named(items(fields(left, "extraPodSpec"), "containers"), SIDECAR) is None
     if generated:
         sidecar = left["frontendSidecar"]
         containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
-    main = named(containers, MAIN)  # further ones of that name aren't composed
+    main = named(containers, MAIN)  # further containers of that name aren't composed
     containers = [_mounted(each, remembered, left) if each is main else each for each in containers]
     containers = _ordered(containers, remembered, flat_sidecar=generated)
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
@@ -58,24 +58,24 @@ def _zero(kept: Fields) -> bool:
 
 
 def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields) -> list[Fields]:
-    """Takes away a main that only the composition made: its author had none, and v1alpha1 says nothing of one."""
+    """Remove a main that only the composition added."""
     main = named(containers, MAIN)
     if main is None or named(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
-    mounts = said.pop("volumeMounts", [])  # flagged entries behind the cache, which alone make no template either
+    mounts = said.pop("volumeMounts", [])  # flagged entries after the cache, which alone need no template either
     if mounts and compose(left) is not None:
         return containers
     return containers if said else [each for each in containers if each is not main]
 
 
 def _asks(left: Fields) -> bool:
-    """Whether a flat field that says nothing of main is there, and would be all that calls for a template."""
+    """Whether only a flat field without values for main needs a template."""
     return left.get("envFromSecret") is not None or type(left.get("extraPodMetadata")) is dict
 
 
 def _means_main(left: Fields) -> bool:
-    """Whether a flat field speaks of the main container although that stays bare."""
+    """Whether a flat field concerns the main container although that stays bare."""
     flat, extra = left.get("resources"), fields(left, "extraPodSpec")
     return (
         (type(flat) is dict and not resources.reproducible(flat))
@@ -86,7 +86,7 @@ def _means_main(left: Fields) -> bool:
 
 
 def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fields:
-    """The generated sidecar with the members that v1alpha1 can't say."""
+    """The generated sidecar with the members that v1alpha1 lacks."""
     kept = named(remembered, SIDECAR)
     if kept is None:
         return container
@@ -104,11 +104,11 @@ def _secret(source: Fields) -> object:
 
 
 def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:
-    """The order of v1beta1's author, as far as v1alpha1 has no order of its own: the place of main and of the generated sidecar."""
+    """v1beta1's order as far as v1alpha1 has none: the places of main and of the generated sidecar."""
     order: dict[str | None, list[int]] = {}
     for index, name in reversed(list(enumerate(names(remembered)))):
         order.setdefault(name, []).append(index)
-    order.setdefault(MAIN, [-1])  # where composition begins, unless its author put it elsewhere
+    order.setdefault(MAIN, [-1])  # the default place in a composition
     mine = names(containers)
     if len(remembered) < 2 or len(mine) < 2 or any(name not in order for name in mine):
         return containers
@@ -126,7 +126,7 @@ def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar
 
 
 def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
-    """Main with the mounts of its v1beta1 author, where v1alpha1 says the same; else with their options where a mount is still known."""
+    """Main with v1beta1's mounts if v1alpha1's match, else with the options of mounts that still exist."""
     kept = named(remembered, MAIN)
     entries = items(left, "volumeMounts")
     over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")

@@ -1,4 +1,4 @@
-"""What a pod template says beyond the flat fields made of it: the sparse template that is saved, in the Go operator's own form."""
+"""The content of a pod template that its flat fields lack: the sparse template to save, in the Go operator's form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> Fields | None:
-    """The sparse template to save, None for nothing; `reference` is the frontend sidecar's name where that is being saved too."""
+    """The sparse template to save, or None; `reference` is the frontend sidecar's name if that is saved too."""
     if reference is None and _told(right, left, pieces):
         return None
     live = _comparable(items(fields(fields(right, "podTemplate"), "spec"), "containers"))
@@ -40,7 +40,7 @@ def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> F
 
 
 def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
-    """Whether the flat fields plainly tell the whole template, as they mostly do; no full proof, so that it costs little."""
+    """Whether the flat fields obviously contain the whole template: a cheap, incomplete check."""
     containers = fields(right["podTemplate"], "spec").get("containers")
     if not pieces.main or pieces.cache is not None or "frontendSidecar" in left or not pieces.metadata.keys() <= {"labels", "annotations"}:
         return False
@@ -55,7 +55,7 @@ def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
 
 
 def _comparable(containers: list[Fields]) -> list[Fields]:
-    """Containers with main's resources settled and its zero values away, as the composition makes it."""
+    """Containers with main's resources canonical and without zero values, as composed."""
     out: list[Fields] = []
     first = named(containers, MAIN)
     for container in containers:
@@ -88,7 +88,7 @@ def _entries(live: list[Fields], made: list[Fields], reference: object, *, order
 
 
 def _entry(container: Fields, other: Fields | None) -> Fields:
-    """What is saved of one container; `other` is its namesake in the rebuilt template."""
+    """The saved part of one container; `other` has the same name in the rebuilt template."""
     entry: Fields = {"name": container.get("name")} if container.get("name") is not None else {}
     if other is None:
         return {**entry, **content(container)}
@@ -99,7 +99,7 @@ def _entry(container: Fields, other: Fields | None) -> Fields:
         return entry
     if container == other:
         return entry
-    # what v1alpha1 says of a sidecar itself is left out, but for members that are there and say nothing
+    # members that v1alpha1 has for a sidecar are left out, except empty ones
     said = {name: value for name, value in container.items() if not (value and name in ("name", "image", "args", "env"))}
     if said.get("envFrom") == other.get("envFrom"):
         said.pop("envFrom", None)
@@ -113,7 +113,7 @@ def _mount_entry(mount: Fields, theirs: Counterparts) -> Fields:
 
 
 def _matters(container: Fields, other: Fields | None, entry: Fields) -> bool:
-    """Whether a main that has nothing to say must still be named: it is bare, or lacks a mount that the flat fields would give it."""
+    """Whether an empty main must still be saved: it is bare, or lacks a mount that the flat fields would add."""
     if container.get("name") != MAIN:
         return False
     if other is None:

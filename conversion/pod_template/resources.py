@@ -1,7 +1,6 @@
 """Resources: the flat form of v1alpha1 (`cpu`, `memory`, `gpu`, `custom`) and the native one of a container, in canonical quantities.
 
-Spellings are made canonical on both ways, so that the two versions agree on what is the same; the text that was written returns from
-what was kept aside.
+Both directions make quantities canonical, so that the versions agree on equality; the original text is saved and restored.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ def _short_unpadded(text: str) -> str | None:
 
 
 def _spelled(value: Any) -> str | None:
-    """The canonical text of a native quantity, None for what is none."""
+    """The canonical text of a native quantity; None if it is invalid."""
     text = value if type(value) is str else repr(value) if type(value) in (int, float) else ""
     return _short(text) if len(text) <= _REMEMBERED else _short.__wrapped__(text)
 
 
 def _spelled_flat(value: Any) -> str | None:
-    """The canonical text of a flat quantity: a string, and without blanks around it."""
+    """The canonical text of a flat quantity, a string without surrounding blanks."""
     if type(value) is not str:
         return None
     return _short_unpadded(value) if len(value) <= _REMEMBERED else _short_unpadded.__wrapped__(value)
@@ -57,7 +56,7 @@ def _canonical(amounts: Fields) -> Fields:
 
 
 def native(resources: Fields) -> Fields:
-    """The native form of flat resources; unreadable values are left out, empty parts are absent."""
+    """The native form of flat resources, without invalid values and empty parts."""
     out: Fields = {}
     for part in AMOUNTS:
         flat = resources.get(part)
@@ -69,7 +68,7 @@ def native(resources: Fields) -> Fields:
 
 
 def _native_amounts(flat: Fields) -> Fields:
-    """Custom names come last, so that they win over the fixed ones."""
+    """Custom names come last, to override fixed ones."""
     out: Fields = {}
     for name in _FLAT:
         value = flat.get(name)
@@ -98,7 +97,7 @@ def settled(resources: Fields) -> Fields:
 
 
 def overlaid(base: Fields, overlay: Fields) -> Fields:
-    """Native resources with those of an overlay put over them, key by key; both settled."""
+    """Native resources overridden by an overlay's, key by key; both canonical."""
     out = dict(base)
     for part in AMOUNTS:
         if part in overlay:
@@ -109,7 +108,7 @@ def overlaid(base: Fields, overlay: Fields) -> Fields:
 
 
 def flat(resources: Fields) -> Fields:
-    """The flat form of settled native resources."""
+    """The flat form of canonical native resources."""
     out: Fields = {}
     for part in AMOUNTS:
         if part in resources:
@@ -120,7 +119,7 @@ def flat(resources: Fields) -> Fields:
 
 
 def flat_part(amounts: Fields, written: Fields) -> Fields:
-    """Flat limits or requests of settled native ones, each where `written` had it, and with its text where that says the amount."""
+    """Flat limits or requests of canonical native ones, each in its place in `written`, with its text if the amount is equal."""
     if not written:
         return _flat_amounts(amounts)
     custom, kind = fields(written, "custom"), _gpu(written.get("gpuType"))
@@ -153,7 +152,7 @@ def _flat_amounts(amounts: Fields) -> Fields:
 
 
 def reproducible(resources: Fields) -> bool:
-    """Whether flat resources come back from their native form as they are: canonical, nothing empty, each name in its place."""
+    """Whether flat resources round-trip through their native form: canonical, nothing empty, each name in its place."""
     for part, value in resources.items():
         if not value or part not in ("limits", "requests", "claims"):
             return False

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
-from dynamo_webhooks.reconciler.loop.keys import controller
+from dynamo_webhooks.reconciler.loop.keys import Key, controller
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH
+from dynamo_webhooks.reconciler.loop.moving import pathway_of
 from dynamo_webhooks.reconciler.loop.observe import observed_component
+from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined, of_error, of_render
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
@@ -28,15 +30,17 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
-    if not _of_a_graph(obj) and (refusal := work.judge.refusal(obj, facts_of(work.settings, work.known()))):
+    wide, facts = on_leader_worker_sets(obj), facts_of(work.settings, work.known())
+    if not _of_a_graph(obj) and (refusal := work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)):
         await work.say(obj, "Warning", "ValidationFailed", refusal)
         return await _failed(work, obj, [Problem(refusal, "validation")], 0.0)
     settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
+    settings = settings._replace(lws=settings.lws or wide)
     rendered = direct_children(obj, settings, observed_component(obj, work.cache.owned(obj)))
     problems = [of_render(error) for error in rendered.problems]
     workload: Node | None = None
     for child in rendered.children:
-        made = await work.put(child, obj, problems)
+        made = await work.put(child, obj, problems, lambda uid: _is_left_to(work, obj, uid))
         if child["kind"] in _WORKLOADS:
             workload = made
     if not problems:
@@ -69,6 +73,13 @@ def _of_the_graph(work: Work, obj: Node) -> frozenset[str]:
     if not _of_a_graph(obj):
         return frozenset()
     return frozenset(one["metadata"]["name"] for one in work.cache.owned(obj) if is_model_service(one["kind"], one["metadata"]["name"]))
+
+
+def _is_left_to(work: Work, obj: Node, uid: str) -> bool:
+    """Whether what a component's graph owns is the component's: after the graph has moved away from Grove."""
+    owner = controller(obj) or {}
+    graph = work.cache.get(Key(GRAPH, obj["metadata"]["namespace"], str(owner.get("name"))))
+    return owner.get("kind") == GRAPH and owner.get("uid") == uid and graph is not None and not pathway_of(work, graph).grove
 
 
 def _of_a_graph(obj: Node) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.resources import CLAIMS
@@ -11,18 +11,21 @@ from dynamo_webhooks.reconciler.loop.clique_set import put_cliques
 from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_grove
 from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
-from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of
+from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of, unreachable
 from dynamo_webhooks.reconciler.loop.keys import uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
+from dynamo_webhooks.reconciler.loop.moving import end, left_to_components, pathway_of, waits_for
 from dynamo_webhooks.reconciler.loop.observe import observed_graph
+from dynamo_webhooks.reconciler.loop.pathway import condition as where_it_runs
+from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
-from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
+from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
-from dynamo_webhooks.reconciler.render.children import direct_children, on_grove, worker_hash
+from dynamo_webhooks.reconciler.render.children import direct_children, worker_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.observed import Observed
@@ -31,11 +34,14 @@ from dynamo_webhooks.reconciler.render.planner import ACCOUNT
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
+    from dynamo_webhooks.reconciler.loop.pathway import Pathway
+    from dynamo_webhooks.reconciler.loop.status import Condition
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 SOON: Final = 5.0  # seconds until it is asked again whether pods have ended
+MOVING: Final = 2.0  # seconds of the same while nothing runs because of them
 
 
 async def reconcile_graph(work: Work, obj: Node) -> PassResult:
@@ -43,16 +49,22 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
-    refusal = work.judge.refusal(obj, facts_of(work.settings, work.known()))
+    way = pathway_of(work, obj)
+    wide = any(on_leader_worker_sets(one) for one in components_of(work, obj))
+    facts = way.facts(facts_of(work.settings, work.known()))
+    refusal = work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
     if refusal:
         return await _refuse(work, obj, refusal)
+    if way.lost and not way.moving:
+        return await _leave_alone(work, obj, way)
     try:
         graph = read_graph(obj)
         settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)
-        roll, observed = _rolled(graph, settings, work.cache)
+        settings = settings._replace(lws=settings.lws or wide)
+        roll, observed = _rolled(graph, way, work.cache)
     except RenderError as error:
         return await _refuse(work, obj, str(error))
-    return await _pass(work, graph, settings, roll, observed)
+    return await _pass(work, graph, _Plan(way, settings, roll, observed))
 
 
 def components_of(work: Work, graph: Node) -> list[Node]:
@@ -60,46 +72,73 @@ def components_of(work: Work, graph: Node) -> list[Node]:
     return [one for one in work.cache.owned(graph) if one["kind"] == COMPONENT]
 
 
-def _rolled(graph: Graph, settings: Settings, cache: Cache) -> tuple[Roll, Observed]:
+class _Plan(NamedTuple):
+    """What is decided before anything is written."""
+
+    way: Pathway
+    settings: Settings
+    roll: Roll
+    observed: Observed
+
+
+def _rolled(graph: Graph, way: Pathway, cache: Cache) -> tuple[Roll, Observed]:
     owned = cache.owned(graph.object)
-    if on_grove(graph, settings):
+    if way.grove:
         sets = [one for one in owned if one["kind"] == CLIQUES]
-        return Roll(""), observed_on_grove(graph, sets, [one for each in sets for one in cache.owned(each)])
+        return Roll(""), observed_on_grove(graph, sets, [one for each in sets for one in cache.owned(each)])._replace(grove=True)
     objects = [one for one in owned if one["kind"] == COMPONENT]
     frameworks = observed_graph(graph, Roll(""), objects).frameworks
     roll = plan(graph, worker_hash(graph, Observed(frameworks=frameworks)), objects)
-    return roll, observed_graph(graph, roll, objects)
+    return roll, observed_graph(graph, roll, objects)._replace(grove=False)
 
 
-async def _pass(work: Work, graph: Graph, settings: Settings, roll: Roll, observed: Observed) -> PassResult:
-    obj = graph.object
+async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
+    obj, (way, settings, roll, observed) = graph.object, plan
     problems: list[Problem] = []
     if roll.adopted:
         await _note_digest(work, graph, observed)
-    if on_grove(graph, settings):
+    if way.grove:
         settings = settings._replace(service_account="")
+    waits = await waits_for(work, obj, way)
     rendered = direct_children(obj, settings, observed)
     problems += [of_render(error) for error in rendered.problems]
     expected, grove, after = [], None, 0.0
     await _look_for_claims(work, graph, problems)
     await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
-        if child["kind"] == SECRET:
+        if child["kind"] == SECRET or (waits and child["kind"] in (CLIQUES, COMPONENT)):
             continue
         made = await _put(work, graph, child, problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])
         if child["kind"] == CLIQUES and made is not None:
             grove = said_by_grove(graph, made, work.cache.owned(made))
-    if not problems:
+    if not problems and not waits:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
-        after = await _finish(work, obj, roll, names, problems)
+        after = await _finish(work, obj, plan, names, problems)
     await work.told_repairs(obj)
     if any(problem.passing for problem in problems):
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
-    seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove)
+    seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
+    if waits and not problems:
+        await end(work, way)  # after the status says so, from which the next process goes on
+        return PassResult((), MOVING)
     return PassResult(tuple(problems), SLOWLY if problems else after)
+
+
+async def _leave_alone(work: Work, obj: Node, way: Pathway) -> PassResult:
+    """Says that the graph runs where nobody can ask. Nothing is done for it, least of all the same elsewhere."""
+    said = _where(work, obj, way, "")
+    if said is not None:
+        status = unreachable(obj.get("status") or {}, obj["metadata"].get("generation"), said, work.now())
+        await _tell(work, obj, status, Roll(""))
+    return PassResult((), SLOWLY)
+
+
+def _where(work: Work, obj: Node, way: Pathway, waits: str) -> Condition | None:
+    served = grove_of(work.settings, work.known())[1]
+    return where_it_runs(way, obj.get("status") or {}, waits, obj["metadata"].get("generation"), served=served)
 
 
 async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -> Node | None:
@@ -134,11 +173,12 @@ async def _look_for_claims(work: Work, graph: Graph, problems: list[Problem]) ->
             )
 
 
-async def _finish(work: Work, obj: Node, roll: Roll, wanted: set[tuple[str, str]], problems: list[Problem]) -> float:
+async def _finish(work: Work, obj: Node, plan: _Plan, wanted: set[tuple[str, str]], problems: list[Problem]) -> float:
     """What may be done only when all that is wanted is there: older generations shrink and go, and so does what nobody asks for.
 
     While a roll is under way the older generation still needs what it was made with. Gives the seconds after which to look again.
     """
+    roll = plan.roll
     try:
         for one, replicas in roll.resized:
             await work.writer.resize(one, replicas)
@@ -147,7 +187,8 @@ async def _finish(work: Work, obj: Node, roll: Roll, wanted: set[tuple[str, str]
         if roll.rolling and not roll.retired:
             return 0.0
         used = await rights_in_use(work, obj, wanted)
-        await work.prune(obj, wanted, roll.old | used)
+        kept = frozenset() if plan.way.grove else left_to_components(work, obj, plan.settings, plan.observed, wanted)
+        await work.prune(obj, wanted, roll.old | used | kept)
     except ApiError as error:
         problems.append(of_error(error, "what is not asked for any more"))
         return 0.0

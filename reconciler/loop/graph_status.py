@@ -26,6 +26,7 @@ READY: Final = "Ready"
 REFUSED: Final = "refused_by_validation"
 FAILED: Final = "failed_to_reconcile_the_resources"
 ROLLING: Final = "rolling_update_in_progress"
+UNREACHABLE: Final = "orchestrator_not_served"
 NOT_READY: Final = "some_resources_are_not_ready"
 ALL_READY: Final = "all_resources_are_ready"
 _SUMMED: Final = ("replicas", "readyReplicas", "availableReplicas")
@@ -41,6 +42,8 @@ class Seen(NamedTuple):
     observed: Observed
     problems: Sequence[Problem] = ()
     grove: OnGrove | None = None  # what Grove says, where the graph runs there
+    orchestrator: Condition | None = None  # where it runs, if that is worth a word
+    waits: str = ""  # what it waits for before anything can run
 
 
 def status_of(before: Node, seen: Seen, moment: datetime) -> Node:
@@ -51,7 +54,8 @@ def status_of(before: Node, seen: Seen, moment: datetime) -> Node:
     ready = Condition(READY, "True" if state == "successful" else "False", reason, message, generation)
     place = seen.grove.place if seen.grove is not None else None
     kept = [one for one in before.get("conditions") or () if place is not None or one.get("type") != PLACED]
-    now |= {"state": state, "conditions": conditions(kept, [ready, *([place] if place is not None else [])], moment)}
+    more = [one for one in (place, seen.orchestrator) if one is not None]
+    now |= {"state": state, "conditions": conditions(kept, [ready, *more], moment)}
     if not seen.problems:
         now["observedGeneration"] = generation
     if seen.grove is not None:
@@ -70,12 +74,18 @@ def refused(before: Node, generation: int | None, message: str, moment: datetime
     return {**before, "state": "failed", "conditions": conditions(before.get("conditions") or (), [told], moment)}
 
 
+def unreachable(before: Node, generation: int | None, orchestrator: Condition, moment: datetime) -> Node:
+    """The status of a graph that runs where nobody can ask; what ran of it is still told as it was."""
+    told = Condition(READY, "Unknown", UNREACHABLE, orchestrator.message, generation)
+    return {**before, "state": "pending", "conditions": conditions(before.get("conditions") or (), [told, orchestrator], moment)}
+
+
 def _verdict(seen: Seen) -> tuple[str, str, str]:
     if seen.problems:
         return "failed", FAILED, joined([*seen.problems])
     if seen.roll.rolling:
         return "pending", ROLLING, "Rolling update in progress"
-    reasons = _not_ready(seen)
+    reasons = {seen.graph.name: seen.waits} if seen.waits else _not_ready(seen)
     if reasons:
         text = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
         return "pending", NOT_READY, f"Resources not ready: {text}"[:LONGEST]

@@ -38,6 +38,12 @@ def abilities(known: Mapping[str, Presence]) -> Abilities:
     return Abilities(served(GROVE.name), served(LWS.name), served(KAI.name), served(DRA.name), served(ISTIO.name))
 
 
+def grove_of(found: ReconcilerSettings, known: Mapping[str, Presence]) -> tuple[bool, bool]:
+    """Whether Grove may be used, and whether the cluster serves it."""
+    served = abilities(known).grove
+    return served if found.features.grove is None else found.features.grove, served
+
+
 def facts_of(found: ReconcilerSettings, known: Mapping[str, Presence]) -> Facts:
     """The facts by which objects are judged that no webhook has judged; what is not known is left to be so."""
 

@@ -104,13 +104,15 @@ def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
         _collected(epp.picker_objects, graph, settings),
         _collected(leader_wait.config_maps, graph),
         _collected(ssh.secrets, graph, settings),
-        _grove(graph, settings, observed) if on_grove(graph, settings) else _components(graph, settings, observed),
+        _grove(graph, settings, observed) if on_grove(graph, settings, observed) else _components(graph, settings, observed),
     ]
     return _ordered(_joined(parts))
 
 
-def on_grove(graph: Graph, settings: Settings) -> bool:
+def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> bool:
     """Whether the graph becomes one PodCliqueSet, and no objects of components."""
+    if observed.grove is not None:
+        return observed.grove
     return settings.grove and graph.annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
@@ -141,9 +143,9 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
 
     def one(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
-            raise RenderError(
-                (*member.path, "multinode"), no_orchestrator(settings, f"the annotation {ENABLE_GROVE} keeps the graph from Grove")
-            )
+            kept = graph.annotations.get(ENABLE_GROVE, "").lower() == "false"
+            why = "keeps the graph from Grove" if kept else 'must be "true" to move the graph to Grove'
+            raise RenderError((*member.path, "multinode"), no_orchestrator(settings, f"the annotation {ENABLE_GROVE} {why}"))
         made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]

@@ -19,6 +19,7 @@ class Observed(NamedTuple):
     replicas: Mapping[str, int] = _EMPTY  # worker component -> replicas of the new generation during a roll
     frameworks: Mapping[str, str] = _EMPTY  # component -> framework that its object was made with
     # component objects, or components on Grove, whose pods are still selected as `worker` with a sub-type
+    grove: bool | None = None  # whether the graph runs on Grove, or is to; None: as the cluster serves it and the graph says
     old_selectors: frozenset[str] = frozenset()
 
 

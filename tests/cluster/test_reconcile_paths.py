@@ -6,21 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cluster.grove import SETS, Grove, definitions
 from tests.cluster.reconciling import (
     ACCOUNTS,
     BINDINGS,
     COMPONENTS,
     DEPLOYMENTS,
     GRAPHS,
+    NAMESPACE,
+    PODS,
     ROLES,
     SERVICES,
     Reconciled,
     reconciled,
 )
+from tests.cluster.rendering import charted, of_kind
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 Node = dict[str, Any]
 MODEL = "dynamo-model-fb68f5a6"
@@ -134,3 +139,70 @@ def test_old_pods_keep_their_rights_until_they_have_ended(site: Reconciled) -> N
     site.ready(namespace)
     kinds = (ACCOUNTS, ROLES, BINDINGS)
     site.until(lambda: not any(site.names(path, namespace) for path in kinds), "rights that nobody needs being gone")
+
+
+@pytest.fixture
+def bare(assets: Any, tmp_path: Path) -> Iterator[Reconciled]:
+    """A cluster of its own, to which Grove comes and from which it goes."""
+    with reconciled(assets, tmp_path) as found:
+        yield found
+
+
+def _again(site: Reconciled) -> None:
+    """Another process, which asks at once what the cluster serves."""
+    assert site.processes.pop().stop(patience=60) == 0
+    site.reconcile()
+
+
+def _condition(site: Reconciled, namespace: str, name: str = "g", kind: str = "Ready") -> Node:
+    found = site.get(GRAPHS, namespace, name).get("status", {}).get("conditions", ())
+    return next((one for one in found if one["type"] == kind), {})
+
+
+def test_a_graph_stays_where_it_runs_until_its_owner_moves_it(bare: Reconciled) -> None:
+    site, namespace = bare, bare.plane.namespace()
+    site.plane.apply(_disagg(namespace))
+    site.ready(namespace)
+    deployments = {name: _uid(site, DEPLOYMENTS, namespace, name) for name in site.names(DEPLOYMENTS, namespace)}
+    service, model = (_uid(site, SERVICES, namespace, name) for name in ("g-frontend", MODEL))
+
+    # the API appears, first without permissions and then with them
+    site.plane.apply(*definitions())
+    _again(site)
+    site.plane.apply(_disagg(namespace, "later"))
+    site.until(lambda: "lacks a permission" in _condition(site, namespace, "later").get("message", ""), "Grove being noticed")
+    site.plane.apply(*of_kind(charted(NAMESPACE, "reconciler.orchestrators=true"), "ClusterRole", "ClusterRoleBinding"))
+    _again(site)
+    with Grove(site.plane):
+        site.ready(namespace, "later")
+        assert site.names(SETS, namespace) == {"later"}
+        site.ready(namespace)
+        assert {name: _uid(site, DEPLOYMENTS, namespace, name) for name in deployments} == deployments
+
+        # its owner asks for Grove
+        site.patch(GRAPHS, namespace, "g", {"metadata": {"annotations": {"nvidia.com/enable-grove": "true"}}})
+        site.until(lambda: "g" in site.names(SETS, namespace), "the graph being on Grove")
+        assert not deployments.keys() & site.names(DEPLOYMENTS, namespace)
+        assert not any(name.startswith(("g-decode", "g-prefill", "g-frontend")) for name in site.names(PODS, namespace))
+        site.ready(namespace)
+        assert (_uid(site, SERVICES, namespace, "g-frontend"), _uid(site, SERVICES, namespace, MODEL)) == (service, model)
+
+        # and back, and what the API made is gone before
+        site.patch(GRAPHS, namespace, "g", {"metadata": {"annotations": {"nvidia.com/enable-grove": "false"}}})
+        site.until(lambda: bool(deployments.keys() & site.names(DEPLOYMENTS, namespace)), "the graph being on Deployments again")
+        assert site.names(SETS, namespace) == {"later"}
+        site.ready(namespace)
+        assert (_uid(site, SERVICES, namespace, "g-frontend"), _uid(site, SERVICES, namespace, MODEL)) == (service, model)
+
+    # the API vanishes
+    for one in definitions():
+        assert (
+            site.plane.request("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{one['metadata']['name']}").status == 200
+        )
+    site.until(lambda: site.plane.request("GET", SETS.format(namespace)).status == 404, "the kind being gone")
+    _again(site)
+    reason = "GroveNotServed"
+    site.until(lambda: _condition(site, namespace, "later", "Orchestrator").get("reason") == reason, "the graph being left alone")
+    assert (site.state(namespace, "later"), _condition(site, namespace, "later")["status"]) == ("pending", "Unknown")
+    assert not any(name.startswith("later") for name in site.names(COMPONENTS, namespace))
+    site.ready(namespace)

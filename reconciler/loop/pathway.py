@@ -1,0 +1,72 @@
+"""Where a graph runs: on Grove, or as objects of components. It stays there until its owner asks for the other. Pure.
+
+Told from what the graph owns; a condition remembers Grove, whose objects vanish with its API, and a move, between whose two ends the
+graph owns neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUES, COMPONENT, LWS
+from dynamo_webhooks.reconciler.loop.status import Condition, found
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.policies.facts import Facts
+
+ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
+_GROVE: Final = "Grove"
+_COMPONENTS: Final = "Components"
+_MOVING: Final = "Moving"
+_LOST: Final = "GroveNotServed"
+
+
+class Pathway(NamedTuple):
+    """Where a graph runs or is to run."""
+
+    grove: bool
+    runs: bool = False  # whether it runs on one of both at all
+    moving: bool = False  # whether what ran on the other must end first
+    old: Sequence[Any] = ()  # the objects that ran it on the other
+    lost: bool = False  # whether it runs on Grove, which can't be asked
+
+    def facts(self, known: Facts) -> Facts:
+        """The facts by which the graph is judged: what runs is not refused for what the cluster has come to serve, or serves no more."""
+        return known._replace(grove=self.grove) if self.runs else known
+
+
+def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Pathway:
+    """Where a graph runs, from what it owns. Grove is `usable` where it is served and not switched off."""
+    alive = {one["kind"] for one in owned if not one["metadata"].get("deletionTimestamp")}
+    before = found(graph.get("status") or {}, ORCHESTRATOR).get("reason")
+    runs = False if COMPONENT in alive else True if CLIQUES in alive or before in (_GROVE, _LOST) else None
+    said = str((graph["metadata"].get("annotations") or {}).get(ENABLE_GROVE, "")).lower()
+    kept = usable if runs is None else runs
+    grove = said != "false" and (usable or runs is True if said == "true" else kept)
+    new, other = (CLIQUES, COMPONENT) if grove else (COMPONENT, CLIQUES)
+    old = [one for one in owned if one["kind"] == other and (served or other != CLIQUES)]
+    leaves = runs is not None and runs is not grove
+    return Pathway(grove, runs is not None, new not in alive and (leaves or before == _MOVING), old, grove and not usable)
+
+
+def condition(way: Pathway, before: Node, waits: str, generation: int | None, *, served: bool) -> Condition | None:
+    """What a graph's status says of where it runs; nothing for one that has never run on Grove."""
+    if waits:
+        return Condition(ORCHESTRATOR, "False", _MOVING, waits, generation)
+    if way.lost:
+        why = "is switched off" if served else "is not served by the cluster"
+        text = f'the graph runs on Grove, which {why}, and is left alone; {ENABLE_GROVE}: "false" moves it away from there'
+        return Condition(ORCHESTRATOR, "False", _LOST, text, generation)
+    if way.grove:
+        return Condition(ORCHESTRATOR, "True", _GROVE, "the graph runs on Grove", generation)
+    if found(before, ORCHESTRATOR):
+        return Condition(ORCHESTRATOR, "True", _COMPONENTS, "each component runs by itself", generation)
+    return None
+
+
+def on_leader_worker_sets(component: Node) -> bool:
+    """Whether a component's object has a LeaderWorkerSet, which goes on where the cluster can't have new ones."""
+    return bool(((component.get("status") or {}).get("component") or {}).get("componentKind") == LWS)

@@ -12,13 +12,13 @@ from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_gr
 from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of, unreachable
-from dynamo_webhooks.reconciler.loop.keys import uid_of
+from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
 from dynamo_webhooks.reconciler.loop.moving import end, left_to_components, pathway_of, waits_for
 from dynamo_webhooks.reconciler.loop.observe import observed_graph
 from dynamo_webhooks.reconciler.loop.pathway import condition as where_it_runs
-from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
+from dynamo_webhooks.reconciler.loop.pathway import is_moving, on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
@@ -122,7 +122,8 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
     if waits and not problems:
-        await end(work, way)  # after the status says so, from which the next process goes on
+        if is_moving(work.cache.get(key_of(obj)) or {}):  # as it is stored, from which the next process goes on
+            await end(work, way)
         return PassResult((), MOVING)
     return PassResult(tuple(problems), SLOWLY if problems else after)
 

@@ -67,6 +67,11 @@ def condition(way: Pathway, before: Node, waits: str, generation: int | None, *,
     return None
 
 
+def is_moving(graph: Node) -> bool:
+    """Whether a graph's status says that it moves."""
+    return bool(found(graph.get("status") or {}, ORCHESTRATOR).get("reason") == _MOVING)
+
+
 def on_leader_worker_sets(component: Node) -> bool:
     """Whether a component's object has a LeaderWorkerSet, which goes on where the cluster can't have new ones."""
     return bool(((component.get("status") or {}).get("component") or {}).get("componentKind") == LWS)

@@ -1,1 +1,1 @@
-"""The loop that makes a cluster hold what `reconciler.render` says: queue, cache, writes, status. The process is in cli/."""
+"""The loop that applies what `reconciler.render` renders: queue, cache, writes, status. The process is in cli/."""

@@ -1,4 +1,4 @@
-"""One pass over a scaling adapter: whoever changed the number last, adapter or graph, has the other follow."""
+"""One pass over a scaling adapter: adapter and graph follow the last change of either."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
-    """Carries the number of an adapter into its graph. Raises: ApiError, StandDownError."""
+    """Write an adapter's number into its graph. Raises: ApiError, StandDownError."""
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
@@ -38,13 +38,13 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
             return PassResult((problem_found,), SLOWLY)
         status["lastScaleTime"] = seconds(work.now())
     elif members and replicas_in(members[0]) != wanted:
-        return PassResult()  # the graph's own pass writes its number into the adapter, and that wakes this one
+        return PassResult()  # the graph's pass writes its number into the adapter, which triggers this one
     await work.patch_status(obj, status)
     return PassResult()
 
 
 def adapter_to_apply(rendered: Node, cache: Cache) -> Node:
-    """The adapter as a graph's pass applies it: its number is the autoscaler's, unless the graph's was changed since they last agreed."""
+    """The adapter as a graph's pass applies it: with the autoscaler's number, unless the graph's changed since both agreed."""
     live = cache.get(key_of(rendered))
     if live is None:
         return rendered
@@ -56,13 +56,13 @@ def adapter_to_apply(rendered: Node, cache: Cache) -> Node:
 
 
 def replicas_in(component: Node) -> int:
-    """The replicas of a component of a graph; one where it says nothing."""
+    """The replicas of a graph's component; 1 by default."""
     found = component.get("replicas")
     return 1 if found is None else int(found)
 
 
 def _graph_leads(adapter: Node) -> bool:
-    """Whether the adapter says what both agreed on last, hence the graph was changed."""
+    """Whether the adapter has the last agreed number, so that the graph changed."""
     return bool((adapter.get("status") or {}).get("replicas") == adapter["spec"]["replicas"])
 
 

@@ -1,4 +1,4 @@
-"""Why an object waits for its turn, which says who comes first. Pure."""
+"""Causes of waiting, which determine the order of the queue. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Cause(IntEnum):
-    """The smaller goes first."""
+    """Smaller values come first."""
 
-    EDIT = 0  # somebody changed the object, or deletes it
+    EDIT = 0  # the object was changed or is being deleted
     BEGUN = 1  # a part of it changed, it is a new part of something else, or the last pass failed
-    NEW = 2  # nothing was done for it yet
-    LOOK = 3  # nothing is known to have changed: after a restart, or after a while
+    NEW = 2  # nothing was done for it
+    LOOK = 3  # no known change: after a restart, or periodically
 
 
 def cause_of(obj: Node, *, known: bool) -> Cause:
-    """Why an object itself waits; `known` says that an earlier state of it was known, hence that it has changed now."""
+    """The cause for an object itself; `known` means that an earlier state of it was known, so it changed."""
     metadata, status = obj["metadata"], obj.get("status") or {}
     if metadata.get("deletionTimestamp"):
         return Cause.EDIT

@@ -1,4 +1,4 @@
-"""Writing to Grove: a graph's PodCliqueSet, in which replicas count at creation alone, and replicas through the scale subresources."""
+"""Writes to Grove: a graph's PodCliqueSet, whose replicas count only at creation, and replicas through scale subresources."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
 
 
 async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
-    """Applies a graph's set, and gives each component its replicas. Raises: StandDownError."""
+    """Apply a graph's set, and scale each component. Raises: StandDownError."""
     problems += _unreadable(work)
     try:
         live = work.cache.get(key_of(rendered))
-        if live is None:  # another operator's has no label of ours to be heard of by
+        if live is None:  # another operator's lacks our label, by which sets are watched
             live = await work.cluster.get(resource_of(rendered), rendered["metadata"]["name"], graph.namespace)
     except ApiError as error:
         problems.append(of_error(error, f"{rendered['kind']} {rendered['metadata']['name']}"))
@@ -36,7 +36,7 @@ async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[P
 
 
 def as_grove_has_it(rendered: Node, live: Node | None) -> Node:
-    """The set with the order and the replicas of the live one: Grove refuses another order, and ignores changed replicas."""
+    """The set with the live one's order and replicas: Grove refuses another order, and ignores changed replicas."""
     if live is None:
         return rendered
     ours, theirs = dict(rendered["spec"]["template"]), (live.get("spec") or {}).get("template") or {}
@@ -60,19 +60,19 @@ def _with_replicas(ours: Node, theirs: Node | None) -> Node:
 
 
 def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
-    """Those that are there in their order, then new ones."""
+    """Existing cliques in their order, then new ones."""
     places = {one.get("name"): place for place, one in enumerate(theirs)}
     return sorted(ours, key=lambda one: places.get(one["name"], len(places)))
 
 
 def _unreadable(work: Work) -> list[Problem]:
-    """Without these nobody knows what runs."""
+    """The problem of kinds without which the state is unknown."""
     lacking = work.cache.lacking()
     return [Problem(f"{kind}: can't be read: {lacking[kind]}", "forbidden") for kind in (CLIQUE, CLIQUE_GROUP) if kind in lacking]
 
 
 async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) -> None:
-    """Gives what Grove has made the replicas of the graph; what it has not made yet is scaled when it appears."""
+    """Scale what Grove has made; what it has not made yet is scaled when it appears."""
     for member, one in running(graph, work.cache.owned(made)):
         wanted = member.fields.get("replicas")
         if one is None or wanted in (None, one["spec"].get("replicas")) or one["metadata"].get("deletionTimestamp"):
@@ -83,7 +83,7 @@ async def _scale(work: Work, graph: Graph, made: Node, problems: list[Problem]) 
         except NotServedError as error:
             problems.append(of_error(error, what))
         except NotFoundError:
-            continue  # it is gone, and the next one appears with the replicas of its creation
+            continue  # deleted; the next one appears with the template's replicas
         except ApiError as error:
             problems.append(of_error(error, what))
         except ContestedError as error:

@@ -1,4 +1,4 @@
-"""What Grove says of a graph: whether each component runs as asked, its figures, its restart, and its place. Pure."""
+"""Reads a graph's state from Grove: readiness and figures of components, restarts, and topology. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
 
 
 class OnGrove(NamedTuple):
-    """What the status of a graph takes from Grove."""
+    """The parts of a graph's status that come from Grove."""
 
-    waits: Mapping[str, str]  # object -> why it is not as asked
+    waits: Mapping[str, str]  # object -> why it is not ready
     figures: Mapping[str, Node]  # component -> entry of the status
-    place: Condition | None  # None where no constraint asks for one
+    place: Condition | None  # None without a constraint
 
 
 def kind_of(member: Member) -> str:
@@ -36,14 +36,14 @@ def kind_of(member: Member) -> str:
 
 
 def running(graph: Graph, owned: Sequence[Node]) -> Iterator[tuple[Member, Node | None]]:
-    """Each component with the object that runs it, None while Grove has not made that. `owned` is what the set controls."""
+    """Each component with the object that runs it, or None. `owned` are the objects that the set controls."""
     there = {(one["kind"], one["metadata"]["name"]): one for one in owned}
     for member in graph.members:
         yield member, there.get((kind_of(member), names.runner(graph, member)))
 
 
 def on_grove(graph: Graph, made: Node, owned: Sequence[Node]) -> OnGrove:
-    """What a graph's set and the objects below it say."""
+    """The state of a graph's set and the objects below it."""
     waits, figures = {}, {}
     if why := _unseen(made):
         waits[made["metadata"]["name"]] = why
@@ -56,7 +56,7 @@ def on_grove(graph: Graph, made: Node, owned: Sequence[Node]) -> OnGrove:
 
 
 def observed_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node]) -> Observed:
-    """The facts that rendering respects. A restart of a component is over when Grove has replaced its pods."""
+    """The facts for rendering. A component's restart is over when Grove has replaced its pods."""
     asked = str((graph.spec.get("restart") or {}).get("id") or "")
     cliques = [clique for one in sets for clique in one["spec"]["template"]["cliques"]]
     marks: dict[str, str] = {}
@@ -74,14 +74,14 @@ def observed_on_grove(graph: Graph, sets: Sequence[Node], owned: Sequence[Node])
 
 
 def _selected_as_before(graph: Graph, labels: Sequence[Mapping[str, str]]) -> frozenset[str]:
-    """Components whose cliques were made with the selectors of older releases, which other labels would lead away from running pods."""
+    """Components whose cliques have the selectors of older releases, which must stay to match running pods."""
     types = {one.name: one.type for one in graph.members if one.type in (PREFILL, DECODE)}
     old = [one for one in labels if one.get(COMPONENT_TYPE) == WORKER]
     return frozenset(one[COMPONENT] for one in old if one.get(SUB_TYPE) and types.get(one.get(COMPONENT, "")) == one[SUB_TYPE])
 
 
 def why_not(member: Member, one: Node | None) -> str:
-    """Why a component does not run as asked; empty when it does. All of its pods count, not only the least that Grove starts with."""
+    """Why a component is not ready, or an empty string. All of its pods count, not only Grove's minimum."""
     if one is None:
         return "resource not found"
     status: Node = one.get("status") or {}
@@ -101,7 +101,7 @@ def why_not(member: Member, one: Node | None) -> str:
 
 
 def _unseen(one: Node) -> str:
-    """Whether Grove has yet to look at an object as it is now."""
+    """Whether Grove has not yet observed the current generation of an object."""
     generation, observed = one["metadata"].get("generation", 0), (one.get("status") or {}).get("observedGeneration")
     if observed is None:
         return "observedGeneration is nil"
@@ -123,7 +123,7 @@ def _figures(one: Node) -> Node:
 
 
 def _place(graph: Graph, made: Node) -> Condition | None:
-    """Whether the pods can be placed as the graph asks, which Grove says of its own object."""
+    """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
     if not any(
         (holder.get("topologyConstraint") or {}).get("packDomain") for holder in (graph.spec, *(one.fields for one in graph.members))
     ):

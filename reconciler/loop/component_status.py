@@ -1,4 +1,4 @@
-"""What the status of one component's object says, from the object that runs its pods. Pure."""
+"""Computes the status of one component's object from its workload. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECONCILING: Final = "Reconciling"
 
 
 def is_ready(workload: Node) -> bool:
-    """Whether a Deployment or LeaderWorkerSet has come to what it is asked for."""
+    """Whether a Deployment or LeaderWorkerSet is up to date and available."""
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
     replicas = spec.get("replicas")
     desired = 1 if replicas is None else int(replicas)
@@ -33,7 +33,7 @@ def is_ready(workload: Node) -> bool:
 
 
 def status_of(before: Node, generation: int, workload: Node, moment: datetime) -> Node:
-    """The whole status after a pass that went well."""
+    """The status after a successful pass."""
     kind, ready = str(workload["kind"]), is_ready(workload)
     told, yes = ("ready", "True") if ready else ("not ready", "False")
     suffix = "Ready" if ready else "NotReady"
@@ -50,7 +50,7 @@ def status_of(before: Node, generation: int, workload: Node, moment: datetime) -
 
 
 def failed(before: Node, problems: Sequence[Problem], moment: datetime) -> Node:
-    """The status after a pass that didn't: all but the condition stays as it was last seen."""
+    """The status after a failed pass: only the condition changes."""
     text = f"Failed to reconcile DynamoComponentDeployment: {joined([*problems])}"
     now = [Condition("Available", "False", RECONCILING, text)]
     return {**before, "conditions": conditions(before.get("conditions") or (), now, moment)}

@@ -1,6 +1,6 @@
-"""The metrics that the Go operator's framework adds of itself: passes once more, by controller, and the queue. Its labels are kept.
+"""The metrics of the Go operator's framework, with its labels: passes by controller, and the queue.
 
-A controller and its queue are called after the kind, in lower case. There is one queue here, and whoever works takes any kind from it.
+A controller and its queue have the kind's name in lower case. There is one queue for all kinds.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _QUEUE: Final = ("name", "controller")
 PASSES: Final[Declared] = (
     f"{_RUNTIME}reconcile",
     (*_CONTROLLER, "result"),
-    "The same passes; `requeue_after` looks again although nothing changed",
+    "Passes; `requeue_after` without a change",
 )
-FAILURES: Final[Declared] = (f"{_RUNTIME}reconcile_errors", _CONTROLLER, "Those of them that ended in an error")
-TERMINAL: Final[Declared] = (f"{_RUNTIME}terminal_reconcile_errors", _CONTROLLER, "Passes that ended in an error that only a change mends")
-PANICS: Final[Declared] = (f"{_RUNTIME}reconcile_panics", _CONTROLLER, "Passes that ended in a fault of ours")
-TIMES: Final[Declared] = (f"{_RUNTIME}reconcile_time_seconds", _CONTROLLER, "Time of one pass")
-ACTIVE: Final[Declared] = (f"{_RUNTIME}active_workers", _CONTROLLER, "Passes that are being made now")
-MOST: Final[Declared] = (f"{_RUNTIME}max_concurrent_reconciles", _CONTROLLER, "How many may be made at one time, over all kinds together")
-DEPTH: Final[Declared] = ("workqueue_depth", _QUEUE, "Objects that wait to be passed over")
-ADDED: Final[Declared] = ("workqueue_adds", _QUEUE, "How often an object came to wait, which one that waits already does not")
-REPEATED: Final[Declared] = ("workqueue_retries", _QUEUE, "Objects put off until later, after an error or to look again")
-WAITED: Final[Declared] = ("workqueue_queue_duration_seconds", _QUEUE, "Time for which an object waited")
-WORKED: Final[Declared] = ("workqueue_work_duration_seconds", _QUEUE, "Time of the pass that came then")
-UNFINISHED: Final[Declared] = ("workqueue_unfinished_work_seconds", _QUEUE, "Seconds in all of the passes that are being made now")
-LONGEST: Final[Declared] = ("workqueue_longest_running_processor_seconds", _QUEUE, "Seconds of the longest of them")
+FAILURES: Final[Declared] = (f"{_RUNTIME}reconcile_errors", _CONTROLLER, "Failed passes")
+TERMINAL: Final[Declared] = (f"{_RUNTIME}terminal_reconcile_errors", _CONTROLLER, "Permanently failed passes")
+PANICS: Final[Declared] = (f"{_RUNTIME}reconcile_panics", _CONTROLLER, "Passes that ended in an internal error")
+TIMES: Final[Declared] = (f"{_RUNTIME}reconcile_time_seconds", _CONTROLLER, "Time of a pass")
+ACTIVE: Final[Declared] = (f"{_RUNTIME}active_workers", _CONTROLLER, "Running passes")
+MOST: Final[Declared] = (f"{_RUNTIME}max_concurrent_reconciles", _CONTROLLER, "Maximum of running passes, in total")
+DEPTH: Final[Declared] = ("workqueue_depth", _QUEUE, "Waiting objects")
+ADDED: Final[Declared] = ("workqueue_adds", _QUEUE, "Additions to the queue; waiting objects aren't added again")
+REPEATED: Final[Declared] = ("workqueue_retries", _QUEUE, "Delayed objects, after an error or for another look")
+WAITED: Final[Declared] = ("workqueue_queue_duration_seconds", _QUEUE, "Time that objects waited")
+WORKED: Final[Declared] = ("workqueue_work_duration_seconds", _QUEUE, "Time of passes")
+UNFINISHED: Final[Declared] = ("workqueue_unfinished_work_seconds", _QUEUE, "Seconds of all running passes")
+LONGEST: Final[Declared] = ("workqueue_longest_running_processor_seconds", _QUEUE, "Seconds of the longest running pass")
 COUNTERS: Final = (PASSES, FAILURES, TERMINAL, PANICS, ADDED, REPEATED)
 GAUGES: Final = (ACTIVE, MOST, DEPTH, UNFINISHED, LONGEST)
 HISTOGRAMS: Final = (TIMES, WAITED, WORKED)
-RESULTS: Final = {"requeue": "requeue_after"}  # our word -> the framework's, where they differ
+RESULTS: Final = {"requeue": "requeue_after"}  # our result -> the framework's, if they differ
 
 
 def passes(made: Mapping[Label, list[float]], terminal: Counter[str], panics: Counter[str], kinds: Iterable[str]) -> Iterator[Metric]:
-    """What `controller_runtime_` tells of passes that were made; namespaces are no label of it."""
+    """The `controller_runtime_` metrics of passes, without namespaces."""
     results: Counter[tuple[str, ...]] = Counter()
     failed: Counter[tuple[str, ...]] = Counter()
     times: dict[tuple[str], list[float]] = {}
@@ -59,7 +59,7 @@ def passes(made: Mapping[Label, list[float]], terminal: Counter[str], panics: Co
             failed[controller,] += total
         known = times.setdefault((controller,), [0.0] * len(series))
         known[:] = [a + b for a, b in zip(known, series, strict=True)]
-    # what should never happen is zero from the beginning, or the first one would be no increase
+    # errors start at zero, so that the first one is an increase
     lasting, faults = ({(kind.lower(),): counts[kind] for kind in kinds} for counts in (terminal, panics))
     for (name, labels, text), totals in ((PASSES, results), (FAILURES, failed), (TERMINAL, lasting), (PANICS, faults)):
         yield filled(CounterMetricFamily(name, text, labels=labels), labels, totals.items())
@@ -67,7 +67,7 @@ def passes(made: Mapping[Label, list[float]], terminal: Counter[str], panics: Co
 
 
 def queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int) -> Iterator[Metric]:
-    """What there is to do; `queued` names every kind."""
+    """The metrics of the queue; `queued` has every kind."""
     running = turns.running()
     seconds = {kind: running.get(kind, []) for kind in queued}
     gauges: tuple[tuple[Declared, dict[str, float]], ...] = (

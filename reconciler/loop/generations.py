@@ -1,4 +1,4 @@
-"""Generations of workers: what each component of each generation is to have next. Pure; one step's arithmetic is render's."""
+"""Generations of workers: the next replicas of each component of each generation. Pure; render computes one step."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
-Resize = tuple[Any, int]  # a component's object, and the replicas that it is to have
+Resize = tuple[Any, int]  # a component's object and its wanted replicas
 READY: Final = "Available"
 
 
 class Replicas(NamedTuple):
-    """One generation of one component."""
+    """The replicas of one generation of one component."""
 
-    desired: int = 0  # what its objects ask for
+    desired: int = 0  # wanted by its objects
     available: int = 0
     ready: int = 0
 
 
 class Roll(NamedTuple):
-    """What to do about generations in this pass."""
+    """The changes of generations in this pass."""
 
-    name: str  # of the generation that the workers are to be
-    adopted: bool = False  # whether the name is another operator's, and has to be noted with our digest
-    replicas: Mapping[str, int] = {}  # of the new generation by component, where that isn't what the graph says
+    name: str  # the workers' new generation
+    adopted: bool = False  # whether another operator gave the name, which must be recorded with our digest
+    replicas: Mapping[str, int] = {}  # of the new generation by component, if they differ from the graph's
     resized: Sequence[Resize] = ()  # older objects
-    retired: Sequence[Any] = ()  # older objects that have nothing to do any more
+    retired: Sequence[Any] = ()  # older objects that are no longer needed
     old: frozenset[str] = frozenset()  # names of all older objects; they are not pruned but rolled
     rolling: bool = False
-    updated: Sequence[str] = ()  # components that have come through
+    updated: Sequence[str] = ()  # components whose roll is complete
 
 
 def generation_of(obj: Node) -> str:
-    """The generation that a component's object belongs to; empty for one from before there were any."""
+    """The generation of a component's object; empty for one older than generations."""
     return str((obj["metadata"].get("labels") or {}).get(WORKER_HASH) or "")
 
 
 def member_of(obj: Node) -> str:
-    """The component of the graph that an object is for."""
+    """The component of an object."""
     return str((obj.get("spec") or {}).get("name") or (obj["metadata"].get("labels") or {}).get(COMPONENT) or "")
 
 
 def is_ready(obj: Node) -> bool:
-    """Whether a component's object has been seen as it is now, and is available."""
+    """Whether a component's object is observed at its current generation and available."""
     status = obj.get("status") or {}
     conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
     return (status.get("observedGeneration") or 0) >= obj["metadata"].get("generation", 0) and conditions.get(READY) == "True"
 
 
 def name_of(graph: Graph, digest: str, objects: Sequence[Node]) -> tuple[str, bool]:
-    """The name of the workers' generation, and whether it is one that another operator gave and nobody has noted yet."""
+    """The name of the workers' generation, and whether another operator gave it and it isn't recorded yet."""
     named, noted = graph.annotations.get(CURRENT_HASH, ""), graph.annotations.get(WORKER_DIGEST, "")
     if not named or named == digest or noted not in ("", digest):
         return digest, False
@@ -69,9 +69,9 @@ def name_of(graph: Graph, digest: str, objects: Sequence[Node]) -> tuple[str, bo
 
 
 def plan(graph: Graph, digest: str, objects: Sequence[Node]) -> Roll:
-    """The next step of a roll, or that there is none. `objects` are all components' objects that the graph controls."""
+    """The next step of a roll, if any. `objects` are all components' objects that the graph controls."""
     workers = {one.name: one for one in graph.members if one.is_worker}
-    # a worker that the graph has no more belongs to the older generation, which serves as a whole until the new one does
+    # a removed worker belongs to the older generation, which serves as a whole until the new one does
     theirs = [one for one in objects if (generation_of(one) or member_of(one) in workers) and not one["metadata"].get("deletionTimestamp")]
     name, adopted = name_of(graph, digest, theirs)
     old = [one for one in theirs if generation_of(one) != name]
@@ -85,7 +85,7 @@ def plan(graph: Graph, digest: str, objects: Sequence[Node]) -> Roll:
 
 
 def _at_once(roll: Roll, workers: dict[str, Member], new: dict[str, Node], old: list[Node]) -> Roll:
-    """Replicas of several nodes can't be counted one by one: the old generation goes when all of the new is there."""
+    """Multinode replicas change at once: the old generation is deleted when the new one is complete."""
     updated = sorted(name for name in workers if name in new and is_ready(new[name]))
     return roll._replace(updated=updated, retired=old if len(updated) == len(workers) else ())
 
@@ -117,7 +117,7 @@ def _sizes(member: Member, new: Node | None, old: list[Node]) -> Sizes:
 
 
 def _standing(objects: list[Node]) -> Replicas:
-    """Sums of some objects. More than is asked for is never counted: those pods are on their way out."""
+    """The sums of some objects. Surplus pods don't count: they are terminating."""
     desired = available = ready = 0
     for one in objects:
         asked = replicas_of(one)
@@ -131,11 +131,11 @@ def _standing(objects: list[Node]) -> Replicas:
 
 
 def _kept_first(old: list[Node]) -> list[Node]:
-    """Older objects, those first that keep their replicas longest: of the generation that serves most as a whole, then of newer ones.
+    """Older objects, those that keep replicas longest first: of the generation that serves most, then of newer ones.
 
     A change during a roll leaves two older generations, of which the newer one may be broken.
     """
-    least: dict[str, int] = {}  # generation -> available replicas of the component that has fewest
+    least: dict[str, int] = {}  # generation -> fewest available replicas of a component
     for one in old:
         name = generation_of(one)
         least[name] = min(least.get(name, sys.maxsize), _standing([one]).available)
@@ -144,7 +144,7 @@ def _kept_first(old: list[Node]) -> list[Node]:
 
 
 def _shared_out(objects: list[Node], target: int) -> list[Resize]:
-    """How many replicas each older object keeps: the first keeps its own first."""
+    """The replicas that each older object keeps, in order."""
     out: list[Resize] = []
     left = target
     for one in objects:
@@ -156,7 +156,7 @@ def _shared_out(objects: list[Node], target: int) -> list[Resize]:
 
 
 def replicas_of(obj: Node) -> int:
-    """The replicas that a component's object asks for; one where it says nothing."""
+    """The replicas of a component's object; 1 by default."""
     found = (obj.get("spec") or {}).get("replicas")
     return 1 if found is None else int(found)
 

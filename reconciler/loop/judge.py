@@ -1,4 +1,4 @@
-"""What admission would say of an object that is already there: it may have been written while no webhook was asked."""
+"""Judges stored objects as admission would: they may have been written without the webhook."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.facts import Facts
     from dynamo_webhooks.policies.finding import Finding
 
-REMEMBERED: Final = 5000  # objects; judging one again costs a millisecond or so
-LISTED: Final = 5  # findings that the message names
+REMEMBERED: Final = 5000  # objects; judging one costs about a millisecond
+LISTED: Final = 5  # findings in the message
 
 
 class Judge:
-    """Judges an object once until something in it, or a fact, is another."""
+    """Judges an object again only if it or a fact changed."""
 
     def __init__(self) -> None:
-        """Has judged nothing yet."""
-        self._known: OrderedDict[tuple[str, str], tuple[Facts, str]] = OrderedDict()  # (uid, what is judged) -> (by which facts, verdict)
+        """Start empty."""
+        self._known: OrderedDict[tuple[str, str], tuple[Facts, str]] = OrderedDict()  # (uid, content) -> (facts, verdict)
 
     def refusal(self, obj: Node, facts: Facts) -> str:
-        """Why admission would refuse the object; empty when it would not."""
+        """Why admission would refuse the object, or an empty string."""
         key = (uid_of(obj), fingerprint(obj))
         known = self._known.get(key)
         if known is not None and known[0] == facts:
@@ -45,9 +45,9 @@ class Judge:
 
 
 def judged(obj: Node, facts: Facts) -> str:
-    """Why admission would refuse a v1beta1 object; empty when it would not.
+    """Why admission would refuse a v1beta1 object, or an empty string.
 
-    What only a user, or a fact that nobody supplied, could decide is not held against it.
+    Findings that depend on a user or on an unknown fact don't count.
     """
     write = Admission(str(obj["kind"]), BETA, CREATE, obj, user="", settings=Settings(facts))
     if wrong := write.decode():

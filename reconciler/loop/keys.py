@@ -1,4 +1,4 @@
-"""What one piece of work is about, and whose an object is."""
+"""Keys of the queue, and owners of objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Key(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        """As people write it."""
+        """The key for messages."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
@@ -27,17 +27,17 @@ def key_of(obj: Node) -> Key:
 
 
 def controller(obj: Node) -> Node | None:
-    """The reference to the one owner that manages an object; None when nobody does."""
+    """The reference to the controlling owner of an object, or None."""
     owners = obj["metadata"].get("ownerReferences") or ()
     return next((one for one in owners if one.get("controller")), None)
 
 
 def uid_of(obj: Node) -> str:
-    """The uid of a stored object, empty for one that never was."""
+    """The uid of a stored object, or an empty string."""
     return str(obj["metadata"].get("uid") or "")
 
 
 def is_controlled(obj: Node, owner: Node) -> bool:
-    """Whether an object belongs to exactly this owner, not to an earlier one of the same name."""
+    """Whether this owner, not an earlier one of the same name, controls an object."""
     found = controller(obj)
     return found is not None and bool(found.get("uid")) and found["uid"] == uid_of(owner)

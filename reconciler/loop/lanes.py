@@ -1,4 +1,4 @@
-"""Keys that wait, in one line for each cause and kind, and whose turn is next. Pure."""
+"""Waiting keys, in one lane for each cause and kind, and their order. Pure."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.causes import Cause
     from dynamo_webhooks.reconciler.loop.keys import Key
 
-FAIR: Final = 8  # of so many turns one goes to who has waited longest, so that nobody waits for ever
+FAIR: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
 
 
 class _Lane:
-    """One line; `served` is when it last had a turn."""
+    """One lane; `served` is the number of its last turn."""
 
     __slots__ = ("keys", "served")
 
     def __init__(self) -> None:
-        self.keys: OrderedDict[Key, int] = OrderedDict()  # in the order of their numbers
+        self.keys: OrderedDict[Key, int] = OrderedDict()  # ordered by number
         self.served = 0
 
     def first(self) -> int:
-        """The number of who has waited longest."""
+        """The number of the longest waiting key."""
         return next(iter(self.keys.values()))
 
 
 class Lanes:
-    """Urgent causes go first, kinds of one cause take turns, and within one line who came first."""
+    """Orders keys by cause, then by turns of kinds, then first in, first out."""
 
     def __init__(self) -> None:
-        """Nobody waits."""
+        """Start empty."""
         self._lanes: dict[tuple[Cause, str], _Lane] = {}
         self._causes: dict[Key, Cause] = {}
         self._numbers = count()
         self._turn = 0
 
     def __len__(self) -> int:
-        """How many wait."""
+        """The number of waiting keys."""
         return len(self._causes)
 
     def kinds(self) -> Counter[str]:
-        """How many wait of each kind."""
+        """The number of waiting keys of each kind."""
         counts: Counter[str] = Counter()
         for (_, kind), lane in self._lanes.items():
             counts[kind] += len(lane.keys)
         return counts
 
     def put(self, key: Key, cause: Cause) -> None:
-        """Waits for this cause; who waits already keeps the more urgent of both."""
+        """Add a key; one that waits already keeps the more urgent cause."""
         known = self._causes.get(key)
         if known is not None:
             if known <= cause:
@@ -59,7 +59,7 @@ class Lanes:
         self._lanes.setdefault((cause, key.kind), _Lane()).keys[key] = next(self._numbers)
 
     def take(self) -> Key:
-        """Whose turn it is. Raises: ValueError when nobody waits."""
+        """Remove the next key. Raises: ValueError if none waits."""
         self._turn += 1
         standing = {at: lane for at, lane in self._lanes.items() if lane.keys}
         if self._turn % FAIR == 0:
@@ -72,6 +72,6 @@ class Lanes:
         return key
 
     def clear(self) -> None:
-        """Forgets all."""
+        """Remove all keys."""
         self._lanes.clear()
         self._causes.clear()

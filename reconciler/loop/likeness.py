@@ -1,4 +1,4 @@
-"""Whether an object already says what is to be applied, whatever a server or others have added. Pure."""
+"""Whether an object already contains what is to be applied, ignoring additions of servers and others. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def digest(obj: Node) -> str:
-    """Sixteen hexadecimal digits over all of an object as it would be applied."""
+    """A digest of an object to apply, sixteen hexadecimal digits."""
     return hashlib.sha256(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 def fingerprint(live: Node) -> str:
-    """What an apply can change of a stored object: all but its status and what the server counts."""
+    """A digest of what an apply can change: all but status and the server's metadata."""
     metadata = {name: live["metadata"].get(name) for name in ("labels", "annotations", "ownerReferences")}
     return digest({**{name: value for name, value in live.items() if name not in {"metadata", "status"}}, "metadata": metadata})
 
 
 def says(live: Any, wanted: Any) -> bool:
-    """Whether `live` holds all of `wanted`. A no may be wrong where a server writes values in another way; a yes never is."""
+    """Whether `live` contains `wanted`. False may be wrong if a server writes values differently; true never is."""
     if isinstance(wanted, dict):
         if not isinstance(live, dict):
             return not wanted and live is None

@@ -1,4 +1,4 @@
-"""What the reconciler counts, under the names that the Go operator's dashboards read, and its gauges. Reads no object itself."""
+"""The reconciler's metrics, with the names of the Go operator's dashboards."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _REFERENCE: Final = "dynamo_operator_"
 _OURS: Final = "dynamo_webhooks_reconciler_"
 NAMESPACE: Final = "namespace"
-# name -> (labels, help); a namespace is the last label where the configuration says so: a cluster with many pays for it with every scrape
-DURATION: Final[Declared] = (f"{_REFERENCE}reconcile_duration_seconds", ("resource_type", "result"), "Time of one pass over an object")
+# name -> (labels, help); the namespace is the last label if configured, because it multiplies series
+DURATION: Final[Declared] = (f"{_REFERENCE}reconcile_duration_seconds", ("resource_type", "result"), "Time of a pass")
 COUNTERS: Final = {
-    f"{_REFERENCE}reconcile": (("resource_type", "result"), "Passes over objects; `requeue` looks again although nothing changed"),
-    f"{_REFERENCE}reconcile_errors": (("resource_type", "error_type"), "Passes that ended in an error, by its class"),
-    f"{_OURS}stood_down": ((), "Passes given up because we may not write there any more"),
+    f"{_REFERENCE}reconcile": (("resource_type", "result"), "Passes; `requeue` without a change"),
+    f"{_REFERENCE}reconcile_errors": (("resource_type", "error_type"), "Failed passes, by class of the error"),
+    f"{_OURS}stood_down": ((), "Passes given up after leadership or the namespace was lost"),
 }
 GAUGES: Final = {
-    f"{_REFERENCE}resources_total": (("resource_type", "status"), "Objects by their state"),
-    f"{_OURS}leading": ((), "1 when this reconciler holds the Lease"),
-    f"{_OURS}queue_depth": ((), "Objects that wait to be passed over"),
-    f"{_OURS}excluded_namespaces": ((), "Namespaces that another operator has claimed"),
-    f"{_OURS}unreadable_kinds": ((), "Kinds that may not be read, and definitions of ours that are missing"),
+    f"{_REFERENCE}resources_total": (("resource_type", "status"), "Objects by state"),
+    f"{_OURS}leading": ((), "1 if this reconciler holds the Lease"),
+    f"{_OURS}queue_depth": ((), "Waiting objects"),
+    f"{_OURS}excluded_namespaces": ((), "Namespaces that other operators have claimed"),
+    f"{_OURS}unreadable_kinds": ((), "Kinds that may not be read, and missing definitions"),
 }
 
 
@@ -42,7 +42,7 @@ class Gauges(NamedTuple):
     """The gauges of a scrape."""
 
     leading: bool
-    queued: Mapping[str, int]  # by kind, every one of them
+    queued: Mapping[str, int]  # by kind, all kinds
     turns: QueueStatistics  # of the queue
     workers: int
     excluded_namespaces: int
@@ -57,11 +57,11 @@ class Meters:
     passes: dict[Label, list[float]] = field(default_factory=dict)  # seconds, then one count a bucket
     errors: Counter[Label] = field(default_factory=Counter)
     stood_down: int = 0
-    terminal: Counter[str] = field(default_factory=Counter)  # by kind: passes that ended in an error that time doesn't mend
-    panics: Counter[str] = field(default_factory=Counter)  # by kind: those that ended in a fault of ours
+    terminal: Counter[str] = field(default_factory=Counter)  # by kind: passes that ended in a permanent error
+    panics: Counter[str] = field(default_factory=Counter)  # by kind: passes that ended in an internal error
 
     def label(self, kind: str, result: str, namespace: str) -> Label:
-        """What an object's series are told apart by."""
+        """The labels of an object's series."""
         return Label(kind, result, namespace if self.namespaces else "")
 
     def passed(self, label: Label, seconds: float) -> None:
@@ -69,7 +69,7 @@ class Meters:
         observe(self.passes, label, seconds)
 
     def text(self, objects: Mapping[Label, int], standing: Gauges) -> bytes:
-        """All metrics in the Prometheus text format, with how many objects there are."""
+        """All metrics in Prometheus text format, with counts of objects."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Export(self, objects, standing))
         return generate_latest(registry)
@@ -98,5 +98,5 @@ class _Export(Collector):
         yield from controller_runtime_metrics.queue(standing.queued, standing.turns, standing.workers)
 
     def _told(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The labels of a metric about objects of some namespace, of others as they are."""
+        """The labels of a metric, with the namespace if configured."""
         return (*names, NAMESPACE) if names and self._meters.namespaces else names

@@ -1,4 +1,4 @@
-"""What rendering must respect of a graph that lives: its generation, restarts under way, what running pods are selected by. Pure."""
+"""The state of a live graph that rendering respects: generation, restarts, selectors of running pods. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observed:
-    """The facts of a graph, from the objects of its components."""
+    """The state of a graph, from its components' objects."""
     asked = str((graph.spec.get("restart") or {}).get("id") or "")
     current = {member_of(one): one for one in objects if generation_of(one) in ("", roll.name)}
-    # a new generation begins with the mark of the one before: were it set later, its pods would start twice
+    # a new generation begins with the previous mark: set later, its pods would start twice
     oldest_first = sorted(objects, key=lambda one: str(one["metadata"].get("creationTimestamp") or ""))
     told = {member_of(one): one for one in oldest_first} | current
     marks = {name: mark for name, one in told.items() if (mark := restart_mark(one))}
@@ -35,7 +35,7 @@ def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observe
 
 
 def observed_component(component: Node, children: Sequence[Node]) -> Observed:
-    """The facts of one component's object: whether its Service or workload was made with the selectors of older releases."""
+    """The state of one component's object: whether its Service or workload has the selectors of older releases."""
     kind = (component.get("spec") or {}).get("type")
     if kind not in ("prefill", "decode"):
         return Observed()
@@ -45,13 +45,13 @@ def observed_component(component: Node, children: Sequence[Node]) -> Observed:
 
 
 def restart_mark(obj: Node) -> str:
-    """The restart that the pods of a component carry."""
+    """The restart mark of a component's pods."""
     template = ((obj.get("spec") or {}).get("podTemplate") or {}).get("metadata") or {}
     return str((template.get("annotations") or {}).get(RESTART_AT) or "")
 
 
 def _told(child: Node) -> dict[str, str]:
-    """What pods are told apart by, as far as a child says it."""
+    """The pod selector of a child, if it has one."""
     spec = child.get("spec") or {}
     if child["kind"] == "Service":
         return spec.get("selector") or {}

@@ -1,4 +1,4 @@
-"""How often status is written: what somebody waits for at once, mere progress at most once a second for each object."""
+"""How often status is written: changes of conditions at once, progress at most once a second for each object."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.keys import Key
 
-HELD: Final = 1.0  # seconds for which progress is held back at most
-_KEPT: Final = 60.0  # seconds for which a moment is remembered, longer than a pass may have to wait for its turn
-_FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared apart, without their messages
+HELD: Final = 1.0  # maximum delay of progress in seconds
+_KEPT: Final = 60.0  # seconds to remember a write, longer than a pass may wait for its turn
+_FIGURES: Final = frozenset({"component", "components", "conditions"})  # conditions are compared separately, without messages
 
 
 class Pace:
-    """Remembers when each object's status was last written, as long as that matters."""
+    """Remembers recent writes of each object's status."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing was written yet."""
+        """Start empty."""
         self._clock = clock
-        self._last: dict[Key, float] = {}  # oldest first; for an object without a status, when one was first held back
+        self._last: dict[Key, float] = {}  # oldest first; for an object without a status, when one was first delayed
 
     def __len__(self) -> int:
-        """How many objects are remembered."""
+        """The number of remembered objects."""
         return len(self._last)
 
     def wait(self, key: Key, before: Node, now: Node) -> float:
-        """Seconds for which a changed status is to be held back; 0 when it is written at once."""
+        """The delay of a changed status in seconds; 0 to write at once."""
         moment = self._clock()
         begins = not before and _is_beginning(now)
         last = self._last.get(key, moment if begins else -math.inf)
@@ -46,7 +46,7 @@ class Pace:
         return left
 
     def _forget(self, moment: float) -> None:
-        """Drops what holds nothing back any more."""
+        """Forget expired writes."""
         for key in [*self._last]:
             if moment - self._last[key] < _KEPT:
                 return
@@ -54,13 +54,13 @@ class Pace:
 
 
 def _is_beginning(now: Node) -> bool:
-    """Whether a first status says no more than that something has been begun."""
+    """Whether a first status only reports that work began."""
     found = now.get("conditions") or ()
     quiet = all(one["status"] != "True" and one["reason"] != RECONCILING for one in found)
     return bool(found) and quiet and now.get("state", "pending") == "pending"
 
 
 def _told(status: Node) -> Node:
-    """A status without figures and messages."""
+    """A status without numbers and messages."""
     conditions = [(one.get("type"), one.get("status"), one.get("reason")) for one in status.get("conditions") or ()]
     return {**{name: value for name, value in status.items() if name not in _FIGURES}, "conditions": conditions}

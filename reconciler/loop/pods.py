@@ -1,4 +1,4 @@
-"""What is read of pods: only where it decides something, never as a matter of course. Nobody watches pods here."""
+"""Reads pods, only when a decision depends on them; pods aren't watched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENDED: Final = ("Succeeded", "Failed")
 
 
 async def pods_of(work: Work, graph: Node) -> list[Node]:
-    """The pods of a graph that have not ended, oldest first. Raises: ApiError."""
+    """The unfinished pods of a graph, oldest first. Raises: ApiError."""
     metadata = graph["metadata"]
     found = await work.cluster.list(PODS, metadata["namespace"], labels=f"{GRAPH_NAME}={metadata['name']}")
     alive = [one for one in found.items if (one.get("status") or {}).get("phase") not in _ENDED]
@@ -25,7 +25,7 @@ async def pods_of(work: Work, graph: Node) -> list[Node]:
 
 
 async def rights_in_use(work: Work, graph: Node, wanted: set[tuple[str, str]]) -> frozenset[str]:
-    """The names of accounts, roles and bindings that nobody asks for any more, but that pods still run with. Raises: ApiError."""
+    """The names of unneeded accounts, roles and bindings that pods still use. Raises: ApiError."""
     unwanted = {one["metadata"]["name"] for one in work.cache.owned(graph) if one["kind"] in _RIGHTS}
     unwanted -= {name for kind, name in wanted if kind in _RIGHTS}
     if not unwanted:

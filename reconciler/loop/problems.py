@@ -1,4 +1,4 @@
-"""What keeps an object from being as it should: whether time may heal it, and the sentence for people."""
+"""Problems of objects: the message, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError,
 if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.errors import RenderError
 
-LONGEST: Final = 2000  # characters of a condition's message; Events cut theirs at a thousand
+LONGEST: Final = 2000  # characters of a condition's message; Events have at most a thousand
 
 
 class Problem(NamedTuple):
-    """One of them; reasons are words of the Go operator's where it has one."""
+    """One problem; reasons are the Go operator's if it has one."""
 
     text: str
-    category: str  # for metrics: the classes of API errors that the Go operator tells apart
-    passing: bool = False  # whether another attempt may go better with nobody doing anything
+    category: str  # for metrics: the Go operator's class of API errors
+    passing: bool = False  # whether a retry may help
 
 
 class StandDownError(Exception):
-    """We lead no longer, or the namespace is another operator's: nothing may be written, and nothing be said of it."""
+    """Leadership or the namespace was lost: nothing may be written or reported."""
 
 
 class TakenError(Exception):
-    """An object of the wanted name is somebody else's; the message names it."""
+    """An object of the wanted name has another owner; the message names it."""
 
 
 class ContestedError(Exception):
-    """Somebody keeps changing what we apply; the message names who and what."""
+    """Another manager keeps changing a child; the message names both."""
 
 
 def of_error(error: ApiError, what: str) -> Problem:
-    """The problem that a refused call is; `what` begins the sentence."""
+    """The problem of a refused call; `what` begins the sentence."""
     kinds: tuple[tuple[type[ApiError], str], ...] = (
         (ForbiddenError, "forbidden"),
         (NotFoundError, "not_found"),
@@ -62,6 +62,6 @@ def of_render(error: RenderError) -> Problem:
 
 
 def joined(problems: list[Problem]) -> str:
-    """All of them as one message."""
+    """All problems as one message."""
     text = "; ".join(dict.fromkeys(problem.text for problem in problems))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -1,4 +1,4 @@
-"""What is to be reconciled: each key once, never by two at a time, urgent causes first, again after a failure with growing pauses."""
+"""The work queue: each key once and by one worker at a time, urgent causes first, retried with growing delays."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.reconciler.loop.keys import Key
 
-FIRST: Final = 0.5  # seconds before the second attempt
-MOST: Final = 120.0  # seconds between two attempts at most
-URGENT: Final = 3  # attempts that come before new work; what failed more often waits behind it
+FIRST: Final = 0.5  # seconds before the first retry
+MOST: Final = 120.0  # maximum seconds between retries
+URGENT: Final = 3  # retries before new work; later ones come after it
 
 
 class _Later(NamedTuple):
@@ -31,7 +31,7 @@ class _Later(NamedTuple):
 
 
 class Queue:
-    """Keys by cause. What comes while it is being worked on is worked on once more."""
+    """Keys by cause. A key added during its pass is worked on again."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Queue:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Begins empty."""
+        """Start empty."""
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._ready = Lanes()
         self._running: set[Key] = set()
@@ -48,28 +48,28 @@ class Queue:
         self._later: dict[Key, _Later] = {}
         self._failures: dict[Key, Backoff] = {}
         self._news = asyncio.Event()
-        self.turns = QueueStatistics(clock)  # what it tells of itself
+        self.turns = QueueStatistics(clock)  # for metrics
 
     def __len__(self) -> int:
-        """How many wait to be worked on now."""
+        """The number of ready keys."""
         return len(self._ready)
 
     def waiting(self) -> Counter[str]:
-        """How many of each kind wait to be worked on now."""
+        """The number of ready keys of each kind."""
         return self._ready.kinds()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits and nothing is being worked on, whatever may come later."""
+        """Whether no key is ready or being worked on; delayed ones don't count."""
         return not self._ready and not self._running
 
     def next_due(self) -> float | None:
-        """Seconds until something comes by itself; None when nothing will."""
+        """Seconds until the next delayed key, or None."""
         due = min((later.due for later in self._later.values()), default=None)
         return None if due is None else max(0.0, due - self._clock())
 
     def add(self, key: Key, after: float = 0.0, cause: Cause = Cause.EDIT) -> None:
-        """Work on `key` now, or after so many seconds unless it is asked for earlier. Of several causes the most urgent counts."""
+        """Add `key` now, or after a delay unless it is added earlier. The most urgent of several causes counts."""
         if after > 0:
             self._add_later(key, after, cause)
             return
@@ -81,7 +81,7 @@ class Queue:
             self._news.set()
 
     async def get(self) -> Key:
-        """The next key; the caller says `done` or `failed` in the end."""
+        """The next key; the caller then calls `done` or `failed`."""
         while not self._ready:
             self._news.clear()
             await self._news.wait()
@@ -92,7 +92,7 @@ class Queue:
         return key
 
     def done(self, key: Key, after: float = 0.0, cause: Cause = Cause.LOOK) -> None:
-        """It went well, or so wrong that only a change helps; once more after so many seconds, 0 for never."""
+        """Finish a successful or permanently failed key; work on it again after so many seconds, 0 for never."""
         self._failures.pop(key, None)
         self._end(key)
         if after > 0:
@@ -100,7 +100,7 @@ class Queue:
             self.add(key, after, cause)
 
     def failed(self, key: Key) -> float:
-        """It went wrong and may go well another time; gives the seconds until then."""
+        """Finish a failed key; returns the seconds until its retry."""
         failures = self._failures.setdefault(key, Backoff(FIRST, MOST, self._chance))
         pause = failures.next()
         self._end(key)
@@ -109,7 +109,7 @@ class Queue:
         return pause
 
     async def close(self) -> None:
-        """Forgets what waits for a moment."""
+        """Cancel delayed keys."""
         tasks = [later.task for later in self._later.values()]
         self._later.clear()
         for task in tasks:
@@ -117,7 +117,7 @@ class Queue:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def clear(self) -> None:
-        """Forgets everything: whoever leads next lists anew."""
+        """Remove everything: the next leader lists again."""
         self._ready.clear()
         self._running.clear()
         self._again.clear()

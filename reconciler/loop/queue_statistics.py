@@ -1,4 +1,4 @@
-"""How long keys wait for their turn and how long it takes, by kind: plain numbers, for metrics. What comes next is the queue's business."""
+"""Waiting and working times of keys by kind, for metrics."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ if TYPE_CHECKING:
 
 
 class QueueStatistics:
-    """What a queue tells of itself. A key that comes while it waits already is not counted again."""
+    """The statistics of a queue. A waiting key that is added again isn't counted."""
 
     __slots__ = ("_began", "_came", "_clock", "added", "repeated", "waited", "worked")
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Begins at zero."""
+        """Start at zero."""
         self._clock = clock
         self._came: dict[Key, float] = {}
         self._began: dict[Key, float] = {}
         self.added: Counter[tuple[str]] = Counter()
-        self.repeated: Counter[tuple[str]] = Counter()  # put off until later, after an error or to look again
+        self.repeated: Counter[tuple[str]] = Counter()  # delayed, after an error or for another look
         self.waited: dict[tuple[str], list[float]] = {}
         self.worked: dict[tuple[str], list[float]] = {}
 
     def came(self, key: Key) -> None:
-        """It is to be worked on, as soon as somebody is free and nobody works on it."""
+        """Record an added key."""
         if key not in self._came:
             self._came[key] = self._clock()
             self.added[key.kind,] += 1
 
     def began(self, key: Key) -> None:
-        """Somebody works on it."""
+        """Record the begin of a pass."""
         now = self._began[key] = self._clock()
         observe(self.waited, (key.kind,), now - self._came.pop(key, now))
 
     def ended(self, key: Key) -> None:
-        """Nobody does any more."""
+        """Record the end of a pass."""
         began = self._began.pop(key, None)
         if began is not None:
             observe(self.worked, (key.kind,), self._clock() - began)
 
     def put_off(self, key: Key) -> None:
-        """It will come again by itself."""
+        """Record a delayed key."""
         self.repeated[key.kind,] += 1
 
     def running(self) -> dict[str, list[float]]:
-        """The seconds for which each key is being worked on by now, by kind."""
+        """The seconds of each running pass, by kind."""
         now = self._clock()
         found: dict[str, list[float]] = {}
         for key, began in self._began.items():
@@ -58,6 +58,6 @@ class QueueStatistics:
         return found
 
     def clear(self) -> None:
-        """Forgets what waits and what is being worked on; what was counted stays."""
+        """Forget waiting and running keys; keep the counts."""
         self._came.clear()
         self._began.clear()

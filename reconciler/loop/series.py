@@ -1,4 +1,4 @@
-"""Series of one metric: values counted into buckets, and both kinds of them as Prometheus prints them."""
+"""Series of one metric: observed values in buckets, and their Prometheus form."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 
 
 class Label(NamedTuple):
-    """What series are told apart by."""
+    """The labels of a series."""
 
     kind: str
-    result: str  # success, error or requeue; of errors the class; of objects their state
-    namespace: str = ""  # empty unless it is a label, so that series don't grow with namespaces
+    result: str  # success, error or requeue; class of an error; state of an object
+    namespace: str = ""  # empty unless it is a label
 
 
 def observe(groups: dict[_Label, list[float]], label: _Label, seconds: float) -> None:
-    """Counts one value: a series holds the sum, then one count a bucket and one beyond."""
+    """Count one value: a series is the sum, then one count for each bucket and one beyond."""
     series = groups.setdefault(label, [0.0] * (len(BUCKETS) + 2))
     series[0] += seconds
     series[1 + bisect_left(BUCKETS, seconds)] += 1
 
 
 def filled(family: CounterMetricFamily | GaugeMetricFamily, names: tuple[str, ...], values: Series) -> Metric:
-    """One value a label; of a label that has more parts than there are `names`, the first ones."""
+    """One value for each label, shortened to the parts in `names`."""
     for told, value in values:
         family.add_metric([*told][: len(names)], value)
     return family
 
 
 def spread(declared: Declared, groups: Mapping[_Label, list[float]]) -> Metric:
-    """A histogram of what `observe` has counted."""
+    """A histogram of observed values."""
     name, labels, text = declared
     family = HistogramMetricFamily(name, text, labels=labels)
     bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]

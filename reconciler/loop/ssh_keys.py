@@ -1,4 +1,4 @@
-"""The key pair with which MPI's processes start each other: made once for the installation, copied to where graphs need it."""
+"""The SSH key pair of MPI's processes: made once for the installation, copied to graphs' namespaces."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _BITS: Final = 2048
 
 
 async def give_keys(work: Work, graph: Graph, rendered: Sequence[Node], problems: list[Problem]) -> None:
-    """Sees to it that the rendered Secrets are there, with the same keys. Those that exist are never changed.
+    """Create the rendered Secrets with the same keys. Existing ones are never changed.
 
-    Only TensorRT-LLM's pods read them: other graphs get along without, and without the right to write Secrets.
+    Only TensorRT-LLM's pods read them: other graphs need neither them nor the permission.
     """
     if not rendered or graph.framework != TRTLLM:
         return
@@ -47,7 +47,7 @@ async def give_keys(work: Work, graph: Graph, rendered: Sequence[Node], problems
 
 
 async def _made(cluster: Cluster, secret: Node, where: str) -> Node:
-    """Creates it, or takes what somebody else was quicker with."""
+    """Create it, or read the one created meanwhile."""
     try:
         return await cluster.create(SECRETS, secret, where)
     except AlreadyExistsError:
@@ -58,7 +58,7 @@ async def _made(cluster: Cluster, secret: Node, where: str) -> Node:
 
 
 def _pair() -> dict[str, str]:
-    """A new pair as a Secret holds it. It takes some tenths of a second, once in the life of an installation."""
+    """A new pair as in a Secret; takes some tenths of a second, once for an installation."""
     key = generate_private_key(65537, _BITS)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
     public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)

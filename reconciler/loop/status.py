@@ -1,4 +1,4 @@
-"""The shape of status: conditions that keep their times, and the smallest patch that makes a status so. What is in it is elsewhere."""
+"""Conditions that keep their times, and minimal patches of status."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Condition(NamedTuple):
-    """One aspect, as it stands now."""
+    """One condition."""
 
     type: str
     status: str  # True, False or Unknown
     reason: str
     message: str
-    generation: int | None = None  # of the object, where conditions say it
+    generation: int | None = None  # the object's, for conditions that have it
 
 
 def conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetime) -> list[Node]:
-    """All conditions: those of others stay, ours keep the time of their last change."""
+    """All conditions: others' stay, ours keep the time of their last change."""
     known = {one.get("type"): one for one in before}
     out = {str(one.get("type")): dict(one) for one in before}
     for condition in now:
@@ -44,12 +44,12 @@ def conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetim
 
 
 def found(status: Node, kind: str) -> Node:
-    """The condition of a type; empty when there is none."""
+    """The condition of a type, or an empty one."""
     return next((one for one in status.get("conditions") or () if one.get("type") == kind), {})
 
 
 def difference(before: Any, now: Any) -> Any:
-    """The merge patch from one map to another; None when they are the same."""
+    """The merge patch from one map to another; None if they are equal."""
     patch: Node = {}
     for name in {**before, **now}:
         if name not in now:

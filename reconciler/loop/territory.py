@@ -1,4 +1,4 @@
-"""Which namespaces are ours at this moment: all, or those that are allowed, but for those that other operators claim."""
+"""The namespaces to reconcile: all or the allowed ones, except those that other operators claim."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
 LOG: Final = logging.getLogger("reconciler.territory")
-TICK: Final = 1.0  # seconds between two looks at what changes without an event: a claim that runs out
+TICK: Final = 1.0  # seconds between checks for expired claims
 RELIST: Final = 300.0
 
 
 class Territory:
-    """Watches the Leases of other operators. As long as nobody could say, nothing is ours: when unsure, nothing is written."""
+    """Watches the Leases of other operators. While they are unknown, no namespace is ours, and nothing is written."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Territory:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`namespaces` may be ours, an empty name is all of them. `regained` is called with each namespace that has become ours again."""
+        """`namespaces` are the candidates, an empty name all. `regained` is called with each namespace whose claim ended."""
         self.excluded: frozenset[str] = frozenset()
         self._scope, self._namespaces, self._regained = scope, namespaces, regained
         self._clock, self._wall, self._sleep = clock, wall, sleep
@@ -54,22 +54,22 @@ class Territory:
 
     @property
     def known(self) -> bool:
-        """Whether the claims have been listed, where anybody's count."""
+        """Whether the claims have been listed, if they matter."""
         return bool(self._scope.restricted) or self._leases.synced.is_set()
 
     @property
     def reason(self) -> str:
-        """Why they have not been."""
+        """Why they have not been listed."""
         return self._leases.reason
 
     def governs(self, namespace: str) -> bool:
-        """Whether a namespace is ours."""
+        """Whether a namespace may be reconciled."""
         if "" not in self._namespaces and namespace not in self._namespaces:
             return False
         return self.known and self._claims.governs(namespace, self._clock())
 
     async def run(self) -> None:
-        """Watches until it is cancelled; a restricted operator asks nobody about claims."""
+        """Watch until cancelled; a restricted operator ignores claims."""
         if self._scope.restricted:
             return
         watch = asyncio.ensure_future(self._leases.run())

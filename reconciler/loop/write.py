@@ -1,4 +1,4 @@
-"""Writing children: only what differs, only what is ours, and never again and again against somebody else."""
+"""Writes children: only differences, only own objects, and a limited number of times against other managers."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
 
-REPAIRS: Final = 3  # times that others' changes to one child are undone within the window; then it is said, and left
-WINDOW: Final = 600.0  # seconds of the same
-REMEMBERED: Final = 20_000  # children that a server writes in another way; forgetting one costs a call that changes nothing
+REPAIRS: Final = 3  # limit of reverted changes to one child within the window
+WINDOW: Final = 600.0  # the window in seconds
+REMEMBERED: Final = 20_000  # children that a server writes differently; forgetting one costs a call without effect
 _OTHERS: Final = re.compile(r'conflicts? with "([^"]+)"')
 
 
 class Writer:
-    """All writes of children go through here; `may_write(namespace)` is asked before each."""
+    """Makes all writes of children; `may_write(namespace)` is called before each."""
 
     def __init__(
         self, cluster: Cluster, cache: Cache, may_write: Callable[[str], bool], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Remembers nothing yet: what it doesn't remember it compares."""
+        """Start empty: unknown children are compared."""
         self._cluster, self._cache, self._may_write, self._clock = cluster, cache, may_write, clock
-        self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (what was applied, what came of it)
+        self._applied: OrderedDict[str, tuple[str, str]] = OrderedDict()  # uid -> (applied digest, resulting fingerprint)
         self._repaired: dict[Key, deque[float]] = {}
-        self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> what was undone, and whose it was
+        self._repairs: dict[str, list[tuple[Key, str]]] = {}  # uid of the owner -> reverted children and their changers
 
     async def put(self, child: Node, owner: Node | None, inherits: Callable[[str], bool] = lambda _: False) -> Node:
-        """Makes the cluster hold a child of `owner`, None for those that belong to nobody; gives the object as it is now.
+        """Create or update a child of `owner` (None for an unowned one); returns the live object.
 
-        `inherits(uid)` says whether the owner may take over what another object controls.
+        `inherits(uid)` returns whether the owner may take over another object's child.
 
-        Raises: ApiError; TakenError when another's object has the name; ContestedError; StandDownError.
+        Raises: ApiError; TakenError if the name has another owner; ContestedError; StandDownError.
         """
         resource, key = resource_of(child), key_of(child)
         wanted = marked(child)
@@ -71,18 +71,18 @@ class Writer:
         return self._took(wanted, await self._apply(key, wanted, live))
 
     def repaired(self, owner: Node) -> list[tuple[Key, str]]:
-        """What of an owner's children was undone since it was last asked, and who had changed it."""
+        """The owner's children reverted since the last call, and who had changed them."""
         return self._repairs.pop(uid_of(owner), [])
 
     async def resize(self, obj: Node, replicas: int) -> None:
-        """Changes nothing but how many replicas a component of an older generation has. Raises: ApiError, StandDownError."""
+        """Change only the replicas of a component of an older generation. Raises: ApiError, StandDownError."""
         key = key_of(obj)
         self._ask(key.namespace)
         patch = {"spec": {"replicas": replicas}}
         self._cache.wrote(await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace))
 
     async def scale(self, obj: Node, replicas: int, owner: Node) -> None:
-        """Changes how many replicas another controller's object has. Raises: ApiError, ContestedError, StandDownError."""
+        """Scale another controller's object. Raises: ApiError, ContestedError, StandDownError."""
         key, mark = key_of(obj), ("replicas", str(replicas))
         self._ask(key.namespace)
         if self._applied.get(uid_of(obj)) == mark:
@@ -91,19 +91,19 @@ class Writer:
         patch = {"metadata": {"uid": uid_of(obj)}, "spec": {"replicas": replicas}}
         scaled = await self._cluster.merge_patch(resource_of(obj), key.name, patch, key.namespace, subresource="scale")
         self._remember(uid_of(obj), mark)
-        # what comes back is the scale alone
+        # the response is only the scale
         metadata = {**obj["metadata"], "resourceVersion": scaled["metadata"]["resourceVersion"]}
         metadata["generation"] = metadata.get("generation", 0) + 1
         self._cache.wrote({**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}})
 
     async def drop(self, obj: Node) -> None:
-        """Deletes an object, if it is still that one. Raises: ApiError, StandDownError."""
+        """Delete an object, if it still has this uid. Raises: ApiError, StandDownError."""
         key = key_of(obj)
         self._ask(key.namespace)
         try:
             await self._cluster.delete(resource_of(obj), key.name, key.namespace, uid=uid_of(obj))
         except ConflictError:
-            return  # another object has the name now, and it is not the one that had to go
+            return  # another object has the name now
         self._cache.removed(key)
 
     def _ask(self, namespace: str) -> None:
@@ -112,13 +112,13 @@ class Writer:
 
     @staticmethod
     def _is_ours(live: Node, owner: Node | None) -> bool:
-        """Whether we may write it. An object that belongs to nobody is left as it is where ours would belong to nobody, too."""
+        """Whether the object may be written. An unowned object is left alone if the wanted one is unowned too."""
         if owner is None:
             return APPLIED_HASH in (live["metadata"].get("annotations") or {}) and controller(live) is None
         return is_controlled(live, owner)
 
     async def _take(self, key: Key, live: Node, owner: Node, inherits: Callable[[str], bool]) -> Node:
-        """Makes an object of ours that has lost its owner, or whose owner hands it over, the child of another. Raises: TakenError."""
+        """Change the owner of an own object that lost it, or whose owner hands it over. Raises: TakenError."""
         found = controller(live)
         if not (inherits(str(found.get("uid"))) if found else await self._is_orphan(key, live, owner)):
             whose = f"belongs to {found['kind']} {found['name']}" if found else "was made by somebody else"
@@ -127,7 +127,7 @@ class Writer:
         return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, reference(owner)]})
 
     async def _share(self, key: Key, live: Node, owner: Node) -> Node:
-        """Keeps an object that another graph controls from being collected as long as this one needs it."""
+        """Add an owner reference to an object that another graph controls, so that it isn't collected."""
         references = live["metadata"]["ownerReferences"]
         if any(one["uid"] == uid_of(owner) for one in references):
             return live
@@ -142,12 +142,12 @@ class Writer:
         return {**made, "apiVersion": live["apiVersion"], "kind": live["kind"]}
 
     async def _is_orphan(self, key: Key, live: Node, owner: Node) -> bool:
-        """Whether we made an object that has no owner any more, as after `kubectl delete --cascade=orphan`."""
+        """Whether an own object lost its owner, as after `kubectl delete --cascade=orphan`."""
         if any(one["uid"] == uid_of(owner) for one in live["metadata"].get("ownerReferences") or ()):
             return True
         if APPLIED_HASH not in (live["metadata"].get("annotations") or {}):
             return False
-        fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)  # the cache holds no managers of fields
+        fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)  # the cache has no managedFields
         if fresh is None or uid_of(fresh) != uid_of(live) or controller(fresh) is not None:
             return False
         managers = fresh["metadata"].get("managedFields") or ()
@@ -161,7 +161,7 @@ class Writer:
         return says(live, wanted) or (applied is not None and applied == (mark, fingerprint(live)))
 
     async def _created(self, key: Key, wanted: Node) -> Node | None:
-        """The object, where there was none of that name. None where there is one, whosesoever, and of kinds that are not watched."""
+        """The created object; None if the name exists, or the kind isn't watched."""
         if key.kind in ONCE or not self._cache.knows(key.kind):
             return None
         self._ask(key.namespace)
@@ -190,7 +190,7 @@ class Writer:
         return await self._cluster.apply(resource, wanted, manager=MANAGER, force=True)
 
     async def _is_newest(self, key: Key, live: Node) -> bool:
-        """Whether we have decided on what is there. An autoscaler's number must not be overwritten by an older one of ours."""
+        """Whether the decision was based on the current state, so as not to overwrite an autoscaler's newer number."""
         fresh = await self._cluster.get(resource_of(live), key.name, key.namespace)
         if fresh is not None and fresh["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]:
             self._cache.wrote({**fresh, "apiVersion": live["apiVersion"], "kind": live["kind"]})
@@ -198,7 +198,7 @@ class Writer:
         return fresh is not None
 
     def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
-        """Counts what others change of a child, to be told of its owner. Raises: ContestedError when that was too often."""
+        """Count others' changes of a child, for the owner's status. Raises: ContestedError if there are too many."""
         times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
         if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
             raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")
@@ -227,14 +227,14 @@ def _owner_uid(child: Node) -> str:
 
 
 def _is_shared(live: Node, wanted: Node) -> bool:
-    """Whether an object of another graph is all that this one needs, too."""
+    """Whether another graph's object satisfies this graph too."""
     if controller(live) is None or not is_model_service(live["kind"], live["metadata"]["name"]):
         return False
     return str((controller(live) or {})["apiVersion"]).startswith(f"{GROUP}/") and says(live["spec"], wanted["spec"])
 
 
 def marked(child: Node) -> Node:
-    """The child as it is applied: with a digest of itself, and with our label unless its kind is watched as a whole."""
+    """The child to apply: with its digest, and with our label unless its whole kind is watched."""
     metadata = child["metadata"]
     labels = dict(metadata.get("labels") or {})
     if not str(child["apiVersion"]).startswith(f"{GROUP}/"):

@@ -13,6 +13,7 @@ from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, COMPONENT, GRAPH, MAIN, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
+from dynamo_webhooks.reconciler.loop.sharing import Sharing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -50,6 +51,7 @@ class Cache:
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
         self._written: dict[Key, tuple[float, Node]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._sharing = Sharing()
         self.reflectors: dict[str, Several] = {each.kind: self._reflector(each) for each in MAIN}
         self.reflectors |= {each.kind: self._reflector(each, f"{RECONCILED}=true") for each in WATCHED}
         self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", heard=False)
@@ -149,7 +151,7 @@ class Cache:
         seen = new or old
         if seen is None:
             return
-        _lighten(seen)
+        self._sharing.share(_lighten(seen))
         key = key_of(seen)
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])

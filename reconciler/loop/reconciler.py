@@ -29,7 +29,7 @@ from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
 from dynamo_webhooks.reconciler.loop.pace import Pace
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
-from dynamo_webhooks.reconciler.loop.route import routed
+from dynamo_webhooks.reconciler.loop.route import meant, routed
 from dynamo_webhooks.reconciler.loop.territory import Territory
 from dynamo_webhooks.reconciler.loop.work import PassResult, Work
 from dynamo_webhooks.reconciler.loop.write import Writer
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("reconciler")
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
 GATHER: Final = 0.1  # seconds for which changes of an object's children are gathered before it is passed over once for all
+PROGRESS: Final = 0.5  # seconds of the same for their status: a roll-out changes that many times
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
 _PASSES: Final = {GRAPH: reconcile_graph, COMPONENT: reconcile_component, ADAPTER: reconcile_adapter}
 
@@ -233,7 +234,8 @@ class Reconciler:
                 if changed is not None and key_of(changed) == key:
                     self.queue.add(key, cause=cause_of(changed, known=old is not None))
                 else:
-                    self.queue.add(key, GATHER, Cause.BEGUN if self.waiting == "" else Cause.LOOK)
+                    told = old is not None and new is not None and meant(old) == meant(new)  # nothing but its status
+                    self.queue.add(key, PROGRESS if told else GATHER, Cause.LOOK if self.waiting else Cause.BEGUN)
 
     def _detected(self, known: Mapping[str, Presence]) -> None:
         """What the cluster can do has changed, hence what is rendered."""

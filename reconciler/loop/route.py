@@ -22,7 +22,7 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
         return []
     key = key_of(seen)
     keys: list[Key] = []
-    if key.kind in _OWN and (old is None or new is None or _meant(old) != _meant(new)):
+    if key.kind in _OWN and (old is None or new is None or meant(old) != meant(new)):
         keys.append(key)
     known = ours and (old or {}).get("status") == (new or {}).get("status")
     owner = controller(seen)
@@ -59,7 +59,7 @@ def _owners(old: Node | None, new: Node | None, namespace: str) -> list[Key]:
     return list(dict.fromkeys(keys))
 
 
-def _meant(obj: Node) -> object:
+def meant(obj: Node) -> object:
     """What somebody else than we may have changed."""
     metadata = obj["metadata"]
     return (

@@ -111,15 +111,18 @@ class Crowd:
         await seen.wait()
         return time.monotonic() - began
 
-    async def until(self, count: int, patience: float = 7200.0) -> None:
-        """Waits until so many graphs are ready."""
-        deadline, told = time.monotonic() + patience, time.monotonic()
+    async def until(self, count: int, patience: float = 600.0) -> None:
+        """Waits until so many graphs are ready; at most so many seconds for the next one."""
+        before, since, told = 0, time.monotonic(), time.monotonic()
         while len(self.ready) < count:
-            assert time.monotonic() < deadline, f"{len(self.ready)} of {count} graphs are ready"
-            if time.monotonic() - told > 30:
-                told = time.monotonic()
-                print(f"  ({len(self.ready)} of {count} ready)", flush=True)
             await asyncio.sleep(0.05)
+            now = time.monotonic()
+            if len(self.ready) > before:
+                before, since = len(self.ready), now
+            assert now - since < patience, f"{before} of {count} graphs are ready:\n{self.site.processes[-1].tail()}"
+            if now - told > 30:
+                told = now
+                print(f"  ({before} of {count} ready)", flush=True)
 
     async def rest(self, seconds: float = 5.0) -> None:
         """Waits until nobody has written anything for so long."""

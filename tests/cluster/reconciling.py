@@ -171,9 +171,10 @@ def installed(
     objects: list[Node] | None = None,
     namespaces: tuple[str, ...] = (),
     definitions: Sequence[Node] = (),
+    flags: tuple[str, ...] = (),
 ) -> Iterator[Reconciled]:
-    """The same before anything acts in it; our kinds are stored as v1beta1."""
-    with control_plane(assets, home) as plane:
+    """The same before anything acts in it; our kinds are stored as v1beta1. `flags` are the API server's."""
+    with control_plane(assets, home, *flags) as plane:
         plane.install(*(crd(kind, versions=["v1beta1"]) for kind in KINDS), crd("DynamoWorkerMetadata", versions=["v1alpha1"]))
         if definitions:
             plane.apply(*definitions)

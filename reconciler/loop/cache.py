@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, COMPONENT, GRAPH, MAIN, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Changed = Callable[[Node | None, Node | None, bool], None]
 
+_Group = TypeVar("_Group", str, Key)
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)
 _OURS: Final = frozenset(each.kind for each in MAIN)
@@ -49,6 +50,7 @@ class Cache:
         self._cluster, self._namespaces, self._changed = cluster, namespaces, changed
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
+        self._scaling: dict[Key, set[Key]] = {}  # graph -> adapters that name it
         self._written: dict[Key, tuple[float, Node]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._sharing = Sharing()
@@ -119,6 +121,10 @@ class Cache:
         found = (self.get(key) for key in sorted(self._owned.get(str(owner["metadata"].get("uid")), ())))
         return [one for one in found if one is not None]
 
+    def scaling(self, graph: Key) -> list[Key]:
+        """The adapters that name a graph, in a stable order."""
+        return sorted(self._scaling.get(graph, ()))
+
     def all(self, kind: str, namespace: str = "") -> list[Node]:
         """All objects of a kind, of one namespace or of every one."""
         known = self.reflectors.get(kind)
@@ -161,13 +167,9 @@ class Cache:
         self._changed(old, new, ours)
 
     def _index(self, key: Key, new: Node | None, old: Node | None = None) -> None:
-        before, now = _owner(old), _owner(new)
-        if before and before != now and before in self._owned:
-            self._owned[before].discard(key)
-            if not self._owned[before]:
-                del self._owned[before]
-        if now:
-            self._owned.setdefault(now, set()).add(key)
+        _move(self._owned, key, _owner(old), _owner(new))
+        if key.kind == ADAPTER:
+            _move(self._scaling, key, _scaled(old), _scaled(new))
 
 
 def _lighten(obj: Node) -> Node:
@@ -181,6 +183,22 @@ def _lighten(obj: Node) -> Node:
 def _owner(obj: Node | None) -> str:
     found = controller(obj) if obj is not None else None
     return str((found or {}).get("uid") or "")
+
+
+def _scaled(obj: Node | None) -> Key | None:
+    """The graph that an adapter names."""
+    name = (((obj or {}).get("spec") or {}).get("dgdRef") or {}).get("name")
+    return Key(GRAPH, key_of(obj).namespace, str(name)) if obj is not None and name else None
+
+
+def _move(index: dict[_Group, set[Key]], key: Key, before: _Group | None, now: _Group | None) -> None:
+    """Takes a key out of one group and puts it into another."""
+    if before and before != now and before in index:
+        index[before].discard(key)
+        if not index[before]:
+            del index[before]
+    if now:
+        index.setdefault(now, set()).add(key)
 
 
 def _version(obj: Node) -> int:

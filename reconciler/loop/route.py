@@ -33,7 +33,7 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
     if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
         keys.append(Key(GRAPH, key.namespace, str(graph)))
     if key.kind == GRAPH and (old is None or new is None or old.get("spec") != new.get("spec")):
-        keys += [key_of(one) for one in cache.all(ADAPTER, key.namespace) if _scales(one, key.name)]
+        keys += cache.scaling(key)
     return keys
 
 
@@ -71,7 +71,3 @@ def meant(obj: Node) -> object:
         metadata.get("deletionTimestamp"),
         obj.get("spec"),
     )
-
-
-def _scales(adapter: Node, graph: str) -> bool:
-    return bool(((adapter.get("spec") or {}).get("dgdRef") or {}).get("name") == graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTERS, GRAPHS
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 
@@ -117,3 +118,24 @@ async def test_an_adapter_goes_when_the_graph_asks_for_it_no_more() -> None:
         await site.user.replace(GRAPHS, obj)
         await site.rest()
         assert await site.adapters() == {}
+
+
+async def test_an_adapter_that_was_there_first_is_woken_by_its_graph_alone_and_forgotten_with_it() -> None:
+    async with running() as site:
+        reference = {"name": "g", "componentName": "decode"}
+        adapter = {"apiVersion": ADAPTERS.api_version, "kind": ADAPTERS.kind, "metadata": {"name": "mine", "namespace": NAMESPACE}}
+        await site.user.create(ADAPTERS, {**adapter, "spec": {"replicas": 4, "dgdRef": reference}}, NAMESPACE)
+        await site.rest()
+        assert "status" not in (await site.adapters())["mine"]
+        await site.make(disagg())
+        await site.make(disagg("other"))
+        await site.rest()
+        assert await _pods(site) == 4
+        assert site.reconciler is not None
+        assert site.reconciler.cache is not None
+        graph, other = (Key(GRAPHS.kind, NAMESPACE, name) for name in ("g", "other"))
+        assert site.reconciler.cache.scaling(graph) == [Key(ADAPTERS.kind, NAMESPACE, "mine")]
+        assert site.reconciler.cache.scaling(other) == []
+        await site.user.delete(ADAPTERS, "mine", NAMESPACE)
+        await site.rest()
+        assert site.reconciler.cache.scaling(graph) == []

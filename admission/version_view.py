@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.admission.wording import elsewhere, reworded
 from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert, viewed
@@ -56,10 +55,11 @@ class VersionView:
 
     def _finding(self, finding: Finding, translation: Translation, judged: Fields, written: Fields) -> Finding:
         place = translation.of(finding.path)
-        said = reworded(finding, self.kind.name, self.author)
+        said = in_version(finding, self.author)
         if place.exact:
             return said._replace(path=place.path)
-        text = elsewhere(finding.text, render(finding.path, MESSAGE_LENGTH), self.read)
+        # the author's version has no such field, so the sentence begins with the field's name and version
+        text = f"{render(finding.path, MESSAGE_LENGTH)} of {self.read} {finding.text}"
         return said._replace(path=self._remembered(finding.path, translation, judged, written) or place.path, text=text)
 
     def _remembered(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:
@@ -111,6 +111,12 @@ class VersionView:
             **after,
             "metadata": {**metadata, **({"annotations": annotations} if annotations or "annotations" in after["metadata"] else {})},
         }
+
+
+def in_version(finding: Finding, version: str) -> Finding:
+    """The finding in the words of the version that its rule doesn't read; path and level stay."""
+    fix = finding.other_fix or finding.fix or finding.rule.fix_in(version)
+    return finding._replace(text=finding.other_text or finding.text, fix=fix)
 
 
 def _present(before: Fields, written: Fields, after: Fields) -> Fields:

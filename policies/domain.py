@@ -54,7 +54,7 @@ def whole_number(text: str) -> int | None:
 
 
 def quoted(names: Iterable[str]) -> str:
-    """Lists names in order, each in double quotes: only what stands in them is left alone when sentences are put into other words."""
+    """Lists names in order, each in double quotes."""
     return ", ".join(f'"{name}"' for name in sorted(names))
 
 

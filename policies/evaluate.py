@@ -75,7 +75,9 @@ def _bounded(found: Iterable[Finding], most: int) -> list[Finding]:
 
 
 def _brief(finding: Finding) -> Finding:
-    return finding._replace(text=shortened(finding.text, MESSAGE_LENGTH), fix=shortened(finding.fix, MESSAGE_LENGTH))
+    texts = (finding.text, finding.fix, finding.other_text, finding.other_fix)
+    text, fix, other_text, other_fix = (shortened(each, MESSAGE_LENGTH) for each in texts)
+    return finding._replace(text=text, fix=fix, other_text=other_text, other_fix=other_fix)
 
 
 def deleting(review: Review) -> bool:

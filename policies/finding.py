@@ -34,7 +34,10 @@ class Cause(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One sentence about one field. `text` starts after the path ("must ...") and never holds a subtree or a secret."""
+    """One sentence about one field. `text` starts after the path ("must ...") and never holds a subtree or a secret.
+
+    `text` and `fix` name fields as the version does that the rule reads.
+    """
 
     rule: Rule
     cause: Cause
@@ -44,3 +47,5 @@ class Finding(NamedTuple):
     value: Scalar = None
     fix: str = ""  # what to do about this very value; empty: the rule's own Fix section speaks
     fact: str = ""  # for not-evaluated: the missing fact
+    other_text: str = ""  # for an author of the other version; empty where it is the same
+    other_fix: str = ""

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.finding import Finding, Level
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, V1_2
+from dynamo_webhooks.policies.words import words
 
 Hits: TypeAlias = Iterator[Finding]
 Check: TypeAlias = Callable[[At], Hits]
@@ -42,7 +44,8 @@ REQUEST: Final[Where] = {DGDR: "spec"}
 BOTH: Final = "both"
 SECTIONS: Final = ("Why", "Fix", "Bad", "Good")
 DEFAULT_SECTIONS: Final = ("Why", "Before", "After")
-HEADINGS: Final = frozenset({*SECTIONS, *DEFAULT_SECTIONS})
+FIX_IN: Final = "Fix in "  # and a version: where its remedy differs from the other's in more than names
+HEADINGS: Final = frozenset({*SECTIONS, *DEFAULT_SECTIONS, f"{FIX_IN}{ALPHA}", f"{FIX_IN}{BETA}"})
 _CODE: Final = r"DYN[0-9]{3}|DYND[0-9]{2}"
 _FENCE: Final = r"```yaml\n(.*?)\n[ \t]*```"  # compiled only when somebody reads an example
 
@@ -142,8 +145,13 @@ class Rule:
 
     @property
     def fix(self) -> str:
-        """What to write instead; "" for a default."""
-        return _flow(_sections(self.documentation).get("Fix", ""))
+        """What to write instead, in the version that the rule reads; "" for a default."""
+        return self.fix_in(self.kinds[0].rpartition("/")[2])
+
+    def fix_in(self, version: str) -> str:
+        """What an author of a version is to write instead; "" for a default."""
+        sections = _sections(self.documentation)
+        return words(_flow(sections.get(FIX_IN + version) or sections.get("Fix", ""))).of(version)
 
     @property
     def bad(self) -> tuple[str, ...]:

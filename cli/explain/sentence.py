@@ -9,17 +9,19 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from dynamo_webhooks.admission.wording import in_words
-from dynamo_webhooks.api.kinds import BETA, BY_NAME, GROUP
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP
 from dynamo_webhooks.policies.catalogue import declared
 from dynamo_webhooks.policies.rule import Rule
+from dynamo_webhooks.policies.words import NAMES
+from dynamo_webhooks.policies.words import words as in_words
 
 ENOUGH: Final = 12  # characters of a rule's own texts in the message: fewer are words that many sentences share
 _FIELD: Final = 10  # what it counts for that the rule speaks of the field
 _SHORTEST: Final = 4  # characters of a text between two values that say anything
 _MOST: Final = 3  # rules for one sentence: more is no answer
 _ROOM: Final = "dynamo_webhooks.policies."
-_FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review")})
+_FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review", "words")})
+_VALUE: Final = re.compile(r"\{\w+\}")  # in a template
 _ONE_OF: Final = "must be one of"  # said for rules by policies.at; the allowed values tell which rule
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _KIND: Final = re.compile(rf'\b(Dynamo[A-Za-z]+)(?:\.{re.escape(GROUP)})? "')
@@ -68,8 +70,9 @@ def _said(rule: Rule) -> tuple[frozenset[str], frozenset[str]]:
 
     All of them in the words of either version, since people are answered in those of their own.
     """
-    texts = {text for function in _functions(rule) for text in _constants(function)}
-    texts |= {in_words(text, rule, kind.partition("/")[0], BETA) for text in texts for kind in rule.kinds}
+    constants = {text for function in _functions(rule) for text in _constants(function)}
+    constants |= {NAMES[text] for text in constants if text in NAMES}
+    texts = {piece for text in constants for said in in_words(text) for piece in _VALUE.split(said)}
     pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
     return pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text))
 

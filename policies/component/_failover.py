@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.policies.domain import INTER_POD, INTRA_POD, enabled, interpod_failover
+from dynamo_webhooks.policies.domain import INTRA_POD, enabled, interpod_failover
 from dynamo_webhooks.policies.rule import DGD
+from dynamo_webhooks.policies.words import Words, words
 
 if TYPE_CHECKING:
     from dynamo_webhooks.policies.at import At
@@ -31,6 +32,11 @@ def interpod_without_gms(component: Fields) -> bool:
     return interpod_failover(component) and not enabled(component.get("gpuMemoryService"))
 
 
-def one_mode(at: At) -> str:
+def one_mode(at: At) -> Words:
     """What to do where the two blocks name different modes; only in a graph can pods be of several layouts."""
-    return f"set both modes to {INTRA_POD}" + (f" or both to {INTER_POD}" if at.review.kind == DGD else "")
+    return words("set both modes to {intraPod} or both to {interPod}" if at.review.kind == DGD else "set both modes to {intraPod}")
+
+
+def switched(on: bool) -> Words:
+    """What an update must not do that moves something into pods of its own (`on`), or out of them."""
+    return words("must not become {interPod} after creation" if on else "must stay {interPod}, and enabled, after creation")

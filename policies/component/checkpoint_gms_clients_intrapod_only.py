@@ -1,9 +1,10 @@
 """DYN405: clients in a job of a GPU memory service in other pods."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import INTER_POD, INTRA_POD, interpod_gms
+from dynamo_webhooks.policies.domain import interpod_gms
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN405", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)
@@ -14,7 +15,7 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
         A job has one pod, and its clients reach the service through a volume of that pod. A service in another pod is out of their reach.
 
     Fix
-        Set the service's mode to intraPod, or remove `gmsClientContainers`.
+        Set the service's mode to {intraPod}, or remove `gmsClientContainers`.
 
     Bad
         ```yaml
@@ -42,5 +43,5 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
         ```
     """
     if at.get("checkpoint.job.gmsClientContainers") and interpod_gms(at.value):
-        text = f'must be empty unless gpuMemoryService.mode is "{INTRA_POD}", got mode "{INTER_POD}"'
+        text = words('must be empty unless {gpuMemoryService}.mode is "{intraPod}", got mode "{interPod}"')
         yield at.forbidden("checkpoint.job.gmsClientContainers", text)

@@ -4,6 +4,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import enabled
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN404", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)
@@ -15,7 +16,7 @@ def checkpoint_gms_clients_need_gms(at: At) -> Hits:
         checkpoint is switched off too, so that switching it on brings no surprises.
 
     Fix
-        Enable `gpuMemoryService`, or remove `gmsClientContainers`.
+        Enable `{gpuMemoryService}`, or remove `gmsClientContainers`.
 
     Bad
         ```yaml
@@ -42,4 +43,5 @@ def checkpoint_gms_clients_need_gms(at: At) -> Hits:
     gms = at.value.get("gpuMemoryService")
     if at.get("checkpoint.job.gmsClientContainers") and not enabled(gms):
         seen = "absent" if gms is None else "switched off"
-        yield at.forbidden("checkpoint.job.gmsClientContainers", f"must be empty without gpuMemoryService, which is {seen}")
+        text = words("must be empty without {gpuMemoryService}, which is {seen}", seen=seen)
+        yield at.forbidden("checkpoint.job.gmsClientContainers", text)

@@ -3,6 +3,7 @@
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import mode, words
 
 
 @rule("DYN402", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)
@@ -37,6 +38,7 @@ def checkpoint_job_auto_only(at: At) -> Hits:
         ```
     """
     checkpoint = at.value["checkpoint"]
-    mode = checkpoint.get("mode")
-    if mode not in (None, "", "Auto") and checkpoint.get("job") is not None:
-        yield at.forbidden("checkpoint.job", f'must not be set unless checkpoint.mode is "Auto", got mode "{mode}"')
+    seen = checkpoint.get("mode")
+    if seen not in (None, "", "Auto") and checkpoint.get("job") is not None:
+        text = words('must not be set unless {checkpoint}.mode is "Auto", got mode "{seen}"', seen=mode(seen))
+        yield at.forbidden("checkpoint.job", text)

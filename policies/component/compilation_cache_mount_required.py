@@ -21,7 +21,7 @@ def compilation_cache_mount_required(at: At) -> Hits:
         and stops with an error. Only the first flagged mount is the cache.
 
     Fix
-        Set `mountPoint` to the directory in which the engine keeps compiled kernels.
+        Set `{mountPoint}` to the directory in which the engine keeps compiled kernels.
 
     Bad
         ```yaml

@@ -1,9 +1,10 @@
 """DYN310: pods of several layouts in a component that has no graph."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import INTER_POD, interpod_failover, interpod_gms
+from dynamo_webhooks.policies.domain import interpod_failover, interpod_gms
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import DCD, Difference, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule(
@@ -20,7 +21,7 @@ def dcd_interpod_unsupported(at: At) -> Hits:
         Such layouts are made of several cliques of one Grove set, and only a graph has one. A component on its own is never rendered.
 
     Fix
-        Use mode intraPod, or make the component part of a graph on Grove.
+        Use mode {intraPod}, or make the component part of a graph on Grove.
 
     Bad
         ```yaml
@@ -39,7 +40,7 @@ def dcd_interpod_unsupported(at: At) -> Hits:
           gpuMemoryService: {enabled: true, mode: intraPod}
         ```
     """
-    text = f'must not be "{INTER_POD}" for a component outside a graph'
+    text = words('must not be "{interPod}" for a component outside a graph')
     if interpod_gms(at.value):
         yield at.forbidden("gpuMemoryService.mode", text)
     if interpod_failover(at.value):

@@ -6,6 +6,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.component._failover import interpod_without_gms
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 _NO_ENGINES: Final = ("epp", "frontend", "planner")
 
@@ -18,7 +19,7 @@ def failover_interpod_component_type(at: At) -> Hits:
         Standby engines take over weights on GPUs. Frontends, planners and endpoint pickers hold none; they are made safe with replicas.
 
     Fix
-        Switch failover off here, or set the `componentType` to that of a worker if it is one.
+        Switch failover off here, or set the `{componentType}` to that of a worker if it is one.
 
     Bad
         ```yaml
@@ -40,4 +41,4 @@ def failover_interpod_component_type(at: At) -> Hits:
     kind = at.value.get("componentType")
     # where the GPU memory service is on, gms-worker-only refuses these and others
     if kind in _NO_ENGINES and interpod_without_gms(at.value):
-        yield at.forbidden("", f'must run an engine for failover in mode interPod, got componentType "{kind}"')
+        yield at.forbidden("", words('must run an engine for failover in mode {interPod}, got {componentType} "{seen}"', seen=kind))

@@ -1,6 +1,7 @@
 """DYN704: inter-pod failover that is switched on or off later."""
 
 from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import switched
 from dynamo_webhooks.policies.domain import interpod_failover
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import UPDATE
@@ -15,7 +16,7 @@ def failover_interpod_immutable(at: At) -> Hits:
         Standby engines in pods of their own belong to the set of pods that is made once, when the component is created.
 
     Fix
-        Put the old `failover` block back, or create another graph with the new one; a component that stands alone can be created
+        Put the old `{failover}` block back, or create another graph with the new one; a component that stands alone can be created
         under another name.
 
     Bad
@@ -58,10 +59,7 @@ def failover_interpod_immutable(at: At) -> Hits:
         ```
     """
     if at.old is not None and interpod_failover(at.value) != interpod_failover(at.old):
-        on = interpod_failover(at.value)
-        yield at.immutable(
-            "failover", "must not become interPod after creation" if on else "must stay interPod, and enabled, after creation"
-        )
+        yield at.immutable("failover", switched(interpod_failover(at.value)))
 
 
 failover_interpod_immutable_in_1_2 = failover_interpod_immutable.same_in_1_2("Q-09", because="as for components of graphs", where=SERVICES)

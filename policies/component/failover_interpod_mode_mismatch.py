@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.component._failover import one_mode
 from dynamo_webhooks.policies.domain import INTER_POD, enabled, interpod_failover
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import mode, words
 
 
 @rule("DYN345", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -44,7 +45,7 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
     """
     gms = at.value.get("gpuMemoryService")
     if interpod_failover(at.value) and enabled(gms) and gms.get("mode") != INTER_POD:
-        mode = gms.get("mode")
-        seen = f'which is "{mode}"' if mode else "which is unset"
-        text = f'must have the mode of gpuMemoryService, {seen}, got "{INTER_POD}"'
+        written = gms.get("mode")
+        other = words('which is "{written}"', written=mode(written)) if written else "which is unset"
+        text = words('must have the mode of {gpuMemoryService}, {other}, got "{interPod}"', other=other)
         yield at.invalid("failover", None, text, fix=one_mode(at))

@@ -4,6 +4,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import enabled, interpod_failover
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN344", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -14,7 +15,7 @@ def failover_interpod_requires_gms(at: At) -> Hits:
         Standby engines use the GPUs of the active one. The memory service holds the one copy of the weights that all of them map.
 
     Fix
-        Enable `gpuMemoryService` with mode interPod, or switch failover off.
+        Enable `{gpuMemoryService}` with mode {interPod}, or switch failover off.
 
     Bad
         ```yaml
@@ -42,4 +43,5 @@ def failover_interpod_requires_gms(at: At) -> Hits:
     gms = at.value.get("gpuMemoryService")
     if interpod_failover(at.value) and not enabled(gms):
         seen = "absent" if gms is None else "switched off"
-        yield at.forbidden("failover", f"must not be enabled in mode interPod without gpuMemoryService, which is {seen}")
+        text = words("must not be enabled in mode {interPod} without {gpuMemoryService}, which is {seen}", seen=seen)
+        yield at.forbidden("failover", text)

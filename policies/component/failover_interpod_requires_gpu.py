@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.component._failover import interpod_without_gms
 from dynamo_webhooks.policies.gpu import Gpus, gpu_count, gpu_count_1_2
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN348", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -17,6 +18,9 @@ def failover_interpod_requires_gpu(at: At) -> Hits:
 
     Fix
         Set `resources.limits.gpu` to the number of GPUs.
+
+    Fix in v1beta1
+        Set `resources.limits[nvidia.com/gpu]` of the main container to the number of GPUs.
 
     Bad
         ```yaml
@@ -57,4 +61,5 @@ def failover_interpod_requires_gpu_in_1_2(at: At) -> Hits:
 def _too_few(at: At, gpus: Gpus) -> Hits:
     if gpus.number is not None and gpus.number < 1:
         seen = f'got "{gpus.seen}"' if gpus.seen else "got none"
-        yield at.forbidden("", f"must have at least one GPU in resources.limits.gpu for failover in mode interPod, {seen}")
+        text = words("must have at least one GPU in {resources.limits.gpu} for failover in mode {interPod}, {seen}", seen=seen)
+        yield at.forbidden("", text)

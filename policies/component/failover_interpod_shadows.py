@@ -4,6 +4,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import interpod_failover
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import Words, words
 
 
 @rule("DYN346", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -15,6 +16,9 @@ def failover_interpod_shadows(at: At) -> Hits:
 
     Fix
         Set `numShadows` to 1 or more, or switch failover off.
+
+    Fix in v1beta1
+        Set `numShadows` to 1, or switch failover off.
 
     Bad
         ```yaml
@@ -62,4 +66,6 @@ def _nobody(at: At, *, absent: int) -> Hits:
         written = at.value["failover"].get("numShadows")
         shadows = absent if written is None else written
         if shadows < 1:
-            yield at.invalid("failover.numShadows", shadows, f"must be 1 or more in mode interPod, got {shadows}")
+            # v1beta1 knows one standby engine only
+            text = words("must be {wanted} in mode {interPod}, got {shadows}", wanted=Words("1 or more", "1"), shadows=shadows)
+            yield at.invalid("failover.numShadows", shadows, text)

@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.component._failover import EMPTY_MODE, intrapod, i
 from dynamo_webhooks.policies.domain import INTRA_POD, enabled
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import mode, words
 
 
 @rule("DYN341", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -56,5 +57,5 @@ def failover_intrapod_mode_mismatch_in_1_2(at: At) -> Hits:
 def _other_mode(at: At) -> Hits:
     gms = at.value.get("gpuMemoryService")
     if enabled(gms) and gms.get("mode") not in (None, "", INTRA_POD):
-        text = f'must have the mode of gpuMemoryService, "{gms["mode"]}", got "{INTRA_POD}"'
+        text = words('must have the mode of {gpuMemoryService}, "{wanted}", got "{intraPod}"', wanted=mode(gms["mode"]))
         yield at.invalid("failover", None, text, fix=one_mode(at))

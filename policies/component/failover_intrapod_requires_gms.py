@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.component._failover import EMPTY_MODE, intrapod, i
 from dynamo_webhooks.policies.domain import enabled
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN342", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -15,7 +16,7 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
         Both engines of the pod use the same GPUs. Each alone would fill them with its weights; the memory service holds one copy for both.
 
     Fix
-        Enable `gpuMemoryService` with mode intraPod, or switch failover off.
+        Enable `{gpuMemoryService}` with mode {intraPod}, or switch failover off.
 
     Bad
         ```yaml
@@ -60,4 +61,5 @@ def _without_gms(at: At) -> Hits:
     gms = at.value.get("gpuMemoryService")
     if not enabled(gms):
         seen = "absent" if gms is None else "switched off"
-        yield at.forbidden("failover", f"must not be enabled in mode intraPod without gpuMemoryService, which is {seen}")
+        text = words("must not be enabled in mode {intraPod} without {gpuMemoryService}, which is {seen}", seen=seen)
+        yield at.forbidden("failover", text)

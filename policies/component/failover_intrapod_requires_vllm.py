@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.component._failover import intrapod
 from dynamo_webhooks.policies.domain import said
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule(
@@ -61,5 +62,5 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
     """
     backend = at.review.spec.get("backendFramework")
     if backend not in (None, "", "vllm") and intrapod(at.value):
-        text = f'must not be enabled in mode intraPod for backendFramework "{said(backend)}": only vllm can stand by'
+        text = words('must not be enabled in mode {intraPod} for backendFramework "{seen}": only vllm can stand by', seen=said(backend))
         yield at.forbidden("failover", text)

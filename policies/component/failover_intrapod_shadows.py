@@ -1,9 +1,14 @@
 """DYN343: several standby engines in one pod."""
 
+from typing import Final
+
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.component._failover import EMPTY_MODE, intrapod, intrapod_1_2
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import Words, words
+
+_MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
 
 
 @rule("DYN343", where=COMPONENT, when="failover", stage=Stage.FAILOVER)
@@ -16,6 +21,9 @@ def failover_intrapod_shadows(at: At) -> Hits:
 
     Fix
         Set `numShadows` to 1 or leave it out; for more, use mode interPod, which services of a graph on Grove can have.
+
+    Fix in v1beta1
+        Set `numShadows` to 1 or leave it out.
 
     Bad
         ```yaml
@@ -55,6 +63,5 @@ def failover_intrapod_shadows_in_1_2(at: At) -> Hits:
 def _no_pair(at: At) -> Hits:
     shadows = at.value["failover"].get("numShadows")
     if shadows not in (None, 0, 1):
-        pair = f"must be 1 in mode intraPod, where a pod holds a fixed pair of engines, got {shadows}"
-        text = f"{pair}; in a graph on Grove mode interPod allows more"
-        yield at.invalid("failover.numShadows", shadows, text)
+        pair = words("must be 1 in mode {intraPod}, where a pod holds a fixed pair of engines, got {shadows}", shadows=shadows)
+        yield at.invalid("failover.numShadows", shadows, words("{pair}; {more}", pair=pair, more=_MORE))

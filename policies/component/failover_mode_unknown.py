@@ -21,7 +21,7 @@ def failover_mode_unknown(at: At) -> Hits:
         author relies on.
 
     Fix
-        Write intraPod or interPod, in exactly this spelling.
+        Write {intraPod} or {interPod}, in exactly this spelling.
 
     Bad
         ```yaml
@@ -48,4 +48,4 @@ def failover_mode_unknown(at: At) -> Hits:
     """
     failover = at.value["failover"]
     if enabled(failover) and failover.get("mode") not in (None, "", INTRA_POD, INTER_POD):
-        yield at.not_supported("failover.mode", failover["mode"], (INTRA_POD, INTER_POD))
+        yield at.not_supported("failover.mode", failover["mode"], ("{intraPod}", "{interPod}"))

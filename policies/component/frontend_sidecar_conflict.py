@@ -5,6 +5,7 @@ from typing import Final
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 _SIDECAR: Final = "sidecar-frontend"
 
@@ -17,7 +18,7 @@ def frontend_sidecar_conflict(at: At) -> Hits:
         `frontendSidecar` adds a container called `sidecar-frontend`, and the names of a pod's containers must differ.
 
     Fix
-        Rename the container in `extraPodSpec.containers`, or drop one of the two.
+        Rename the container in `{extraPodSpec}.containers`, or drop one of the two.
 
     Bad
         ```yaml
@@ -43,5 +44,5 @@ def frontend_sidecar_conflict(at: At) -> Hits:
     """
     containers = at.get("extraPodSpec.containers") or ()
     if any(container and container.get("name") == _SIDECAR for container in containers):
-        text = f'must not have a container "{_SIDECAR}" in extraPodSpec: frontendSidecar adds one of that name'
+        text = words('must not have a container "{name}" in {extraPodSpec}: frontendSidecar adds one of that name', name=_SIDECAR)
         yield at.forbidden("", text)

@@ -22,7 +22,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
         container that was meant fails to find the service. Init containers are no clients.
 
     Fix
-        Name a container in `extraPodSpec.containers`, or remove the entry. The main container is a client without being named.
+        Name a container in `{extraPodSpec}.containers`, or remove the entry. The main container is a client without being named.
 
     Bad
         ```yaml

@@ -1,6 +1,7 @@
 """DYN703: a GPU memory service that moves into pods of its own, or out of them."""
 
 from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.component._failover import switched
 from dynamo_webhooks.policies.domain import interpod_gms
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import UPDATE
@@ -45,7 +46,7 @@ def gms_interpod_immutable(at: At) -> Hits:
         ```
     """
     if at.old is not None and interpod_gms(at.value) != interpod_gms(at.old):
-        text = "must not become interPod after creation" if interpod_gms(at.value) else "must stay interPod, and enabled, after creation"
+        text = switched(interpod_gms(at.value))
         yield at.immutable("gpuMemoryService.mode", text, value=at.get("gpuMemoryService.mode"))
 
 

@@ -1,9 +1,10 @@
 """DYN301: an inter-pod GPU memory service where nothing can lay out its pods."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import INTER_POD, interpod_gms, off_grove
+from dynamo_webhooks.policies.domain import interpod_gms, off_grove
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN301", where=SERVICES, when="gpuMemoryService", stage=Stage.GMS, needs=("grove",))
@@ -15,7 +16,7 @@ def gms_interpod_requires_grove(at: At) -> Hits:
         Grove can be told so.
 
     Fix
-        Set the mode to intraPod, or bring the graph onto Grove: switch Grove on in the operator and remove the annotation
+        Set the mode to {intraPod}, or bring the graph onto Grove: switch Grove on in the operator and remove the annotation
         `nvidia.com/enable-grove`.
 
     Bad
@@ -52,5 +53,4 @@ def gms_interpod_requires_grove(at: At) -> Hits:
         ```
     """
     if interpod_gms(at.value) and (reason := off_grove(at)):
-        text = f'must run on Grove for gpuMemoryService.mode "{INTER_POD}", but {reason}'
-        yield at.forbidden("", text)
+        yield at.forbidden("", words('must run on Grove for {gpuMemoryService}.mode "{interPod}", but {reason}', reason=reason))

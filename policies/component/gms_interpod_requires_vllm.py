@@ -1,9 +1,10 @@
 """DYN302: an inter-pod GPU memory service for an engine that can't use it."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import INTER_POD, interpod_gms, said
+from dynamo_webhooks.policies.domain import interpod_gms, said
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN302", where=SERVICES, when="gpuMemoryService", stage=Stage.GMS)
@@ -15,7 +16,7 @@ def gms_interpod_requires_vllm(at: At) -> Hits:
         guessed from images here.
 
     Fix
-        Set `spec.backendFramework: vllm`, or use mode intraPod, which suits every engine.
+        Set `spec.backendFramework: vllm`, or use mode {intraPod}, which suits every engine.
 
     Bad
         ```yaml
@@ -50,4 +51,5 @@ def gms_interpod_requires_vllm(at: At) -> Hits:
     backend = at.review.spec.get("backendFramework")
     if backend != "vllm" and interpod_gms(at.value):
         seen = f'got "{said(backend)}"' if backend else "got nothing"
-        yield at.forbidden("", f'must have spec.backendFramework "vllm" for gpuMemoryService.mode "{INTER_POD}", {seen}')
+        text = words('must have spec.backendFramework "vllm" for {gpuMemoryService}.mode "{interPod}", {seen}', seen=seen)
+        yield at.forbidden("", text)

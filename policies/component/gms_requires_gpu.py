@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.domain import enabled
 from dynamo_webhooks.policies.gpu import Gpus, gpu_count, gpu_count_1_2
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN305", where=COMPONENT, when="gpuMemoryService", stage=Stage.GMS)
@@ -17,6 +18,9 @@ def gms_requires_gpu(at: At) -> Hits:
 
     Fix
         Set `resources.limits.gpu` to the number of GPUs, as a whole number.
+
+    Fix in v1beta1
+        Set `resources.limits[nvidia.com/gpu]` of the main container to the number of GPUs, as a whole number.
 
     Bad
         ```yaml
@@ -88,4 +92,5 @@ def gms_requires_gpu_in_1_2(at: At) -> Hits:
 def _too_few(at: At, gpus: Gpus) -> Hits:
     if gpus.number is None or gpus.number < 1:
         seen = f'got "{gpus.seen}"' if gpus.seen else "got none"
-        yield at.forbidden("gpuMemoryService", f"must have at least one whole GPU to share in resources.limits.gpu, {seen}")
+        text = words("must have at least one whole GPU to share in {resources.limits.gpu}, {seen}", seen=seen)
+        yield at.forbidden("gpuMemoryService", text)

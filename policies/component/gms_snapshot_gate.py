@@ -4,6 +4,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import enabled
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN306", where={**COMPONENT, **CHECKPOINT}, when="gpuMemoryService", stage=Stage.SNAPSHOT, needs=("allowGmsSnapshot",))
@@ -76,6 +77,8 @@ def gms_snapshot_gate(at: At) -> Hits:
     if of_component and not enabled(at.value.get("checkpoint")):
         return
     if not at.fact("allowGmsSnapshot"):
-        other = "gpuMemoryService" if of_component else "the checkpoint"
-        text = f"must not be enabled together with {other} unless the operator runs with DYN_OPERATOR_ALLOW_GMS_SNAPSHOT=1"
+        other = words("{gpuMemoryService}") if of_component else "the checkpoint"
+        text = words(
+            "must not be enabled together with {other} unless the operator runs with DYN_OPERATOR_ALLOW_GMS_SNAPSHOT=1", other=other
+        )
         yield at.forbidden("checkpoint" if of_component else "gpuMemoryService", text)

@@ -6,6 +6,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import enabled
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 _WORKERS: Final = ("worker", "prefill", "decode")
 
@@ -19,7 +20,7 @@ def gms_worker_only(at: At) -> Hits:
         doesn't know.
 
     Fix
-        Set `componentType` to worker, prefill or decode, or switch the service off.
+        Set `{componentType}` to worker, prefill or decode, or switch the service off.
 
     Bad
         ```yaml
@@ -45,5 +46,5 @@ def gms_worker_only(at: At) -> Hits:
         kind = at.value.get("componentType")
         if kind not in _WORKERS:
             seen = f'got "{kind}"' if kind else "got nothing"
-            text = f"must be on a component whose componentType is one of {', '.join(_WORKERS)}, {seen}"
+            text = words("must be on a component whose {componentType} is one of {wanted}, {seen}", wanted=", ".join(_WORKERS), seen=seen)
             yield at.forbidden("gpuMemoryService", text)

@@ -4,6 +4,7 @@ from dynamo_webhooks.api.quantity import is_zero
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import Words, words
 
 
 @rule("DYN204", where=COMPONENT, when="sharedMemory", stage=Stage.COMPONENT)
@@ -15,6 +16,9 @@ def shm_size_required(at: At) -> Hits:
 
     Fix
         Set `sharedMemory.size`, set `disabled: true` for no volume at all, or leave the block out.
+
+    Fix in v1beta1
+        Set `sharedMemorySize`, set it to 0 for no volume at all, or leave the block out.
 
     Bad
         ```yaml
@@ -41,6 +45,6 @@ def shm_size_required(at: At) -> Hits:
     if not memory.get("disabled"):
         size = memory.get("size")
         if size is None or is_zero(size):
-            yield at.required(
-                "sharedMemory.size", f"must be more than zero unless disabled is true, got {'nothing' if size is None else size}"
-            )
+            seen = "nothing" if size is None else size
+            text = words("must be more than zero{unless}, got {seen}", unless=Words(" unless disabled is true", ""), seen=seen)
+            yield at.required("sharedMemory.size", text)

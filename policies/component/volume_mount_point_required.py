@@ -1,8 +1,13 @@
 """DYN203: a volume that is mounted nowhere."""
 
+from typing import Final
+
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+from dynamo_webhooks.policies.words import Words
+
+_NOTHING: Final = Words("must name a directory unless useAsCompilationCache is true, got nothing", "must name a directory, got nothing")
 
 
 @rule("DYN203", where=COMPONENT, when="volumeMounts", stage=Stage.COMPONENT)
@@ -14,6 +19,9 @@ def volume_mount_point_required(at: At) -> Hits:
 
     Fix
         Set `mountPoint`, or flag the mount with `useAsCompilationCache` if that is what it is.
+
+    Fix in v1beta1
+        Set `mountPath`.
 
     Bad
         ```yaml
@@ -41,5 +49,4 @@ def volume_mount_point_required(at: At) -> Hits:
     for index, entry in enumerate(at.value["volumeMounts"]):
         mount = entry or {}
         if not mount.get("mountPoint") and not mount.get("useAsCompilationCache"):
-            text = "must name a directory unless useAsCompilationCache is true, got nothing"
-            yield at.required(("volumeMounts", index, "mountPoint"), text)
+            yield at.required(("volumeMounts", index, "mountPoint"), _NOTHING)

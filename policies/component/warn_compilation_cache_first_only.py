@@ -1,9 +1,14 @@
 """DYN909: several compilation caches in one component."""
 
+from typing import Final
+
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
+from dynamo_webhooks.policies.words import Words
+
+_ONE: Final = "is the only cache: another mount that v1alpha1 flags is ignored"
 
 
 @rule(
@@ -22,6 +27,9 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
 
     Fix
         Keep the flag `useAsCompilationCache` on one mount, and give the others a `mountPoint`.
+
+    Fix in v1beta1
+        Use v1alpha1 to take the flag from every mount but one; `compilationCache` shows the first alone.
 
     Bad
         ```yaml
@@ -50,5 +58,5 @@ def warn_compilation_cache_first_only(at: At) -> Hits:
         return
     flagged = [index for index, mount in enumerate(mounts) if mount and mount.get("useAsCompilationCache")]
     for index in flagged[1:]:
-        text = f"is ignored: only the first, volumeMounts[{flagged[0]}], is the cache"
+        text = Words(f"is ignored: only the first, volumeMounts[{flagged[0]}], is the cache", _ONE)
         yield at.warning(("volumeMounts", index, "useAsCompilationCache"), text)

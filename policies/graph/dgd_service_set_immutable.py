@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.domain import quoted
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import UPDATE
 from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN708", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -15,7 +16,7 @@ def dgd_service_set_immutable(at: At) -> Hits:
         The pods of a graph are created as one set; a set can change its sizes but not its members.
 
     Fix
-        Keep the names. To park a service set its `replicas` to 0; for another set of services create another graph.
+        Keep the names. To park a {service} set its `replicas` to 0; for another set of {services} create another graph.
 
     Bad
         ```yaml
@@ -39,4 +40,5 @@ def dgd_service_set_immutable(at: At) -> Hits:
     if not now or now == before:  # no services at all: the rule dgd-services-required speaks
         return
     changes = [f"{word} {quoted(names)}" for word, names in (("added", now - before), ("removed", before - now)) if names]
-    yield at.immutable("spec.services", f"must keep the services that the graph was created with: {'; '.join(changes)}")
+    text = words("must keep the {services} that the graph was created with: {changes}", changes="; ".join(changes))
+    yield at.immutable("spec.services", text)

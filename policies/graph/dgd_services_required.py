@@ -3,6 +3,7 @@
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN101", where=GRAPH, stage=Stage.SHAPE)
@@ -13,7 +14,7 @@ def dgd_services_required(at: At) -> Hits:
         A graph is made of its services. Without any there is nothing to deploy, and an empty graph is nearly always a slip of indentation.
 
     Fix
-        Add at least one service under `spec.services`.
+        Add at least one {service} under `spec.{services}`.
 
     Bad
         ```yaml
@@ -29,4 +30,4 @@ def dgd_services_required(at: At) -> Hits:
         ```
     """
     if not at.value.get("services"):
-        yield at.required("services", "must hold at least one service, got none")
+        yield at.required("services", words("must hold at least one {service}, got none"))

@@ -4,6 +4,7 @@ from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule(
@@ -20,7 +21,7 @@ def epp_single_per_graph(at: At) -> Hits:
         The graph's workers form one inference pool, and a pool has one endpoint picker. With two it is left to chance which one routes.
 
     Fix
-        Keep one service of type `epp`, or make two graphs.
+        Keep one {service} of type `epp`, or make two graphs.
 
     Bad
         ```yaml
@@ -40,6 +41,6 @@ def epp_single_per_graph(at: At) -> Hits:
     """
     pickers = [name for name, service in at.value["services"].items() if service and service.get("componentType") == "epp"]
     if len(pickers) > 1:
-        text = f'must be "epp" for one service only, got it for {len(pickers)}'
+        text = words('must be "epp" for one {service} only, got it for {count}', count=len(pickers))
         for name in sorted(pickers)[1:]:
             yield at.duplicate(("services", Key(name), "componentType"), "epp", text)

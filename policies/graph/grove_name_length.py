@@ -8,6 +8,7 @@ from dynamo_webhooks.policies.domain import off_grove, services
 from dynamo_webhooks.policies.grove_names import NAME_LIMIT, budget, byte_length, certainly_fit, set_length, set_name
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 _SHOWN: Final = 253  # characters of a graph's name in each message: no valid one has more
 
@@ -21,8 +22,8 @@ def grove_name_length(at: At) -> Hits:
         A graph's name is shortened to as little as 8 bytes to make room, a service's name never is.
 
     Fix
-        Give the service a shorter name. With a graph name of 8 bytes or more a service may have 37 bytes on a single node, 16 on several
-        nodes, and 15 with an inter-pod GPU memory service.
+        Give the {service} a shorter name. With a graph name of 8 bytes or more a {service} may have 37 bytes on a single node, 16 on
+        several nodes, and 15 with an inter-pod GPU memory service.
 
     Bad
         ```yaml
@@ -54,6 +55,8 @@ def grove_name_length(at: At) -> Hits:
     # Q-50: only a name that was shortened is said to be
     shown = f'graph "{graph[:_SHOWN]}" ({size} bytes' + (f', shortened to "{set_name(graph, widest)}")' if prefix < size else ")")
     for name, length in too_long.items():
-        text = f"must fit Grove's {NAME_LIMIT} bytes together with the graph's name, needs {length}"
-        fix = f"shorten the service's name by {-(-(length - NAME_LIMIT) // (1 if budgets[name] == byte_length(name) else 2))} bytes"
-        yield at.invalid(("services", Key(name)), name, f'{text}: {shown} and service "{name}" ({byte_length(name)} bytes)', fix=fix)
+        text = f"must fit Grove's {NAME_LIMIT} bytes together with the graph's name, needs {length}: {shown}"
+        surplus = -(-(length - NAME_LIMIT) // (1 if budgets[name] == byte_length(name) else 2))
+        whole = words('{text} and {service} "{name}" ({own} bytes)', text=text, name=name, own=byte_length(name))
+        fix = words("shorten the {service}'s name by {surplus} bytes", surplus=surplus)
+        yield at.invalid(("services", Key(name)), name, whole, fix=fix)

@@ -22,7 +22,7 @@ def multinode_requires_orchestrator(at: At) -> Hits:
         state failed.
 
     Fix
-        Run the graph on Grove, have LeaderWorkerSet and Volcano installed, or keep the service on one node.
+        Run the graph on Grove, have LeaderWorkerSet and Volcano installed, or keep the {service} on one node.
 
     Bad
         ```yaml

@@ -15,7 +15,7 @@ def priority_class_requires_grove(at: At) -> Hits:
         pods would run with the default priority.
 
     Fix
-        Remove `priorityClassName`, or run the graph on Grove. A single service can have a priority class in its `extraPodSpec`.
+        Remove `priorityClassName`, or run the graph on Grove. A single {service} can have a priority class in its `{extraPodSpec}`.
 
     Bad
         ```yaml

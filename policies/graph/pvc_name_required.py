@@ -13,7 +13,7 @@ def pvc_name_required(at: At) -> Hits:
         Volume mounts of services find a claim by its name, and a claim that is to be created needs one.
 
     Fix
-        Give the claim the name that the services' `volumeMounts` use.
+        Give the claim the name that the {services}' `volumeMounts` use.
 
     Bad
         ```yaml

@@ -6,6 +6,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import quoted
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 _NAMED: Final = 10  # missing services that the message names
 
@@ -18,7 +19,7 @@ def restart_order_count(at: At) -> Hits:
         A sequential restart goes through the order and ends after its last name. Services that are left out would just keep running.
 
     Fix
-        Name every service of the graph once, or leave `order` out for the alphabetical one.
+        Name every {service} of the graph once, or leave `order` out for the alphabetical one.
 
     Bad
         ```yaml
@@ -48,5 +49,5 @@ def restart_order_count(at: At) -> Hits:
     if len(named) != len(services):
         missing = sorted(services.keys() - named)
         left_out = quoted(missing[:_NAMED]) + (f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else "")
-        text = f"must name all {len(services)} services, got {len(named)} different names"
-        yield at.invalid("strategy.order", None, f"{text}; missing: {left_out}" if missing else text)
+        text = words("must name all {count} {services}, got {named} different names", count=len(services), named=len(named))
+        yield at.invalid("strategy.order", None, words("{text}; missing: {left_out}", text=text, left_out=left_out) if missing else text)

@@ -3,6 +3,7 @@
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN133", where=RESTART, when="strategy", stage=Stage.RESTART)
@@ -44,5 +45,5 @@ def restart_order_unique(at: At) -> Hits:
     for index, entry in enumerate(strategy.get("order") or ()):
         name = entry or ""  # a null entry reads as an empty name
         if name in seen:
-            yield at.duplicate(("strategy", "order", index), name, f'must name each service once, got "{name}" again')
+            yield at.duplicate(("strategy", "order", index), name, words('must name each {service} once, got "{name}" again', name=name))
         seen.add(name)

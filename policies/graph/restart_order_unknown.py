@@ -3,6 +3,7 @@
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import RESTART, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN135", where=RESTART, when="strategy", stage=Stage.RESTART)
@@ -13,7 +14,7 @@ def restart_order_unknown(at: At) -> Hits:
         A sequential restart waits for one service after the other, and would wait for this one for ever.
 
     Fix
-        Write the service's name as it stands under `spec.services`; case matters.
+        Write the {service}'s name as it stands under `spec.{services}`; case matters.
 
     Bad
         ```yaml
@@ -47,5 +48,5 @@ def restart_order_unknown(at: At) -> Hits:
     spellings = {name.lower(): name for name in services} if unknown else {}
     for name, index in unknown.items():
         close = spellings.get(name.lower())
-        text = f'must be a service of this graph, got "{name}"'
+        text = words('must be a {service} of this graph, got "{name}"', name=name)
         yield at.not_found(("strategy", "order", index), name, text, fix=f'write "{close}"' if close else "")

@@ -19,7 +19,7 @@ def scaling_adapter_owns_replicas(at: At) -> Hits:
         Switching the adapter on or off and changing the replicas are two steps, so that neither happens by accident.
 
     Fix
-        Scale through the DynamoGraphDeploymentScalingAdapter of the service, or switch the adapter off first and scale afterwards.
+        Scale through the DynamoGraphDeploymentScalingAdapter of the {service}, or switch the adapter off first and scale afterwards.
 
     Bad
         ```yaml

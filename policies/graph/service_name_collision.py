@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import GRAPH, Difference, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
@@ -48,4 +49,5 @@ def service_name_collision(at: At) -> Hits:
     for name in sorted(names):
         other = first.setdefault(name.lower(), name)
         if other != name:
-            yield at.duplicate(("services", Key(name)), name, f'must differ from service "{other}" in more than case, got "{name}"')
+            text = words('must differ from {service} "{other}" in more than case, got "{name}"', other=other, name=name)
+            yield at.duplicate(("services", Key(name)), name, text)

@@ -4,6 +4,7 @@ from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN102", where=GRAPH, when="services", stage=Stage.SHAPE)
@@ -15,7 +16,7 @@ def service_null(at: At) -> Hits:
         such an entry without a word, and the graph comes up without the service.
 
     Fix
-        Write `{}` behind the name for a service that needs no settings, or remove the entry.
+        Write `{}` behind the name for a {service} that needs no settings, or remove the entry.
 
     Bad
         ```yaml
@@ -35,7 +36,7 @@ def service_null(at: At) -> Hits:
     """
     for name, service in at.value["services"].items():
         if service is None:
-            fix = f"write `{name}: {{}}` for a service without settings, or remove the entry"
+            fix = words("write `{name}: {}` for a {service} without settings, or remove the entry", name=name)
             yield at.invalid(("services", Key(name)), None, "must be an object, got null", fix=fix)
 
 

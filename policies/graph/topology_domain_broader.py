@@ -16,7 +16,7 @@ def topology_domain_broader(at: At) -> Hits:
         The graph's constraint holds for all of its pods. A service that may spread wider than the graph contradicts it.
 
     Fix
-        Give the service the graph's domain or a narrower one, or give the graph a broader one.
+        Give the {service} the graph's domain or a narrower one, or give the graph a broader one.
 
     Bad
         ```yaml

@@ -13,7 +13,7 @@ def topology_profile_required(at: At) -> Hits:
         Domains such as `rack` mean something only within a ClusterTopology, which lists them from broad to narrow.
 
     Fix
-        Write the name of a ClusterTopology of the cluster as `topologyProfile`.
+        Write the name of a ClusterTopology of the cluster as `{topologyProfile}`.
 
     Bad
         ```yaml

@@ -5,6 +5,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import services
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)
@@ -16,7 +17,7 @@ def topology_service_constraint_required(at: At) -> Hits:
         constraint has no effect at all.
 
     Fix
-        Give the graph's constraint a `packDomain`, or give those services a constraint that are to be packed.
+        Give the graph's constraint a `packDomain`, or give those {services} a constraint that are to be packed.
 
     Bad
         ```yaml
@@ -40,7 +41,7 @@ def topology_service_constraint_required(at: At) -> Hits:
     if at.value["topologyConstraint"].get("packDomain"):
         return
     if all(service.get("topologyConstraint") is None for service in services(at.review).values()):
-        text = "must name a domain where no service has a constraint of its own, got nothing"
+        text = words("must name a domain where no {service} has a constraint of its own, got nothing")
         yield at.required("topologyConstraint.packDomain", text)
 
 

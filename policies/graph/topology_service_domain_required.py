@@ -13,7 +13,7 @@ def topology_service_domain_required(at: At) -> Hits:
         The domain is all that a service's constraint says: within what its pods are to be packed. Without it the constraint is empty.
 
     Fix
-        Name a domain of the graph's ClusterTopology, or remove the service's constraint.
+        Name a domain of the graph's ClusterTopology, or remove the {service}'s constraint.
 
     Bad
         ```yaml

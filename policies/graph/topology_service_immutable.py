@@ -4,6 +4,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import UPDATE
 from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN707", where=SERVICES, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
@@ -44,8 +45,8 @@ def topology_service_immutable(at: At) -> Hits:
         return
     now, before = at.value.get("topologyConstraint"), at.old.get("topologyConstraint")
     if (now is None) != (before is None):
-        text = "must not be added to an existing service" if before is None else "must not be taken from an existing service"
+        text = words("must not be added to an existing {service}" if before is None else "must not be taken from an existing {service}")
         yield at.immutable("topologyConstraint", text)
     elif now is not None and (now.get("packDomain") or "") != (before.get("packDomain") or ""):
-        text = f'must keep packDomain "{before.get("packDomain") or ""}", got "{now.get("packDomain") or ""}"'
-        yield at.immutable("topologyConstraint", text)
+        kept = f'must keep packDomain "{before.get("packDomain") or ""}", got "{now.get("packDomain") or ""}"'
+        yield at.immutable("topologyConstraint", kept)

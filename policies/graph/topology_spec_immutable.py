@@ -6,6 +6,7 @@ from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import UPDATE, Fields
 from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
+from dynamo_webhooks.policies.words import Words, words
 
 _FIELDS = ("topologyProfile", "packDomain")
 
@@ -47,9 +48,9 @@ def topology_spec_immutable(at: At) -> Hits:
     now, before = at.get("spec.topologyConstraint"), at.was("spec.topologyConstraint")
     if now is not None and before is not None:
         if _values(now) != _values(before):
-            yield at.immutable("spec.topologyConstraint", f"must stay {_shown(before)}, got {_shown(now)}")
+            yield at.immutable("spec.topologyConstraint", words("must stay {before}, got {now}", before=_shown(before), now=_shown(now)))
     elif before is not None:
-        yield at.immutable("spec.topologyConstraint", f"must stay {_shown(before)}, got none")
+        yield at.immutable("spec.topologyConstraint", words("must stay {before}, got none", before=_shown(before)))
     elif now is not None:
         yield at.immutable("spec.topologyConstraint", "must not be added to an existing graph")
 
@@ -58,5 +59,6 @@ def _values(constraint: Fields) -> list[Any]:
     return [constraint.get(field) or "" for field in _FIELDS]
 
 
-def _shown(constraint: Fields) -> str:
-    return " and ".join(f'{field} "{value}"' for field, value in zip(_FIELDS, _values(constraint), strict=True))
+def _shown(constraint: Fields) -> Words:
+    profile, domain = _values(constraint)
+    return words('{topologyProfile} "{profile}" and packDomain "{domain}"', profile=profile, domain=domain)

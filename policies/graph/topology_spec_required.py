@@ -3,6 +3,7 @@
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+from dynamo_webhooks.policies.words import words
 
 
 @rule("DYN144", where=GRAPH, when="services.*.topologyConstraint", stage=Stage.TOPOLOGY)
@@ -13,7 +14,7 @@ def topology_spec_required(at: At) -> Hits:
         A service's constraint names a domain only. Which ClusterTopology the domain belongs to is said once, by the graph's constraint.
 
     Fix
-        Add `spec.topologyConstraint` with the `topologyProfile` that the services' domains come from.
+        Add `spec.topologyConstraint` with the `{topologyProfile}` that the {services}' domains come from.
 
     Bad
         ```yaml
@@ -39,4 +40,5 @@ def topology_spec_required(at: At) -> Hits:
     names = [name for name, service in at.value["services"].items() if service and service.get("topologyConstraint") is not None]
     if names:
         shown = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
-        yield at.required("topologyConstraint", f"must be set while services have constraints ({shown}), got nothing")
+        text = words("must be set while {services} have constraints ({shown}), got nothing", shown=shown)
+        yield at.required("topologyConstraint", text)

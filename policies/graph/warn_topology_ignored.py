@@ -21,7 +21,7 @@ def warn_topology_ignored(at: At) -> Hits:
         Only Grove packs pods by topology. Elsewhere the constraints are checked for their form and then ignored.
 
     Fix
-        Run the graph on Grove, or remove the constraints and use the affinity of `extraPodSpec`.
+        Run the graph on Grove, or remove the constraints and use the affinity of `{extraPodSpec}`.
 
     Bad
         ```yaml

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.admission.wording import reworded
+from dynamo_webhooks.admission.version_view import in_version
 from dynamo_webhooks.cli.explain.schema_rule import in_message
 from dynamo_webhooks.cli.explain.sentence import rules_saying
 from dynamo_webhooks.cli.explain.words import OURS, SERVER, TABLES, TRANSPORT
@@ -31,7 +31,7 @@ def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_v
         for finding in evaluate(review):
             for words in {version, "v1beta1"}:
                 if finding.rule.name == rule.name:
-                    text = sentence(reworded(finding, kind, words)).removesuffix(f" [{rule.name}]")
+                    text = sentence(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
                     found = rules_saying(f'The {kind} "g" is invalid: {text}')
                     assert rule.name in [one.name for one in found], text
                     assert len(found) <= 2, text

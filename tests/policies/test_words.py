@@ -1,0 +1,293 @@
+"""Sentences of rules in both versions: each names fields as its reader's version does, and a value is never taken for a reference."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.admission.version_view import in_version
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.paths import Key
+from dynamo_webhooks.api.paths import Path as FieldPath
+from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.cli.explain.rule import markdown, page
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.translate import translated
+from dynamo_webhooks.policies import rule as room
+from dynamo_webhooks.policies.answer import sentence
+from dynamo_webhooks.policies.catalogue import declared
+from dynamo_webhooks.policies.evaluate import evaluate
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.review import CREATE, CURRENT, PROFILES, UPDATE, V1_2, Review
+from dynamo_webhooks.policies.rule import DCD, DGD, Rule
+from dynamo_webhooks.policies.words import NAMES, Words, mode, words
+from tests.policies.examples import parse
+
+GRAPH: Final = "DynamoGraphDeployment"
+RULES: Final = [rule for rule in declared() if not rule.is_default]
+VERSIONS: Final = (ALPHA, BETA)
+REFERENCE: Final = re.compile("|".join(re.escape(f"{{{name}}}") for name in NAMES))
+# where a name must be one: in code, in a path, or by its capitals
+NAME: Final = re.compile(r"(?<=[`.])\w+|\w+(?=`|\.\w)|\w*[a-z]\w*[A-Z]\w*")
+SERVICE: Final = re.compile(r"(?<!memory )\b[Ss]ervices?\b")
+VALUES: Final = {
+    "container",  # of the annotation that chooses the discovery mode
+    "itl",  # and ttft: below profilingConfig.config, whose schema is open
+    "ttft",
+}
+GPUS: Final = "resources.limits[nvidia.com/gpu]"  # always said to be those of the main container
+COMPONENT: Final = ("spec", "services", Key("w"))
+OBJECT: Final[dict[str, Any]] = {"spec": {"services": {"w": {}}}}
+OTHER: Final[dict[str, Any]] = {"spec": {"components": [{"name": "w"}]}}
+
+
+def _place(*path: str | int) -> FieldPath:
+    found = translated(KINDS[GRAPH], path, OBJECT, BETA, OTHER)
+    assert found.exact, path
+    return found.path
+
+
+def _dotted(path: FieldPath) -> str:
+    return ".".join(map(str, path))
+
+
+def test_names_of_fields_are_those_of_the_lenses() -> None:
+    of_component = ("checkpoint", "componentType", "extraPodSpec", "failover", "gpuMemoryService", "sharedMemory.size")
+    found = {name: _dotted(_place(*COMPONENT, *name.split("."))[3:]) for name in of_component}
+    found["services"] = _dotted(_place("spec", "services")[1:])
+    found["service"] = found["services"].removesuffix("s")
+    found["topologyProfile"] = _dotted(_place("spec", "topologyConstraint", "topologyProfile")[2:])
+    *main, limits, gpu = _place(*COMPONENT, "resources", "limits", "gpu")
+    assert main[-3:] == ["containers", "main", "resources"]
+    found["resources.limits.gpu"] = f"resources.{limits}[{gpu}] of the main container"
+    cache_of = {"services": {"w": {"volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]}}}
+    [made] = convert(KINDS[GRAPH], {"spec": cache_of}, BETA).object["spec"]["components"]
+    [found["useAsCompilationCache"]] = made.keys() - {"name", "podTemplate"}
+    [found["mountPoint"]] = made[found["useAsCompilationCache"]].keys() - {"pvcName"}
+    for spelling in ("intraPod", "interPod"):
+        gms = {"gpuMemoryService": {"enabled": True, "mode": spelling}}
+        [there] = convert(KINDS[GRAPH], {"spec": {"services": {"w": gms}}}, BETA).object["spec"]["components"]
+        found[spelling] = there["experimental"]["gpuMemoryService"]["mode"]
+    assert found == NAMES
+
+
+@cache
+def _names(kind: str, version: str) -> frozenset[str]:
+    """All names of fields of a kind, those of the Kubernetes types in it included."""
+    seen: set[str] = set()
+
+    def walk(node: Any) -> Iterator[str]:
+        if isinstance(node, list):
+            for item in node:
+                yield from walk(item)
+        elif isinstance(node, dict):
+            if (reference := node.get("$ref")) is not None:
+                if reference in seen:
+                    return
+                seen.add(reference)
+                node = resolve(node)
+            yield from node.get("properties") or ()
+            for item in node.values():
+                yield from walk(item)
+
+    return frozenset(walk(load_schema(kind, version)))
+
+
+@cache
+def _moved(kind: str) -> frozenset[str]:
+    """Fields of a component of v1alpha1 that v1beta1 has elsewhere; a bare name would not find them."""
+    if kind == "DynamoGraphDeploymentRequest":
+        return frozenset()
+    services = load_schema(GRAPH, ALPHA)["properties"]["spec"]["properties"]["services"]
+    fields = services["additionalProperties"]["properties"]
+    found = {name: translated(KINDS[GRAPH], (*COMPONENT, name), OBJECT, BETA, OTHER) for name in fields}
+    return frozenset(name for name, place in found.items() if place.exact and place.path[3:] != (name,))
+
+
+def foreign(text: str, kind: str, version: str, *, of_graph: bool = False) -> set[str]:
+    """The names in a text that a version doesn't have, or has elsewhere; quoted values aside."""
+    if kind not in KINDS:
+        return set()
+    bare = re.sub(r'"[^"]*"', '""', text).replace(GPUS, "")
+    other = ALPHA if version == BETA else BETA
+    only = _names(kind, other) - _names(kind, version) - VALUES
+    moved = _moved(kind) if version == BETA else frozenset()
+    found = {name[0] for name in NAME.finditer(bare) if name[0] in only or (name[0] in moved and not bare[: name.start()].endswith("."))}
+    return found | ({"service"} if of_graph and version == BETA and SERVICE.search(bare) else set())
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "names"),
+    [
+        ("must not be enabled without gpuMemoryService", BETA, {"gpuMemoryService"}),
+        ("must not be enabled without experimental.gpuMemoryService", BETA, set()),
+        ("set `mountPoint`", BETA, {"mountPoint"}),
+        ("under `spec.services`", BETA, {"services", "service"}),
+        ("must keep the service", BETA, {"service"}),
+        ("of the GPU memory service", BETA, set()),
+        ('got "componentType" and "service"', BETA, set()),
+        ("must be 1 beside readinessProbe", BETA, {"readinessProbe"}),
+        ("must be 1 beside readinessProbe", ALPHA, set()),
+        ("set `sharedMemorySize`", ALPHA, {"sharedMemorySize"}),
+        ("in `spec.components`", ALPHA, {"components"}),
+    ],
+)
+def test_the_check_finds_names_of_the_other_version(text: str, version: str, names: set[str]) -> None:
+    assert foreign(text, GRAPH, version, of_graph=True) == names
+
+
+def _of_graph(rule: Rule) -> bool:
+    return ".policies.graph." in rule.module
+
+
+def _examples(rule: Rule, profile: str) -> Iterator[tuple[str, Finding, bool]]:
+    """What a rule says of its Bad examples, by version, and whether that version has the field."""
+    for block in rule.bad:
+        review = parse(block, rule.kinds[0], rule.name).review(profile)
+        kind, _, written = review.kind.partition("/")
+        for version in VERSIONS if kind in KINDS else (written,):
+            obj, old = review.object, review.old
+            if version != written:
+                obj = convert(KINDS[kind], obj, version).object
+                old = None if old is None else convert(KINDS[kind], old, version).object
+            write = Admission(kind, version, review.operation, obj, old, user=review.user, settings=Settings(review.facts, profile))
+            for finding in write.judge():
+                if finding.rule.name == rule.name:
+                    yield version, finding, version == written or f" of {written} " not in finding.text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.name}-{rule.profile}")
+def test_a_rule_speaks_to_authors_of_either_version_in_their_names(rule: Rule) -> None:
+    told = 0
+    for profile in PROFILES if rule.profile == "both" else (rule.profile,):
+        for version, finding, known in _examples(rule, profile):
+            kind = rule.kinds[0].partition("/")[0]
+            fix = finding.fix or rule.fix_in(version)
+            for text in (finding.text, fix) if known else ():
+                assert not foreign(text, kind, version, of_graph=_of_graph(rule)), text
+            for text in (sentence(finding), fix, finding.other_text, finding.other_fix):
+                assert not REFERENCE.search(text), text
+                assert "Words(" not in text
+            told += 1
+    assert told or rule.profile == V1_2  # Bad is what profile current refuses
+
+
+def _known(rule: Rule) -> set[str]:
+    """The versions that have the fields which the rule is about."""
+    read = rule.kinds[0].partition("/")[2]
+    return {read, *(version for version, _, known in _examples(rule, rule.profile if rule.profile == V1_2 else CURRENT) if known)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.name}-{rule.profile}")
+def test_a_remedy_is_in_the_names_of_its_version(rule: Rule) -> None:
+    kind, _, read = rule.kinds[0].partition("/")
+    assert rule.fix == rule.fix_in(read)
+    for text in (rule.title, rule.why, rule.fix_in(ALPHA), rule.fix_in(BETA), markdown(page(rule), examples=False)):
+        assert not REFERENCE.search(text), text
+    for version in _known(rule):
+        assert not foreign(rule.fix_in(version), kind, version, of_graph=_of_graph(rule)), version
+
+
+ROOM: Final = Path(room.__file__).parent
+SHARED: Final = [ROOM / f"{name}.py" for name in ("domain", "gpu", "topology", "unchanged")]
+SOURCES: Final = sorted([*SHARED, *(file for folder in ("component", "graph", "request") for file in (ROOM / folder).glob("*.py"))])
+
+
+def _calls(tree: ast.AST) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "words":
+            yield node
+
+
+def _constants(node: ast.expr) -> Iterator[str]:
+    """The templates of a call; anything but constants fails, since a value in a template would be read as one."""
+    if isinstance(node, ast.IfExp):
+        yield from _constants(node.body)
+        yield from _constants(node.orelse)
+    else:
+        assert isinstance(node, ast.Constant), ast.unparse(node)
+        assert isinstance(node.value, str)
+        yield node.value
+
+
+def test_templates_are_constants_whose_references_are_known() -> None:
+    seen = 0
+    for source in SOURCES:
+        for call in _calls(ast.parse(source.read_text())):
+            values = {keyword.arg for keyword in call.keywords}
+            for template in _constants(call.args[0]):
+                used = set(re.findall(r"\{([^{}]+)\}", template))
+                assert used - set(NAMES) <= values <= used, f"{source.name}: {template}"
+                seen += 1
+    assert seen > 40
+
+
+def _documented(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            assert isinstance(node.body[0], ast.Expr)
+            yield node.body[0].value
+
+
+def _sentences(source: Path) -> Iterator[str]:
+    """All texts of a module that hold a blank, but for its documentation and its declarations of differences."""
+    tree = ast.parse(source.read_text())
+    passed = {id(node) for node in _documented(tree)}
+    for node in ast.walk(tree):
+        declares = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Difference", "Words")
+        why = isinstance(node, ast.keyword) and node.arg == "because"
+        if declares or why:
+            passed |= {id(inner) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and id(node) not in passed:
+            yield node.value
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda each: each.stem)
+def test_no_text_of_a_rule_is_written_in_the_names_of_one_version(source: Path) -> None:
+    """Texts that no example brings about, too."""
+    rules = [rule for rule in RULES if rule.module.endswith(f".{source.parent.name}.{source.stem}")]
+    kind = rules[0].kinds[0].partition("/")[0] if rules else GRAPH
+    for text in _sentences(source):
+        for version in {version for rule in rules for version in _known(rule)} if rules else VERSIONS:
+            assert not foreign(words(text).of(version), kind, version, of_graph=source.parent.name == "graph"), text
+
+
+def test_a_value_is_never_read_as_a_reference() -> None:
+    for name in ("{service}", "{gpuMemoryService} service", 'a" service "b', "\x01{name}\x02"):
+        assert words('a {service} "{name}" {name: x} {}', name=name) == Words(
+            f'a service "{name}" {{name: x}} {{}}', f'a component "{name}" {{name: x}} {{}}'
+        )
+        restart = {"id": "r", "strategy": {"order": ["w", name]}}
+        found = evaluate(Review(DGD, CREATE, {"spec": {"services": {"w": {}}, "restart": restart}}, facts=Facts(grove=True)))
+        said = next(finding for finding in found if finding.rule.name == "restart-order-unknown")
+        assert said.text == f'must be a service of this graph, got "{name}"'
+        assert in_version(said, BETA).text == f'must be a component of this graph, got "{name}"'
+
+
+def test_values_are_put_into_the_words_of_their_version() -> None:
+    text = words("{seen} in {mode}, {count}", seen=words("{failover}"), mode=mode("interPod"), count=2)
+    assert text == Words("failover in interPod, 2", "experimental.failover in InterPod, 2")
+    assert (text.of(ALPHA), text.of(BETA)) == text.both(ALPHA) == text.both(BETA)[::-1] == text
+    assert words("100% of {what} {}", what="%s {failover}") == Words(*["100% of %s {failover} {}"] * 2)
+    assert mode("Auto") == "Auto"
+
+
+def test_the_ratchet_compares_what_the_rule_said() -> None:
+    """A finding of an update is forgiven by its words in the version that is read, whoever asks."""
+    spec = {"failover": {"enabled": True, "mode": "interPod"}, "gpuMemoryService": {"enabled": True, "mode": "intraPod"}}
+    old = {"spec": spec}
+    assert "failover-interpod-mode-mismatch" in {each.rule.name for each in evaluate(Review(DCD, CREATE, old, facts=Facts(dra=True)))}
+    assert evaluate(Review(DCD, UPDATE, old, old, facts=Facts(dra=True))) == []
+    there = convert(KINDS["DynamoComponentDeployment"], old, BETA).object
+    write = Admission("DynamoComponentDeployment", BETA, UPDATE, there, there, user="", settings=Settings(Facts(dra=True)))
+    assert write.judge() == []

@@ -11,6 +11,7 @@ from dynamo_webhooks.cli.check.record import (
     LEGACY_KIND,
     OWN_RULES,
     UNCONVERTIBLE,
+    UNFILLED,
     UNKNOWN_FIELD,
     UNKNOWN_KIND,
     WARNING,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.record import Reported
     from dynamo_webhooks.cli.project.load import Severity
 
-_UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND))
+_UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UNCONVERTIBLE, LEGACY_KIND, UNFILLED))
 
 
 class Choice(NamedTuple):

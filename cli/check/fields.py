@@ -1,4 +1,4 @@
-"""Fields in the sentences of `check`: what an unknown one was probably meant to be, and how the server's errors read beside their field."""
+"""Fields of a schema in the sentences of `check`: where a path leads, and what an unknown field was probably meant to be."""
 
 from __future__ import annotations
 
@@ -9,19 +9,12 @@ from dynamo_webhooks.cli.nearest import hint
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
-    from dynamo_webhooks.api.walk.errors import FieldError
 
 
 def field_hint(schema: Node, path: Path) -> str:
     """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
     known = (node_at(schema, path[:-1]) or {}).get("properties") or {}
     return hint(str(path[-1]), known)
-
-
-def plain(error: FieldError) -> str:
-    """The server's sentence without the field, which stands beside it anyway."""
-    text = error.message.removeprefix("Invalid value: ")
-    return text.removeprefix(f"{error.field} in body ")
 
 
 def node_at(schema: Node, path: Path) -> Node | None:

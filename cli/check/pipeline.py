@@ -9,13 +9,15 @@ from dynamo_webhooks.admission.pipeline import Admission, OldError
 from dynamo_webhooks.admission.pipeline import Settings as Serving
 from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.paths import Key, Path, render
+from dynamo_webhooks.api.paths import Key, Path, lookup, render
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.fields import field_hint, field_of, plain
+from dynamo_webhooks.cli.check.allowed import quoting
+from dynamo_webhooks.cli.check.allowed import told as allowed
+from dynamo_webhooks.cli.check.fields import field_hint, field_of, node_at
 from dynamo_webhooks.cli.check.objects import Found, unknown
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
 from dynamo_webhooks.cli.facts.load import flag_for
@@ -93,10 +95,8 @@ class _Run:
         told = {error.path for error in early}
         seen = self._schema(told) if self.settings.schema else set()
         self._wrong_types(tuple(error for error in wrong if error.path not in seen and error not in early))
-        if wrong:
-            self._note("policies", "", "the object can't be read into its type", "")
-        else:
-            self._policies()
+        self._policies([error.path for error in wrong])
+        if not wrong:
             self._conversion()
         return self._outcome()
 
@@ -132,24 +132,37 @@ class _Run:
                 continue
             seen.add(error.path)
             rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
-            self._own(rule, record.ERROR, stage, error.path, render(error.path), plain(error))
+            text, fix = allowed(error, lookup(self.write.object, error.path))
+            self._own(rule, record.ERROR, stage, error.path, render(error.path), text, fix)
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
         for error in errors:
-            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message)
+            wanted = (node_at(load_schema(self.kind, self.version), error.path) or {}).get("type", "")
+            fix = quoting(wanted, lookup(self.write.object, error.path))
+            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message, fix)
 
-    def _policies(self) -> None:
+    def _policies(self, wrong: list[Path]) -> None:
+        """Reports what the rules find; with values of a wrong type, what doesn't depend on these."""
         if not read_as(self.kind, Purpose.VALIDATE):
             return
-        if self.write.excluded:
+        if not any(path[:1] in ((), ("metadata",)) for path in wrong) and self.write.excluded:
             self._note("policies", "", "the namespace is excluded: another operator judges its objects", "")
             return
-        for finding in self._judged():
+        for finding in self._apart_from(wrong) if wrong else self._judged():
             if finding.level is Level.NOT_EVALUATED:
                 self._note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag_for(finding.fact))
             else:
                 self._policy(finding)
+
+    def _apart_from(self, wrong: list[Path]) -> list[Finding]:
+        from dynamo_webhooks.cli.check.rest import independent
+
+        found = independent(self.write, wrong, schema=self.settings.schema, defaults=self.settings.defaults)
+        fields = shortened(" and ".join(render(path) for path in wrong), 200)
+        why = "the object can't be read into its type" if found is None else f"rules that read {fields} wait until its type is right"
+        self._note("policies", "", why, "")
+        return found or []
 
     def _judged(self) -> list[Finding]:
         try:
@@ -193,13 +206,13 @@ class _Run:
             )
         )
 
-    def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str) -> None:
+    def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str, fix: str = "") -> None:
         document = self.found.document
         position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
         made = own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
         if rule in (record.SCHEMA_RULE, record.CEL_RULE):  # their pages say less than the field's own
             made = made._replace(field=field_of(load_schema(self.kind, self.version), path))
-        self.findings.append(made)
+        self.findings.append(made._replace(fix=fix) if fix else made)
 
     def _note(self, rule: str, code: str, reason: str, flag: str) -> None:
         document = self.found.document

@@ -147,6 +147,14 @@ STAYS_AFTER_MOVE: Final = OwnRule(
     "Change the version alone and the rest in a later commit, or remove it by hand after the sync (docs/gitops.md)",
     WARNING,
 )
+DUPLICATE: Final = OwnRule(
+    "duplicate-object",
+    "DYN016",
+    "An object that stands in two places.",
+    "Whoever applies both gets the one that comes last. It is told of objects with the same namespace, and of those in the same folder.",
+    "Remove one of them, or give it another name",
+    WARNING,
+)
 UNFILLED: Final = OwnRule(
     "unfilled-placeholder",
     "DYN015",
@@ -171,8 +179,21 @@ OWN_RULES: Final = (
     LONG_REMAINDER,
     STAYS_AFTER_MOVE,
     UNFILLED,
+    DUPLICATE,
 )
 OWN_BY_NAME: Final = {rule.name: rule for rule in OWN_RULES}
+
+
+class Also(NamedTuple):
+    """A rule that finds the same mistake as another one, and its words."""
+
+    rule: str
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        """Writes the rule with its code."""
+        return f"{self.rule} ({self.code})"
 
 
 class Reported(NamedTuple):
@@ -189,6 +210,7 @@ class Reported(NamedTuple):
     message: str
     fix: str
     field: str = ""  # what `explain` tells of it, where that says more than of the rule: a field of the schema, keys and indices as *
+    also: tuple[Also, ...] = ()  # what says the same of the value
 
     @property
     def order(self) -> tuple[str, int, str, int, str, str]:
@@ -197,8 +219,9 @@ class Reported(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The message behind the field that it speaks of."""
-        return f"{self.path}: {self.message}" if self.path else self.message
+        """The message behind the field that it speaks of, with the names of other rules that say the same."""
+        others = "".join(f" [also {one}]" for one in self.also)
+        return f"{self.path}: {self.message}{others}" if self.path else f"{self.message}{others}"
 
 
 class NotEvaluated(NamedTuple):

@@ -14,6 +14,7 @@ from dynamo_webhooks.cli.yaml.load import Source
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
+    from dynamo_webhooks.cli.yaml.load import Position
 
 COMMENT: Final = "comment"
 BASELINE: Final = "baseline"
@@ -29,6 +30,7 @@ class Checked(NamedTuple):
     line: int
     identity: Identity
     operation: str  # CREATE, UPDATE or DELETE, as in policies.review
+    name: Position | None = None  # where its name stands; None where it has none
 
 
 class Suppressed(NamedTuple):

@@ -12,9 +12,9 @@ from dynamo_webhooks.cli.check.objects import Found, objects
 from dynamo_webhooks.cli.check.old import Olds, Past
 from dynamo_webhooks.cli.check.pipeline import LONGEST, Outcome, Settings, check_object
 from dynamo_webhooks.cli.check.record import CONVERSION, FAULT, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
-from dynamo_webhooks.cli.check.result import PROJECT, Checked, Result, Suppressed, assemble
+from dynamo_webhooks.cli.check.result import COMMENT, PROJECT, Checked, Result, Suppressed, assemble
 from dynamo_webhooks.cli.check.sources import documents
-from dynamo_webhooks.cli.check.suppress import Heard, suppress
+from dynamo_webhooks.cli.check.suppress import Heard, reason_for, suppress
 from dynamo_webhooks.cli.files import STDIN, load_text
 from dynamo_webhooks.cli.yaml.errors import ForeignInputError
 from dynamo_webhooks.cli.yaml.load import InputError, Source
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
     from dynamo_webhooks.cli.check.placeholders import Open
     from dynamo_webhooks.cli.yaml.fill import Fill
+    from dynamo_webhooks.cli.yaml.load import Position
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
@@ -133,7 +134,18 @@ class Run:
             self._weigh(kept)
 
     def result(self) -> Result:
-        """Everything, sorted."""
+        """Everything, sorted; asked for once, when all files are done."""
+        result = self._found.result()
+        if len(result.checked) < 2:
+            return result
+        from dynamo_webhooks.cli.check.same import duplicates
+
+        for one in duplicates(result.checked):
+            reason = reason_for(one)
+            if not reason:
+                self._weigh([one])
+            elif self.choice.takes(one.rule, one.code):
+                self._found.suppressed.append(Suppressed(one, COMMENT, reason))
         return self._found.result()
 
     def _weigh(self, findings: list[Reported]) -> None:
@@ -152,7 +164,7 @@ class Run:
             return []
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = found.document.source, found.document.position(()).line
-        self._found.checked.append(Checked(source, line, found.identity, operation))
+        self._found.checked.append(Checked(source, line, found.identity, operation, _name(found)))
         if self.answering:
             from dynamo_webhooks.cli.check.answer import answered
 
@@ -167,6 +179,13 @@ class Run:
         if self.old is None or not found.known or self.operation not in (AUTO, "update"):
             return Past()
         return self.old.past(found)
+
+
+def _name(found: Found) -> Position | None:
+    """Where the name of an object stands, which one without a name of its own has not."""
+    metadata = found.data.get("metadata")
+    named = isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
+    return found.document.value_position(("metadata", "name")) if named else None
 
 
 def _open(found: Found) -> list[Open]:

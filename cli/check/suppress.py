@@ -92,6 +92,16 @@ def suppress(source: Source, findings: list[Reported], heard: Heard = _CREATED) 
     return kept, suppressed
 
 
+def reason_for(finding: Reported) -> str:
+    """The reason of a comment that ignores a finding made after its file was done; empty without one."""
+    if _MARK not in finding.source.text:
+        return ""
+    from dynamo_webhooks.cli.check.comments import comments
+
+    speaking = _by_line([ignore for comment in comments(finding.source, _MARK) for ignore in _ignores(comment)])
+    return next((one.reason for one in speaking.get(finding.position.line, ()) if one.covers(finding) and one.reason), "")
+
+
 def _by_line(ignores: list[_Ignore]) -> dict[int, list[_Ignore]]:
     """What speaks of each line: a generated file may hold thousands of comments and findings, too many to compare each with each."""
     found: dict[int, list[_Ignore]] = {}
@@ -150,6 +160,8 @@ def could_speak(word: str, heard: Heard) -> bool:
 
 
 def _own_could_speak(rule: OwnRule, heard: Heard) -> bool:
+    if rule is record.DUPLICATE:  # only a run with the other file tells
+        return False
     if DELETE in heard.operations or (rule in _SCHEMA_RULES and not heard.schema):
         return False
     # what an update leaves alone, an API server doesn't hold against the schema again

@@ -121,6 +121,10 @@ def _check(arguments: argparse.Namespace) -> int:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if known is not None:
         result = _held(arguments, result, known, choice)
+    if len(result.findings) > 1:
+        from dynamo_webhooks.cli.check.same import one_each
+
+        result = result._replace(findings=one_each(result.findings))
     code = exit_code(
         result,
         arguments.fail_on,

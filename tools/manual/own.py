@@ -41,6 +41,7 @@ FILES: Final[dict[str, str]] = {
     "damaged-remainder": _WORKER.replace("namespace: llm}", "namespace: llm, annotations: {nvidia.com/dgd-spec: x}}"),
     "long-remainder": f"{_GRAPH}      annotations: {{prompt: {_LONG}}}\n",
     "stays-after-move": f"{_BETA}    - {{name: worker, type: worker}}\n",
+    "duplicate-object": f"{_WORKER}---\n{_WORKER}",
     "unfilled-placeholder": f"{_WORKER}      replicas: ${{REPLICAS}}\n",
 }
 # check -> the file as it was, where the check compares with that

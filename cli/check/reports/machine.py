@@ -64,6 +64,7 @@ def _finding(finding: Reported) -> dict[str, Any]:
         "object": _object(finding.identity),
         "message": finding.message,
         "fix": finding.fix,
+        **({"also": [one._asdict() for one in finding.also]} if finding.also else {}),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.answer import Answer
 from dynamo_webhooks.cli.check.objects import Identity
-from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
+from dynamo_webhooks.cli.check.record import Also, NotEvaluated, Reported
 from dynamo_webhooks.cli.check.result import BASELINE, COMMENT, Checked, Result, Suppressed, assemble
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.load import Position, Source
@@ -66,7 +66,11 @@ def everything() -> Result:
     where = (source, 1, identity, "CREATE")
     comment = reported(rule="unused-ignore", code="DYN007", level=record.WARNING, stage=record.COMMENT, identity=None, path="")
     return assemble(
-        findings=[reported(source=source), comment, reported(level=record.FAULT, rule="schema-rule", code="DYN005", fix="")],
+        findings=[
+            reported(source=source, also=(Also("schema-mismatch", "DYN004", "must be another"),)),
+            comment,
+            reported(level=record.FAULT, rule="schema-rule", code="DYN005", fix=""),
+        ],
         not_evaluated=[
             NotEvaluated(
                 "priority-class-requires-grove", "DYN106", source, 1, identity, "the fact grove is not known", "--set-fact grove=true"

@@ -252,3 +252,21 @@ def test_pods_of_an_older_release_stay_selected_as_they_are(site: Site) -> None:
     site.plane.ready(namespace)
     labels = site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"][1]["labels"]
     assert (labels["nvidia.com/dynamo-component-type"], labels["nvidia.com/dynamo-sub-component-type"]) == ("worker", "decode")
+
+
+def test_a_component_that_is_not_ready_does_not_hold_up_the_restart_of_others(site: Site) -> None:
+    namespace = _made(site, vllm("broken"), vllm("w"))
+    site.grove.ready["g-0-broken"] = 0
+    site.plane.until(lambda: "podclique/g-0-broken: desired=1, ready=0" in site.message(namespace), "the broken component being told")
+    restart = {"id": "r1", "strategy": {"type": "Sequential", "order": ["w", "Frontend", "broken"]}}
+    site.plane.patch(GRAPHS, namespace, "g", [{"op": "add", "path": "/spec/restart", "value": restart}], JSON_PATCH)
+    waiting = {"observedID": "r1", "phase": "Restarting", "inProgress": ["broken"]}
+    site.plane.until(lambda: site.status(namespace).get("restart") == waiting, "the restart of the others being over")
+    marks = {
+        one["name"]: one.get("annotations", {}).get("nvidia.com/restartAt")
+        for one in site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"]
+    }
+    assert marks == {"frontend": "r1", "w": "r1", "broken": "r1"}
+    site.grove.ready.clear()
+    site.plane.ready(namespace)
+    site.plane.until(lambda: site.status(namespace)["restart"]["phase"] == "Completed", "the restart being over")

@@ -53,4 +53,4 @@ def test_what_nobody_owns_stands_last_with_its_namespace() -> None:
     free = {"kind": "F", "metadata": {"name": "f", "namespace": "n"}}
     below = {"kind": "B", "metadata": {"name": "b", "ownerReferences": [{"kind": "A", "name": "a"}]}}
     middle = {"kind": "A", "metadata": {"name": "a", "ownerReferences": [{"kind": "K", "name": "k"}]}}
-    assert tree(root, [free, below, middle]).splitlines() == ["K k", "└─ A a", "   └─ B b", "F f (in n, owned by nobody)"]
+    assert tree(root, [free, below, middle]).splitlines() == ["K k", "└─ A a", "   └─ B b", "F f (in n, without owner)"]

@@ -52,7 +52,7 @@ def tree(root: Fields, children: Sequence[Fields]) -> str:
     key = (root["kind"], root["metadata"]["name"])
     lines = [_called(root), *_branches(key, below, "")]
     free = below.get(("", ""), [])
-    return "\n".join([*lines, *(f"{_called(one)} (in {one['metadata']['namespace']}, owned by nobody)" for one in free)])
+    return "\n".join([*lines, *(f"{_called(one)} (in {one['metadata']['namespace']}, without owner)" for one in free)])
 
 
 def _branches(key: tuple[str, str], below: dict[tuple[str, str], list[Fields]], indent: str) -> list[str]:

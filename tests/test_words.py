@@ -12,6 +12,8 @@ GLOSSARY: Final = ROOT / "docs" / "glossary.md"
 METAPHORS: Final = (
     *("comes home", "come home", "at home", "buries", "nobody serves"),
     *("throw the dice", "raise the dead", "author thinks", "who we are on"),
+    *("bug of ours", "fault of ours", "nobody foresaw", "is talk", "goes home", "somebody else's"),
+    *("stands behind", "the words behind", "in vain", "spelled otherwise", "says so itself"),
 )
 
 

@@ -8,6 +8,9 @@ PYTEST := $(BIN)/python -m pytest
 # time or memory are marked `alone` and run before the others.
 WORKERS ?= 3
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
+# Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help serve demo test unit golden laws hostile cluster bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
 
@@ -26,7 +29,7 @@ demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
 test: lint types ## everything: lint, types, and all tests, which look at contracts and generated files, too
-	$(PYTEST) -m alone
+	$(PYTEST) $(ALONE)
 	$(PYTEST) $(BESIDE) -m 'not alone'
 
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS

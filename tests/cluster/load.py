@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness import ControlPlane
 
-RATE: Final = 200.0  # requests a second, as far as the machine can
+RATE: Final = 60.0  # requests a second: more would take a CPU from everybody else
 AT_ONCE: Final = 4  # requests under way: more would only wait for each other on a slow machine
 OBJECTS: Final = 10  # that are read and updated
 # An API server that has just seen a CRD change asks for a list once more a moment later (429 with Retry-After), and every client of

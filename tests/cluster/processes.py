@@ -23,7 +23,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the chi
 PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
 _WORKER: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PORTS: Final = range(20_000, 32_000)[_WORKER % 8 :: 8]  # a share for each process that runs tests beside others
-_PAUSE: Final = 0.05  # seconds between two questions to a process that is starting
+_PAUSE: Final = 0.1  # seconds between two questions to a process that is starting
 RUNNING: Final[list[Process]] = []  # in the order of their start; what a failing test shows the logs of
 
 

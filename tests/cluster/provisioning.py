@@ -196,13 +196,14 @@ class Installed:
 
     def bundles(self) -> dict[str, set[bytes]]:
         """Object -> the bundles that it shows, decoded; an empty one where there is none."""
-        found = {}
-        for name, path in CONFIGURATIONS.items():
-            found[name] = {_decoded(entry["clientConfig"]) for entry in (self.get(path) or {}).get("webhooks", [])}
-        for name, path in CRDS.items():
-            conversion = ((self.get(path) or {}).get("spec") or {}).get("conversion") or {}
-            found[name] = {_decoded((conversion.get("webhook") or {}).get("clientConfig") or {})}
-        return found
+        return {name: self.bundle(name) for name in (*CONFIGURATIONS, *CRDS)}
+
+    def bundle(self, name: str) -> set[bytes]:
+        """Those of one object: an API server takes its time to write a definition."""
+        if name in CONFIGURATIONS:
+            return {_decoded(entry["clientConfig"]) for entry in (self.get(CONFIGURATIONS[name]) or {}).get("webhooks", [])}
+        conversion = ((self.get(CRDS[name]) or {}).get("spec") or {}).get("conversion") or {}
+        return {_decoded((conversion.get("webhook") or {}).get("clientConfig") or {})}
 
     def stable(self) -> bool:
         """Whether all is done: one authority, shown by all objects, with a leaf of its own that both servers present."""
@@ -212,9 +213,9 @@ class Installed:
         current, leaf = authority.current, serving.leaf
         if current is None or leaf is None or authority.next or authority.previous or not current.issued(leaf):
             return False
-        return all(shown == {current.pem} for shown in self.bundles().values()) and all(
-            presented == leaf for presented in self.presented().values()
-        )
+        if any(presented != leaf for presented in self.presented().values()):
+            return False
+        return all(self.bundle(name) == {current.pem} for name in (*CONFIGURATIONS, *CRDS))
 
     def presented(self) -> dict[str, Certificate | None]:
         """Server -> the certificate that it presents to whoever calls it by the Service's name."""

@@ -17,9 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from dynamo_webhooks.webhooks.memory import MIB
-from tests.bench.footprint import Watch
-from tests.cluster import heavy
 from tests.cluster.conversion import restart
 from tests.cluster.faults import IN_A_ROW, PATIENCE, Site, alive, controllers, etcd_paused, faulty_site, recovered, unexplained
 from tests.cluster.load import Load
@@ -34,10 +31,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.harness import ControlPlane
 
-pytestmark = pytest.mark.alone
 PAUSE = 20.0  # seconds without etcd
-HEAVY = 100
-MEMORY = 2048 * MIB  # of a replica, in the manifests: what its bounds follow from
 ASKED = 8  # times in a row; each of the four workers has been asked then, unless chance is very unkind
 
 
@@ -218,23 +212,6 @@ def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: L
         wait_until(lambda: _gone(plane, f"/api/v1/namespaces/{namespace}"), "the end of the namespace", manager, patience=PATIENCE)
     assert load.failures == []
     site.start(name)
-
-
-def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded_memory(site: Site, load: Load) -> None:
-    """Each is answered, or refused with a sentence; requests through the API server are answered as if nothing were."""
-    replica = next(iter(site.replicas.values()))
-    reviews = [(heavy.admission if index % 2 else heavy.conversion)(f"heavy-{index}") for index in range(HEAVY)]
-    began = load.done
-    with Watch(replica.process.pid) as watch:
-        told = heavy.sent_at_once(site, replica, reviews)
-    assert {each.status for each in told} <= {200, 408, 429}, {each.status for each in told}
-    answered = [index for index, each in enumerate(told) if each.status == 200]
-    assert [told[index].body["response"]["uid"] for index in answered] == [f"heavy-{index}" for index in answered]
-    assert all("within" in each.body["message"] or "others wait" in each.body["message"] for each in told if each.status != 200)
-    print(f"{len(answered)} of {HEAVY} answered, {load.done - began} requests meanwhile, {watch.most // 2**20} MiB")
-    assert watch.most < MEMORY
-    assert load.done > began
-    assert load.failures == []
 
 
 def _stored(plane: ControlPlane, obj: dict[str, Any]) -> dict[str, Any]:

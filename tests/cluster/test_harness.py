@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import textwrap
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.assets import build as assets_build
-from tests.cluster.harness import control_plane
 from tests.cluster.objects import graph
 from tests.cluster.processes import Process, StartError, running, wait_until
 
@@ -28,18 +28,14 @@ def test_the_ordinary_user_writes_our_kinds_and_nothing_else(alpha: ControlPlane
     assert (refused.code, "is forbidden" in refused.stderr) == (1, True), refused.stderr
 
 
-def test_controllers_collect_what_has_lost_its_owner(assets: Path, tmp_path: Path) -> None:
-    if not (assets / "kube-controller-manager").is_file():
-        missing = "KUBEBUILDER_ASSETS holds no kube-controller-manager"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
-    with control_plane(assets, tmp_path, controllers=True) as plane:
-        maps = "/api/v1/namespaces/default/configmaps"
-        owner = plane.request("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})
-        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.body["metadata"]["uid"]}
-        owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [reference]}}
-        assert plane.request("POST", maps, owned).status == 201
-        assert plane.request("DELETE", f"{maps}/owner").status == 200
-        wait_until(lambda: plane.request("GET", f"{maps}/owned").status == 404, "the owned object being collected", plane.server)
+def test_a_connection_is_kept_until_the_other_side_ends_it(alpha: ControlPlane) -> None:
+    assert alpha.request("GET", "/version").status == 200
+    kept = alpha._idle[-1]
+    assert alpha.request("GET", "/version").status == 200
+    assert alpha._idle[-1] is kept
+    kept.sock.shutdown(socket.SHUT_RDWR)
+    assert alpha.request("GET", "/version").status == 200
+    assert kept not in alpha._idle
 
 
 def test_a_process_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:

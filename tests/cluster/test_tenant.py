@@ -1,4 +1,5 @@
-"""A tenant who may create graphs and nothing else, and means harm: dry-run creates through a real API server, two replicas of ours.
+"""Who takes all that two replicas of ours have on a real API server: a tenant who may create graphs and nothing else, and means harm, and
+a hundred long reviews at once.
 
 The API server calls mutating webhooks before it looks at the schema's bounds, so whatever a request's body holds reaches us.
 """
@@ -12,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from dynamo_webhooks.webhooks.memory import MIB
+from tests.bench.footprint import Watch
+from tests.cluster import heavy
 from tests.cluster.faults import faulty_site
 from tests.cluster.harness import USER
 from tests.cluster.load import Load
@@ -28,6 +32,8 @@ AT_ONCE: Final = 4
 SECONDS: Final = 20.0
 OURS: Final = 2.0  # seconds for anybody else's request in one of our servers
 WHOLE: Final = 8.0  # the same through the API server, which itself needs seconds of CPU for such bodies: 3.2 s were seen at load 10
+HEAVY: Final = 100
+MEMORY: Final = 2048 * MIB  # of a replica, in the manifests: what its bounds follow from
 PROBE: Final = 1.0  # a kubelet's patience
 
 
@@ -139,3 +145,28 @@ def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
     strange = [answer for answer in attack.answers if answer[1] not in (201, 400, 422, 504)]  # 504: the API server itself gave up
     assert strange == []
     assert not [body for _, _, body in attack.answers if "failed calling webhook" in str(body.get("message"))]
+
+
+def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded_memory(site: Site) -> None:
+    """Each is answered, or refused with a sentence; requests through the API server are answered as if nothing were."""
+    replica = next(iter(site.replicas.values()))
+    reviews = [(heavy.admission if index % 2 else heavy.conversion)(f"heavy-{index}") for index in range(HEAVY)]
+    load = Load(site.installed.plane, site.installed.plane.namespace())
+    load.start()
+    try:
+        load.wait_for(50)
+        began = load.done
+        with Watch(replica.process.pid) as watch:
+            told = heavy.sent_at_once(site, replica, reviews)
+        done = load.done - began
+        load.wait_for(50)
+    finally:
+        load.stop()
+    assert {each.status for each in told} <= {200, 408, 429}, {each.status for each in told}
+    answered = [index for index, each in enumerate(told) if each.status == 200]
+    assert [told[index].body["response"]["uid"] for index in answered] == [f"heavy-{index}" for index in answered]
+    assert all("within" in each.body["message"] or "others wait" in each.body["message"] for each in told if each.status != 200)
+    print(f"{len(answered)} of {HEAVY} answered, {done} requests meanwhile, {watch.most // 2**20} MiB")
+    assert watch.most < MEMORY
+    assert done > 0
+    assert load.failures == []

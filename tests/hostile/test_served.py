@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 import orjson
-import pytest
 
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.malloc_trim import QUIET_SECONDS
@@ -24,7 +23,6 @@ from tests.webhooks.processes import Command
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.alone
 CONNECTIONS: Final = 6
 MOST_GROWTH: Final = 16.0  # MB from the end of the first tenth, both at a quiet moment
 QUIET: Final = 2 * QUIET_SECONDS + 1  # by then the server has given back what bodies of megabytes had

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
     from datetime import datetime
 
-    from dynamo_webhooks.kube.protocol import Event, Node
+    from dynamo_webhooks.kube.protocol import Event, Node, Trim
     from dynamo_webhooks.kube.resources import Resource
     from dynamo_webhooks.kube.traffic import Traffic
 
@@ -42,12 +42,14 @@ class Client:
         except NotFoundError:
             return None
 
-    async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
+    async def list(
+        self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500, trim: Trim | None = None
+    ) -> Listing:
         """Reads all pages; when the first one has become too old for the next, everything once more in a single one."""
         try:
-            return await self._pages(resource, namespace, fields, labels, limit)
+            return await self._pages(resource, namespace, fields, labels, limit, trim)
         except GoneError:
-            return await self._pages(resource, namespace, fields, labels, 0)
+            return await self._pages(resource, namespace, fields, labels, 0, trim)
 
     async def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
@@ -152,19 +154,21 @@ class Client:
         query = {"fieldManager": self._manager, "dryRun": "All" if dry_run else "", **(more or {})}
         return await self._connection.ask(method, path, query, body, kind=kind, secret=resource.plural == "secrets")
 
-    async def _pages(self, resource: Resource, namespace: str, fields: str, labels: str, limit: int) -> Listing:
+    async def _pages(self, resource: Resource, namespace: str, fields: str, labels: str, limit: int, trim: Trim | None) -> Listing:
         items: list[Node] = []
         query: dict[str, Any] = {"fieldSelector": fields, "labelSelector": labels, "limit": limit or ""}
         while True:
             page = await self._connection.ask("GET", resource.path(namespace), query)
             metadata = page.get("metadata") or {}
-            items += page.get("items") or []
+            for item in page.get("items") or ():
+                item.setdefault("apiVersion", resource.api_version)
+                item.setdefault("kind", resource.kind)
+                if trim is not None:
+                    trim(item)
+                items.append(item)
             if not metadata.get("continue"):
                 break
             query["continue"] = metadata["continue"]
-        for item in items:
-            item.setdefault("apiVersion", resource.api_version)
-            item.setdefault("kind", resource.kind)
         return Listing(items, str(metadata.get("resourceVersion") or ""))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
 
     from dynamo_webhooks.kube.resources import Resource
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # A resourceVersion that no object has, since etcd's first write makes revision 2: an apply with it creates, or raises ConflictError.
 ABSENT: Final = "1"
 Node: TypeAlias = dict[str, Any]  # a Kubernetes object or a part of one, as JSON has it
+Trim: TypeAlias = "Callable[[Node], None]"  # drops what nobody needs of an object that was just read
 
 
 class Listing(NamedTuple):
@@ -37,8 +38,13 @@ class Cluster(Protocol):
     async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
         """Reads one object from etcd, never from a cache; None when there is none."""
 
-    async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
-        """Reads all objects that match the selectors, in pages of `limit`; an empty namespace means every one."""
+    async def list(
+        self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500, trim: Trim | None = None
+    ) -> Listing:
+        """Reads all objects that match the selectors, in pages of `limit`; an empty namespace means every one.
+
+        `trim` is called with each object when its page is there, before the next one is asked for, and may change it.
+        """
 
     def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300

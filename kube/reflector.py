@@ -16,11 +16,12 @@ from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, Not
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from dynamo_webhooks.kube.protocol import Cluster, Event, Node
+    from dynamo_webhooks.kube.protocol import Cluster, Event, Node, Trim
     from dynamo_webhooks.kube.resources import Resource
 
 LOG: Final = logging.getLogger("kube.reflector")
 _SHORT: Final = 1.0  # seconds; a watch that ends sooner without a word counts as an error, or we would ask without a pause
+_SLICE: Final = 100  # objects of a list that are told of without a pause
 
 Subscriber: TypeAlias = "Callable[[Node | None, Node | None], None]"
 Key: TypeAlias = tuple[str, str]  # namespace, name
@@ -49,13 +50,15 @@ class Reflector:
         fields: str = "",
         labels: str = "",
         relist: float = 0.0,
+        trim: Trim | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """With `name`, only the objects of that name are selected, as permissions by name demand.
 
-        `relist` is seconds after which everything is listed again although the watch goes on; 0 is never.
+        `relist` is seconds after which everything is listed again although the watch goes on; 0 is never. `trim` drops what nobody needs
+        of an object before it is kept.
         """
         self.store: dict[Key, Node] = {}
         self.synced = asyncio.Event()
@@ -63,7 +66,7 @@ class Reflector:
         self.reason = ""  # why the state is what it is, for people; empty while all is well
         self._cluster, self._resource, self._namespace = cluster, resource, namespace
         self._fields = ",".join(part for part in (f"metadata.name={name}" if name else "", fields) if part)
-        self._labels = labels
+        self._labels, self._trim = labels, trim
         self._relist, self._clock, self._sleep = relist, clock, sleep
         self._backoff = Backoff(chance=chance)
         self._subscribers: list[Subscriber] = []
@@ -126,13 +129,15 @@ class Reflector:
         return 0.0
 
     async def _list(self) -> None:
-        listing = await self._cluster.list(self._resource, self._namespace, fields=self._fields, labels=self._labels)
+        listing = await self._cluster.list(self._resource, self._namespace, fields=self._fields, labels=self._labels, trim=self._trim)
         self._version, self._listed = listing.version, self._clock()
         self._well()
         now = {_key(obj): obj for obj in listing.items}
         for key in [key for key in self.store if key not in now]:
             self._change(key, None)
-        for key, obj in now.items():
+        for number, (key, obj) in enumerate(now.items(), 1):
+            if number % _SLICE == 0:
+                await asyncio.sleep(0)  # Leases are renewed and probes answered meanwhile
             if _version(obj) != _version(self.store.get(key)):
                 self._change(key, obj)
         self.synced.set()
@@ -142,6 +147,8 @@ class Reflector:
         self._well()
         self._backoff.reset()
         if event.type != "BOOKMARK":
+            if self._trim is not None:
+                self._trim(event.object)
             self._change(_key(event.object), None if event.type == "DELETED" else event.object)
 
     def _change(self, key: Key, new: Node | None) -> None:

@@ -147,17 +147,19 @@ class Cache:
         clock, sleep, chance = self._clock, self._sleep, self._chance
         made = Several(
             self._namespaces,
-            lambda one: Reflector(self._cluster, resource, one, labels=labels, clock=clock, sleep=sleep, chance=chance),
+            lambda one: Reflector(self._cluster, resource, one, labels=labels, trim=self._trim, clock=clock, sleep=sleep, chance=chance),
         )
         if heard:
             made.subscribe(self._hear)
         return made
 
+    def _trim(self, obj: Node) -> None:
+        self._sharing.share(_lighten(obj))
+
     def _hear(self, old: Node | None, new: Node | None) -> None:
         seen = new or old
         if seen is None:
             return
-        self._sharing.share(_lighten(seen))
         key = key_of(seen)
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])

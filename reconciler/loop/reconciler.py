@@ -234,8 +234,15 @@ class Reconciler:
                 if changed is not None and key_of(changed) == key:
                     self.queue.add(key, cause=cause_of(changed, known=old is not None))
                 else:
-                    told = old is not None and new is not None and meant(old) == meant(new)  # nothing but its status
-                    self.queue.add(key, PROGRESS if told else GATHER, Cause.LOOK if self.waiting else Cause.BEGUN)
+                    self._gather(key, old, new)
+
+    def _gather(self, key: Key, old: Node | None, new: Node | None) -> None:
+        """Has an object passed over for what happened to a part of it. While everything is listed there is no hurry, nor use in pauses."""
+        if self.waiting:
+            self.queue.add(key, cause=Cause.LOOK)
+        else:
+            told = old is not None and new is not None and meant(old) == meant(new)  # nothing but its status
+            self.queue.add(key, PROGRESS if told else GATHER, Cause.BEGUN)
 
     def _detected(self, known: Mapping[str, Presence]) -> None:
         """What the cluster can do has changed, hence what is rendered."""

@@ -18,7 +18,7 @@ from tests.kube.memory import MemoryCluster
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from dynamo_webhooks.kube.protocol import Event, Listing
+    from dynamo_webhooks.kube.protocol import Event, Listing, Trim
     from dynamo_webhooks.kube.resources import Resource
 
 VERBS: Final = {
@@ -68,9 +68,11 @@ class Watched(MemoryCluster):
     def _select(self, verb: str, resource: Resource, fields: str) -> None:
         self.calls.add((resource.plural, fields.removeprefix("metadata.name="), verb))
 
-    async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
+    async def list(
+        self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500, trim: Trim | None = None
+    ) -> Listing:
         self._select("list", resource, fields)
-        return await super().list(resource, namespace, fields=fields, labels=labels, limit=limit)
+        return await super().list(resource, namespace, fields=fields, labels=labels, limit=limit, trim=trim)
 
     def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300

@@ -196,6 +196,15 @@ async def test_all_pages_are_read(backend: Backend) -> None:
     listing = await backend.cluster.list(CONFIG_MAPS, backend.namespace)
     assert [item["metadata"]["name"] for item in listing.items] == [f"c{number:04}" for number in range(MANY)]
     assert listing == await backend.cluster.list(CONFIG_MAPS, backend.namespace, limit=0)
+    trimmed: list[str] = []
+
+    def trim(obj: Node) -> None:
+        assert (obj["apiVersion"], obj["kind"]) == (CONFIG_MAPS.api_version, CONFIG_MAPS.kind)
+        trimmed.append(obj["metadata"]["name"])
+        obj.pop("metadata")
+
+    assert all("metadata" not in item for item in (await backend.cluster.list(CONFIG_MAPS, backend.namespace, trim=trim)).items)
+    assert trimmed == [item["metadata"]["name"] for item in listing.items]
 
 
 async def test_apply_owns_fields_and_names_who_else_does(backend: Backend) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
     from datetime import datetime
 
-    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.protocol import Node, Trim
     from dynamo_webhooks.kube.resources import Resource
     from tests.kube.storage import Key, Kind
 
@@ -90,7 +90,9 @@ class MemoryCluster:
         record = self.storage.records.get(key_of(resource, namespace, name))
         return None if record is None else _seen(record.obj, resource)
 
-    async def list(self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500) -> Listing:
+    async def list(
+        self, resource: Resource, namespace: str = "", *, fields: str = "", labels: str = "", limit: int = 500, trim: Trim | None = None
+    ) -> Listing:
         """Lists in the order of namespace and name, as etcd does."""
         await self._ask("list", resource, namespace, "")
         fields_match({}, fields)
@@ -101,6 +103,9 @@ class MemoryCluster:
             for key, record in sorted(self.storage.records.items(), key=lambda item: item[0])
             if _within(key, resource, namespace) and fields_match(record.obj, fields) and labels_match(record.obj, labels)
         ]
+        if trim is not None:
+            for obj in found:
+                trim(obj)
         return Listing(found, str(self.storage.version))
 
     async def watch(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,42 @@ async def test_the_store_follows_lists_and_events() -> None:
         assert kept.told == [(None, "1"), ("1", "2"), (None, "3"), ("2", None)]
         assert set(reflector.store) == {("n", "b")}
         assert reflector.get("b", "n") == await cluster.get(CONFIG_MAPS, "b", "n")
+
+
+async def test_what_nobody_needs_is_dropped_before_anybody_hears_of_it() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    await cluster.create(CONFIG_MAPS, config())
+
+    def trim(obj: Node) -> None:
+        obj["data"]["x"] = f"{obj['data']['x']} trimmed"
+
+    reflector, kept = Reflector(cluster, CONFIG_MAPS, trim=trim, clock=timing.clock, sleep=timing.sleep), Kept()
+    reflector.subscribe(kept)
+    task = asyncio.create_task(reflector.run())
+    await settle()
+    await cluster.merge_patch(CONFIG_MAPS, "a", {"data": {"x": "2"}}, "n")
+    await settle()
+    assert kept.told == [(None, "1 trimmed"), ("1 trimmed", "2 trimmed")]
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_a_long_list_lets_others_run() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    for number in range(1000):
+        await cluster.create(CONFIG_MAPS, config(f"c{number}"))
+    reflector, heard = Reflector(cluster, CONFIG_MAPS, clock=timing.clock, sleep=timing.sleep), list[int]()
+    reflector.subscribe(lambda _old, _new: heard.append(1))
+    task = asyncio.create_task(reflector.run())
+    seen = set()
+    while not reflector.synced.is_set():
+        await asyncio.sleep(0)
+        seen.add(len(heard))
+    assert max(later - sooner for sooner, later in pairwise(sorted(seen))) <= 100
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 async def test_a_late_subscriber_hears_of_what_is_there() -> None:

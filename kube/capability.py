@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, Resource
+from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, Resource, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -61,7 +62,16 @@ ISTIO: Final = Capability(
 KAI: Final = Capability(
     "kai", {"scheduling.run.ai": ""}, (("get", Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)),)
 )
-ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI)
+MODELS: Final = Capability(
+    "models",
+    {GROUP: ""},
+    (
+        ("watch", of_kind("DynamoModel", "v1alpha1")),
+        ("patch", of_kind("DynamoModel", "v1alpha1")),
+        ("watch", ENDPOINT_SLICES),
+    ),
+)
+ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI, MODELS)
 
 
 class Detector:

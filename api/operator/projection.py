@@ -13,6 +13,7 @@ from dynamo_webhooks.api.operator.settings import (
     Identity,
     Logs,
     Mesh,
+    ModelSettings,
     ProvisionerSettings,
     ReconcilerSettings,
     ScopeSettings,
@@ -102,6 +103,7 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         ssh_secret=found.mpi.ssh_secret_name,
         ssh_secret_namespace=found.mpi.ssh_secret_namespace,
         checkpoint=_checkpoint(found),
+        models=_models(found),
         discovery=found.discovery.backend,
         gpu_metrics_template=found.gpu.metrics_endpoint_template,
         probes=_probes(found),
@@ -110,6 +112,22 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         metrics_namespaces=found.server.metrics.namespace_label,
         workers=found.reconciler.workers,
         logs=_logs(found),
+    )
+
+
+def _models(found: OperatorConfiguration) -> ModelSettings:
+    how = found.models
+    return ModelSettings(
+        controller=found.controllers.models,
+        concurrency=how.concurrency,
+        per_model=how.per_model,
+        connect=how.connect_timeout,
+        load=how.load_timeout,
+        unload=how.unload_timeout,
+        verify=how.verify_timeout,
+        verify_interval=how.verify_interval,
+        any_slice=how.any_slice,
+        base_as_reference=how.base_ready == "legacy",
     )
 
 

@@ -167,6 +167,22 @@ class CheckpointSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How DynamoModels are reconciled; times are seconds."""
+
+    controller: str  # auto, on or off
+    concurrency: int
+    per_model: int
+    connect: float
+    load: float
+    unload: float
+    verify: float
+    verify_interval: float
+    any_slice: bool
+    base_as_reference: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReconcilerSettings:
     """For `reconcile`, and for `render --config`."""
 
@@ -192,6 +208,7 @@ class ReconcilerSettings:
     ssh_secret: str
     ssh_secret_namespace: str
     checkpoint: CheckpointSettings
+    models: ModelSettings
     discovery: str
     gpu_metrics_template: str
     probes: Endpoint

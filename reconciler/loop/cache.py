@@ -11,9 +11,10 @@ from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
+from dynamo_webhooks.reconciler.model.endpoints import lighten
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -161,6 +162,9 @@ class Cache:
         if seen is None:
             return
         key = key_of(seen)
+        if key.kind == SLICE and new is not None:
+            lighten(new)
+        self._sharing.share(_lighten(seen))
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])
         if mine is not None and (new is None or _version(new) >= _version(mine[1])):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MODEL
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:
     """Objects of our kinds by kind and state, and by namespace where that is a label."""
     counts: Counter[Label] = Counter()
-    for kind in (GRAPH, COMPONENT, ADAPTER):
+    for kind in (GRAPH, COMPONENT, ADAPTER, MODEL):
         for obj in cache.all(kind):
             counts[meters.label(kind, _state(kind, obj), obj["metadata"]["namespace"])] += 1
     return dict(counts)
@@ -29,5 +29,6 @@ def _state(kind: str, obj: Node) -> str:
         return str(status.get("state") or "initializing")
     if kind == ADAPTER:
         return "ready" if status.get("replicas") == (obj.get("spec") or {}).get("replicas") else "not_ready"
-    ready = any(one.get("type") == "Available" and one.get("status") == "True" for one in status.get("conditions") or ())
+    condition = "Ready" if kind == MODEL else "Available"
+    ready = any(one.get("type") == condition and one.get("status") == "True" for one in status.get("conditions") or ())
     return "ready" if ready else "not_ready"

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.operator.controllers import ON
 from dynamo_webhooks.kube.capability import Detector, Presence
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
+from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.kube.times import now as local_now
 from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
 from dynamo_webhooks.reconciler.loop.cache import Cache
@@ -22,9 +24,11 @@ from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, MODELS, OPTIONAL, SLICE
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
+from dynamo_webhooks.reconciler.loop.model import reconcile_model
+from dynamo_webhooks.reconciler.loop.models import PAUSE, Models, models_by
 from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
 from dynamo_webhooks.reconciler.loop.pace import Pace
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
@@ -33,6 +37,8 @@ from dynamo_webhooks.reconciler.loop.route import meant, routed
 from dynamo_webhooks.reconciler.loop.territory import Territory
 from dynamo_webhooks.reconciler.loop.work import PassResult, Work
 from dynamo_webhooks.reconciler.loop.write import Writer
+from dynamo_webhooks.reconciler.model.worker import Workers
+from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -41,13 +47,14 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.kube.lease import Timings
     from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.reconciler.model.worker import Caller, Patience
 
 LOG: Final = logging.getLogger("reconciler")
 TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
 GATHER: Final = 0.1  # seconds for which changes of an object's children are gathered before it is passed over once for all
 PROGRESS: Final = 0.5  # seconds of the same for their status: a roll-out changes that many times
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
-_PASSES: Final = {GRAPH: reconcile_graph, COMPONENT: reconcile_component, ADAPTER: reconcile_adapter}
+_PASSES: Final = {GRAPH: reconcile_graph, COMPONENT: reconcile_component, ADAPTER: reconcile_adapter, MODEL: reconcile_model}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +71,17 @@ class Reconciler:
     """One process's part in keeping workloads as graphs say; it writes only while it leads, and only where the namespace is ours."""
 
     def __init__(
-        self, cluster: Cluster, settings: ReconcilerSettings, identity: str, *, lease: Timings | None = None, clocks: Clocks | None = None
+        self,
+        cluster: Cluster,
+        settings: ReconcilerSettings,
+        identity: str,
+        *,
+        lease: Timings | None = None,
+        clocks: Clocks | None = None,
+        caller: Callable[[Patience], Caller] = Workers,
     ) -> None:
-        """`identity` tells this process from all others, also from its own earlier lives."""
-        self._cluster, self._settings, self._clocks = cluster, settings, clocks or Clocks()
+        """`identity` is unique per process start; `caller` gives what calls worker pods."""
+        self._cluster, self._settings, self._clocks, self._caller = cluster, settings, clocks or Clocks(), caller
         clock, now, sleep, chance = self._clocks.monotonic, self._clocks.wall, self._clocks.sleep, self._clocks.chance
         self.meters = Meters(settings.metrics_namespaces)
         self.election: Election | None = None
@@ -81,6 +95,7 @@ class Reconciler:
         self._judge = Judge()
         self.queue = Queue(clock=clock, sleep=sleep, chance=chance)
         self.cache: Cache | None = None
+        self.models: Models | None = None
         self.territory = Territory(
             cluster, settings.scope, settings.namespaces, self._all, clock=clock, wall=now, sleep=sleep, chance=chance
         )
@@ -129,6 +144,7 @@ class Reconciler:
             sleep=clocks.sleep,
             chance=clocks.chance,
         )
+        self.models = models_by(self._settings.models, self._caller, self._loaded, clocks.monotonic, clocks.sleep, clocks.chance)
         writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
         work = Work(
             self._cluster,
@@ -142,8 +158,11 @@ class Reconciler:
             clocks.wall,
             Pace(clocks.monotonic),
             partial(self.queue.add, cause=Cause.BEGUN),
+            self.models,
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
+        if self.models is not None:
+            tasks.append(asyncio.ensure_future(self.models.loader.run()))
         cache.start()
         self._listen(cache, self.detector.known)
         try:
@@ -156,6 +175,8 @@ class Reconciler:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            if self.models is not None:
+                await self.models.loader.close()
             await cache.close()
             await self.queue.close()
             self.queue.clear()
@@ -230,6 +251,9 @@ class Reconciler:
         cache = self.cache
         if cache is not None:
             changed = new or old
+            if changed is not None and changed["kind"] in (MODEL, SLICE) and self.models is not None:
+                for key in self.models.heard(old, new):
+                    self.queue.add(key, GATHER, Cause.BEGUN)
             for key in routed(old, new, cache, ours=ours):
                 if changed is not None and key_of(changed) == key:
                     self.queue.add(key, cause=cause_of(changed, known=old is not None))
@@ -251,13 +275,20 @@ class Reconciler:
         self._listen(self.cache, known)
         self._all()
 
-    @staticmethod
-    def _listen(cache: Cache, known: Mapping[str, Presence]) -> None:
+    def _listen(self, cache: Cache, known: Mapping[str, Presence]) -> None:
         for name, resource in OPTIONAL.items():
             if known[name] is Presence.USABLE:
                 cache.also(resource)
                 for made, labels in MADE.get(name, ()):
                     cache.also(made, labels)
+        if self._settings.models.controller == ON or (self.models is not None and known["models"] is Presence.USABLE):
+            cache.also(ENDPOINT_SLICES, BASE_MODEL_HASH)
+            cache.also(MODELS, "")
+
+    def _loaded(self, key: Key) -> None:
+        """Calls to pods of a model ended: its status is written now and then while more are under way."""
+        busy = self.models is not None and self.models.loader.busy(key)
+        self.queue.add(key, PAUSE if busy else 0.0, Cause.BEGUN)
 
     def _all(self, namespace: str = "") -> None:
         for kind in _PASSES:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, MODEL
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
 
-_OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER})
+_OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER, MODEL})
 
 
 def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = False) -> list[Key]:

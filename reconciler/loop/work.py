@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.cache import Cache
     from dynamo_webhooks.reconciler.loop.judge import Judge
     from dynamo_webhooks.reconciler.loop.keys import Key
+    from dynamo_webhooks.reconciler.loop.models import Models
     from dynamo_webhooks.reconciler.loop.pace import Pace
     from dynamo_webhooks.reconciler.loop.write import Writer
 
@@ -56,6 +57,7 @@ class Work:
     now: Callable[[], datetime]
     pace: Pace
     later: Callable[[Key, float], None]  # passes over an object once more after so many seconds
+    models: Models | None = None  # None where DynamoModels are not reconciled
 
     async def put(
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
+import yaml
 
 from dynamo_webhooks.api.operator import projection
 from dynamo_webhooks.api.operator.configuration import API_VERSION, KIND, OWN, OperatorConfiguration, leaves
+from dynamo_webhooks.api.operator.controllers import Controllers
 from dynamo_webhooks.api.operator.judge import Problem, judge, prepared
 from dynamo_webhooks.api.paths import MISSING, lookup, render
 
@@ -31,6 +33,7 @@ LABELS: Final = [("a.b", "must be a DNS label"), ("a" * 64, "must be a DNS label
 SPANS: Final = [(30, DURATION), ("30", DURATION), ("-1s", DURATION), ("1 s", DURATION), ("", DURATION), ("999999999h", DURATION)]
 
 # key: (default as a file writes it, good values, [(bad value, start of the sentence)])
+CALLS: Final = [(value, "must be an integer from 1 to 512") for value in (0, 513, "8")]
 ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "apiVersion": (API_VERSION, [API_VERSION], [("v1", f"must be one of {API_VERSION}, got"), (1, "must be one of")]),
     "kind": (KIND, [KIND], [("ConfigMap", f"must be one of {KIND}, got"), ([], "must be one of")]),
@@ -175,6 +178,20 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "certificates.rollWarn": ("15m", ["1m"], [*SPANS, ("59s", DURATION)]),
     "certificates.drain": ("24h", ["10m", "30d"], [*SPANS, ("9m", DURATION), ("31d", DURATION)]),
     "featureGates.gmsSnapshot": (False, [True], SWITCHES),
+    "controllers.models": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
+    "models.concurrency": (
+        64,
+        [1, 512],
+        [(0, "must be an integer from 1 to 512"), (513, "must be an integer from 1 to 512"), ("8", "must be an integer from 1 to 512")],
+    ),
+    "models.perModel": (32, [1, 512], [(0, "must be an integer from 1 to 512")]),
+    "models.connectTimeout": ("3s", ["100ms", "1m"], [*SPANS, ("61s", DURATION)]),
+    "models.loadTimeout": ("5m", ["1s", "1h"], [*SPANS, ("61m", DURATION)]),
+    "models.unloadTimeout": ("1m", ["1s", "1h"], [*SPANS, ("61m", DURATION)]),
+    "models.verifyTimeout": ("5s", ["100ms", "1m"], [*SPANS, ("61s", DURATION)]),
+    "models.verifyInterval": ("10m", ["10s", "1d"], [*SPANS, ("9s", DURATION)]),
+    "models.anySlice": (False, [True], SWITCHES),
+    "models.baseReady": ("current", ["legacy"], [("old", "must be one of current, legacy")]),
 }
 GOOD: Final = [(key, value) for key, (_, values, _) in ROWS.items() for value in values]
 BAD: Final = [(key, value, text) for key, (_, _, values) in ROWS.items() for value, text in values]
@@ -197,6 +214,11 @@ def problems(data: dict[str, Any], *, complete: bool = True) -> list[Problem]:
 
 def told(data: dict[str, Any]) -> list[str]:
     return [f"{render(problem.path)}: {problem.text}" for problem in problems(data)]
+
+
+def test_on_and_off_without_quotes_are_not_taken_for_booleans() -> None:
+    found = yaml.safe_load("on: [on, off]")[True]
+    assert [Controllers.model_validate({"models": one}).models for one in found] == ["on", "off"]
 
 
 def test_the_table_has_a_row_for_every_key() -> None:

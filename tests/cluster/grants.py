@@ -128,9 +128,18 @@ def _orchestrators() -> list[Grant]:
     ]
 
 
+def _models() -> list[Grant]:
+    purpose = "adapters of models on worker pods"
+    return [
+        Grant("reconciler", EVERYWHERE, "nvidia.com", "dynamomodels", "", (*READ, "patch"), purpose),
+        Grant("reconciler", EVERYWHERE, "nvidia.com", "dynamomodels/status", "", ("patch",), purpose),
+    ]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
+MODELS: Final = tuple(_models())  # beside those, where DynamoModels are reconciled
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any
 USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import trustme
 
-from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, ORCHESTRATORS, SCOPE, SERVING, USED
+from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, MODELS, ORCHESTRATORS, SCOPE, SERVING, USED, Grant
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
@@ -84,14 +84,15 @@ def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_w
     ("overlay", "home", "values"),
     [("self-signed", NAMESPACE, ()), ("namespaced", "dynamo-restricted", ("namespaceRestriction.enabled=true",))],
 )
-def test_workloads_of_orchestrators_are_granted_where_that_is_asked_for(
-    tmp_path: Path, overlay: str, home: str, values: tuple[str, ...]
+@pytest.mark.parametrize(("component", "more"), [("orchestrators", ORCHESTRATORS), ("models", MODELS)])
+def test_what_is_optional_is_granted_where_that_is_asked_for(
+    tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str, more: tuple[Grant, ...]
 ) -> None:
     before = granted(_overlay(overlay), home)
-    found = granted(composed(tmp_path, overlay, "../orchestrators"), home)
+    found = granted(composed(tmp_path, overlay, f"../{component}"), home)
     where = HOME if values else EVERYWHERE
-    assert found == before | {(each.account, where, each.group, each.resource, each.name): set(each.verbs) for each in ORCHESTRATORS}
-    assert granted(charted(home, "reconciler.orchestrators=true", *values), home) == found
+    assert found == before | {(each.account, where, each.group, each.resource, each.name): set(each.verbs) for each in more}
+    assert granted(charted(home, f"reconciler.{component}=true", *values), home) == found
 
 
 def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:

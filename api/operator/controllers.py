@@ -1,0 +1,43 @@
+"""Sections of the file about kinds beside graphs: which controllers run, and how adapters of models are loaded."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from dynamo_webhooks.api.operator.section import Section
+from dynamo_webhooks.api.operator.values import Switch, one_of, span_of, whole
+
+AUTO, ON, OFF = "auto", "on", "off"
+
+
+def _word(value: object) -> object:
+    """YAML 1.1 reads `on` and `off` as booleans."""
+    return (ON if value else OFF) if isinstance(value, bool) else value
+
+
+class Controllers(Section):
+    """Which kinds are reconciled beside graphs, components and scaling adapters."""
+
+    models: Annotated[str, one_of(AUTO, ON, OFF), BeforeValidator(_word)] = Field(
+        default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions"
+    )
+
+
+class Models(Section):
+    """How DynamoModels are reconciled."""
+
+    concurrency: Annotated[int, whole(1, 512)] = Field(default=64, description="calls to worker pods at a time, of all models together")
+    per_model: Annotated[int, whole(1, 512)] = Field(default=32, description="the same of one model, while others wait")
+    connect_timeout: Annotated[float, span_of(0.1, 60)] = Field(default=3.0, description="time to connect to a worker pod")
+    load_timeout: Annotated[float, span_of(1, 3600)] = Field(default=300.0, description="time to load an adapter on one pod")
+    unload_timeout: Annotated[float, span_of(1, 3600)] = Field(
+        default=60.0, description="time to unload an adapter on one pod, and from all pods when its model is deleted"
+    )
+    verify_timeout: Annotated[float, span_of(0.1, 60)] = Field(default=5.0, description="time to answer which adapters are loaded")
+    verify_interval: Annotated[float, span_of(10)] = Field(default=600.0, description="time between two checks of what is loaded")
+    any_slice: Switch = Field(default=False, description="believe EndpointSlices that the EndpointSlice controller did not write, too")
+    base_ready: Annotated[str, one_of("current", "legacy")] = Field(
+        default="current", description="`legacy`: ready endpoints of base models are counted as 0, as the Go operator does"
+    )

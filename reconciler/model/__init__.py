@@ -1,0 +1,1 @@
+"""DynamoModels: which pods serve a base model, and LoRA adapters loaded on each of them."""

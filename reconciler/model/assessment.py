@@ -1,0 +1,127 @@
+"""What the status of a model says, from the pods found and how loading stands. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from dynamo_webhooks.reconciler.loop.problems import LONGEST
+from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.model.endpoints import Endpoint, Found
+
+SERVICES: Final = "ServicesFound"
+ENDPOINTS: Final = "EndpointsReady"
+READY: Final = "Ready"
+NO_ENDPOINTS: Final = "NoEndpoints"
+NOT_READY: Final = "NotReady"
+LOADING: Final = "Loading"
+LISTED: Final = 1000  # endpoints in a status at most
+NAMED: Final = 3  # pods in a message at most
+_LEVEL: Final[dict[str, Literal["Normal", "Warning"]]] = {"True": "Normal", "False": "Warning"}
+
+
+class Verdict(NamedTuple):
+    """One answer about the endpoints of a model."""
+
+    fine: bool
+    reason: str
+    message: str
+    detail: tuple[str, str] | None = None  # reason and message of the condition `Ready` where they say more
+
+
+class Assessment(NamedTuple):
+    """The status, and what to say of its change."""
+
+    status: Node
+    events: tuple[tuple[Literal["Normal", "Warning"], str, str], ...]
+
+
+def none_found(base: str) -> Verdict:
+    """No pod serves the base model."""
+    return Verdict(False, NO_ENDPOINTS, f"No endpoint slices found for base model {base}")
+
+
+def of_base(total: int, ready: int) -> Verdict:
+    """How it stands with a model that nothing is loaded for."""
+    if ready:
+        return Verdict(True, "EndpointsDiscovered", f"Found {total} endpoint(s) for base model")
+    return _not_ready(total, ready)
+
+
+def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Sequence[tuple[str, str]], *, busy: bool) -> Verdict:
+    """How it stands with an adapter that is loaded on each pod."""
+    total, done = len(endpoints), len(ready)
+    if done == total and not failures:
+        return Verdict(True, "AllEndpointsReady", f"All {total} endpoint(s) are ready")
+    if failures:
+        named = [f"{pod}: {text}" for pod, text in failures[:NAMED]]
+        more = [f"and {len(failures) - NAMED} more"] if len(failures) > NAMED else []
+        return _not_ready(total, done)._replace(detail=("LoadFailed", ", ".join([*named, *more])))
+    if busy:
+        return Verdict(False, LOADING, f"Loading the adapter on {total - done} of {total} endpoint(s)")
+    return _not_ready(total, done)
+
+
+def assessed(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, moment: datetime) -> Assessment:
+    """The whole status after a pass; `ready` are uids of pods."""
+    before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
+    generation = model["metadata"].get("generation")
+    told = [
+        _services(seen, base, generation),
+        Condition(ENDPOINTS, _word(verdict.fine), verdict.reason, verdict.message[:LONGEST], generation),
+        Condition(READY, _word(verdict.fine), *_short(verdict.detail or (verdict.reason, verdict.message)), generation),
+    ]
+    listed = [{"address": one.urls[0], "podName": one.pod, "ready": one.uid in ready} for one in seen.endpoints]
+    status: dict[str, Any] = {**before, "conditions": conditions(before.get("conditions") or (), told, moment)}
+    status |= {"readyEndpoints": sum(one.uid in ready for one in seen.endpoints), "totalEndpoints": len(listed)}
+    status.pop("endpoints", None)
+    if listed:
+        status["endpoints"] = listed if len(listed) <= LISTED else sorted(listed, key=_readiness)[:LISTED]
+    was = found(before, ENDPOINTS)
+    same = (was.get("status"), was.get("reason")) == (_word(verdict.fine), verdict.reason)
+    return Assessment(status, () if same else tuple(_events(verdict, status, base)))
+
+
+def _services(seen: Found, base: str, generation: int | None) -> Condition:
+    if not seen.endpoints:
+        return Condition(SERVICES, "False", "NoServicesFound", f"No endpoint slices found for base model {base}", generation)
+    if not seen.services:
+        return Condition(SERVICES, "False", "NoServicesFound", "No services associated with endpoint slices", generation)
+    return Condition(SERVICES, "True", "ServicesFound", f"Found {len(seen.services)} service(s)", generation)
+
+
+def _events(verdict: Verdict, status: Node, base: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:
+    ready, total, level = status["readyEndpoints"], status["totalEndpoints"], _LEVEL[_word(verdict.fine)]
+    if verdict.reason == LOADING:
+        return []
+    if verdict.reason == NO_ENDPOINTS:
+        return [(level, "NoEndpointsFound", verdict.message)]
+    if verdict.reason == "EndpointsDiscovered":
+        return [(level, "EndpointsDiscovered", f"Discovered {total} endpoints for base model {base}")]
+    if verdict.reason == "AllEndpointsReady":
+        return [(level, "EndpointsReady", f"All {total} endpoints ready for base model {base}")]
+    if verdict.reason == NOT_READY:
+        failed = [(level, "PartialEndpointFailure", verdict.detail[1])] if verdict.detail else []
+        return [*failed, (level, "NotReady", f"Only {ready} of {total} endpoints ready for base model {base}")]
+    return [(level, verdict.reason, verdict.message)]
+
+
+def _not_ready(total: int, ready: int) -> Verdict:
+    return Verdict(False, NOT_READY, f"Found {ready} ready endpoint(s) out of {total} total")
+
+
+def _word(fine: bool) -> str:
+    return "True" if fine else "False"
+
+
+def _short(told: tuple[str, str]) -> tuple[str, str]:
+    return told[0], told[1][:LONGEST]
+
+
+def _readiness(listed: Node) -> bool:
+    return bool(listed["ready"])

@@ -1,0 +1,90 @@
+"""A LoRA adapter as a model asks for it: its name in a URL, which model owns it, and which names were loaded before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dynamo_webhooks.kube.protocol import Node
+
+LORA: Final = "lora"
+LOADED: Final = "webhooks.nvidia.com/loaded"  # annotation: JSON, name -> digest of the source it was loaded from
+NAMES: Final = 8  # in that annotation at most
+_PLAIN: Final = "!$&'()*+,;=:@~"  # what needs no escape within a segment of a path, RFC 3986
+
+
+class Lora(NamedTuple):
+    """What must be loaded on each pod."""
+
+    name: str
+    uri: str
+
+    @property
+    def digest(self) -> str:
+        """Tells one source from another."""
+        return hashlib.sha256(self.uri.encode()).hexdigest()[:8]
+
+
+class InvalidNameError(ValueError):
+    """A name that would call another path than its own."""
+
+
+def is_lora(model: Node) -> bool:
+    """Whether a model is an adapter that is loaded; in any case of letters, as stored objects of the Go operator may have it."""
+    return str((model.get("spec") or {}).get("modelType") or "").lower() == LORA
+
+
+def lora_of(model: Node) -> Lora:
+    """The adapter of a model; an empty uri where it names no source."""
+    spec = model.get("spec") or {}
+    return Lora(str(spec.get("modelName") or ""), str((spec.get("source") or {}).get("uri") or ""))
+
+
+def path_of(name: str) -> str:
+    """The name as the end of a path: each segment escaped. Raises: InvalidNameError for a segment that is empty, `.` or `..`."""
+    segments = name.split("/")
+    for segment in segments:
+        if segment in {"", ".", ".."}:
+            raise InvalidNameError(f"modelName: must hold no empty segment, `.` or `..` between slashes, got {json.dumps(name)}")
+    if any(ord(char) < 32 or 127 <= ord(char) < 160 for char in name):
+        raise InvalidNameError(f"modelName: must hold no control characters, got {json.dumps(name)}")
+    return "/".join(quote(segment, safe=_PLAIN) for segment in segments)
+
+
+def remembered(model: Node) -> dict[str, str]:
+    """Which names were loaded for a model, and from which source; what isn't written by us counts as nothing."""
+    text = (model["metadata"].get("annotations") or {}).get(LOADED) or ""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: digest for name, digest in list(found.items())[:NAMES] if isinstance(digest, str)}
+
+
+def written(names: Mapping[str, str]) -> str | None:
+    """The annotation's value, the newest names; None for no annotation."""
+    newest = dict(list(names.items())[-NAMES:])
+    return json.dumps(newest, ensure_ascii=False, separators=(",", ":")) if newest else None
+
+
+def adapter_of(model: Node) -> tuple[str, str, str]:
+    """What no two models may load: namespace, base model and name of the adapter."""
+    spec = model.get("spec") or {}
+    return str(model["metadata"].get("namespace") or ""), str(spec.get("baseModelName") or ""), lora_of(model).name
+
+
+def owner_of(model: Node, same: Iterable[Node]) -> Node:
+    """The model that loads an adapter which several ask for: the oldest one that isn't being deleted."""
+    alive = (one for one in same if is_lora(one) and not one["metadata"].get("deletionTimestamp"))
+    return min(alive, key=_age, default=model)
+
+
+def _age(model: Node) -> tuple[str, str]:
+    return str(model["metadata"].get("creationTimestamp") or ""), str(model["metadata"]["name"])

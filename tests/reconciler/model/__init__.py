@@ -1,0 +1,1 @@
+"""Endpoints, adapters and their loading, without a reconciler around them."""

@@ -1,0 +1,80 @@
+"""Which pods the slices of a model hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.kube.protocol import Node
+from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, Trust, endpoints_in, lighten
+from tests.reconciler.model.workers import pod, slice_of
+
+
+def found(*slices: Node, trust: Trust | None = None) -> Found:
+    """The endpoints of slices as the cache holds them."""
+    for one in slices:
+        lighten(one)
+    return endpoints_in(slices, trust or Trust())
+
+
+def test_a_ready_pod_is_an_endpoint_at_the_port_of_its_slice() -> None:
+    seen = found(slice_of(pod("10.0.0.1", name="a", uid="u"), ports=[{"name": "http", "port": 80}, {"name": "system", "port": 9191}]))
+    assert seen.endpoints == (Endpoint("u", "a", ("http://10.0.0.1:9191",), callable=True),)
+    assert seen.services == ("dynamo-model-fb68f5a6",)
+
+
+def test_without_a_port_of_the_name_the_usual_one_is_called() -> None:
+    assert found(slice_of("10.0.0.1", ports=[])).endpoints[0].urls == ("http://10.0.0.1:9090",)
+
+
+def test_a_pod_in_two_slices_and_two_families_is_one_endpoint() -> None:
+    six = slice_of(pod("fd00::1", name="a"), name="s6", addressType="IPv6")
+    seen = found(six, slice_of(pod("10.0.0.1", name="a"), name="s0"), slice_of(pod("10.0.0.1", name="a"), name="s1"))
+    assert [one.urls for one in seen.endpoints] == [("http://10.0.0.1:9090", "http://[fd00::1]:9090")]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "callable_"),
+    [
+        ({}, True),
+        ({"ready": False}, False),
+        ({"ready": False, "serving": True}, True),
+        ({"ready": False, "serving": False}, False),
+    ],
+)
+def test_a_pod_is_called_when_it_is_ready_or_serves(conditions: dict[str, Any], callable_: bool) -> None:
+    assert [one.callable for one in found(slice_of(pod("10.0.0.1", **conditions))).endpoints] == [callable_]
+
+
+def test_a_terminating_pod_counts_no_more() -> None:
+    assert found(slice_of(pod("10.0.0.1", ready=False, serving=True, terminating=True))).endpoints == ()
+
+
+def test_a_pod_that_is_ready_in_one_slice_is_ready() -> None:
+    seen = found(slice_of(pod("10.0.0.1", name="a", ready=False), name="s0"), slice_of(pod("10.0.0.1", name="a"), name="s1"))
+    assert [one.callable for one in seen.endpoints] == [True]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "169.254.1.1", "0.0.0.0", "fe80::1", "224.0.0.1", "example.com", "", "10.0.0.1/8"])  # noqa: S104
+def test_an_address_that_is_no_pods_is_not_called(address: str) -> None:
+    family = "IPv6" if ":" in address else "IPv4"
+    assert found(slice_of(address, addressType=family)).endpoints == ()
+
+
+def test_only_slices_of_the_clusters_controller_with_ip_addresses_are_believed() -> None:
+    foreign = slice_of("10.0.0.1")
+    del foreign["metadata"]["labels"][MANAGED_BY]
+    assert found(foreign, slice_of("10.0.0.2", name="named", addressType="FQDN")).endpoints == ()
+    assert len(endpoints_in([foreign], Trust(any_slice=True)).endpoints) == 1
+
+
+def test_endpoints_that_are_no_pods_of_the_namespace_are_passed_over() -> None:
+    other = pod("10.0.0.2")
+    other["targetRef"]["namespace"] = "elsewhere"
+    nobody = {"addresses": ["10.0.0.3"]}
+    node = {"addresses": ["10.0.0.4"], "targetRef": {"kind": "Node", "name": "n"}}
+    assert (
+        found(slice_of(other, nobody, node, {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}}, endpoints=None)).endpoints == ()
+    )
+    assert found(slice_of(other, nobody, node, {"addresses": [], "targetRef": {"kind": "Pod", "name": "x"}})).endpoints == ()

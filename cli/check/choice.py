@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.cli.check.record import (
@@ -70,20 +70,22 @@ def choose(
     """
     choice = Choice(_words(select), _words(ignore))
     won = {UNKNOWN_FIELD.name} if strict else set()
-    left = {name: one for name, one in (severities or {}).items() if name not in won and name not in choice.select}
+    won |= {name for name, code in _known(profile) if severities and {name, code} & {*choice.select}}
+    left = {name: one for name, one in (severities or {}).items() if name not in won}
     choice = choice._replace(severities=left)
     if choice.select or choice.ignore:
-        known = [
-            *((rule.name, rule.code) for rule in rules(profile)),
-            *((rule.name, rule.code) for rule in OWN_RULES),
-            ("policies", ""),
-            ("updates", ""),
-        ]
+        known = [*_known(profile), ("policies", ""), ("updates", "")]
         for flag, words in (("--select", choice.select), ("--ignore", choice.ignore)):
             for word in words:
                 if not any(_matches((word,), name, code) for name, code in known):
                     raise UsageError(f"{flag} {word}: no rule has this name, code or beginning{hint(word, [name for name, _ in known])}")
     return choice
+
+
+def _known(profile: str) -> Iterator[tuple[str, str]]:
+    """The name and code of every rule."""
+    yield from ((rule.name, rule.code) for rule in rules(profile))
+    yield from ((rule.name, rule.code) for rule in OWN_RULES)
 
 
 def _words(values: Sequence[str]) -> tuple[str, ...]:

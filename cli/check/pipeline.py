@@ -15,8 +15,6 @@ from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.allowed import quoting
-from dynamo_webhooks.cli.check.allowed import told as allowed
 from dynamo_webhooks.cli.check.fields import field_hint, field_of, node_at
 from dynamo_webhooks.cli.check.objects import Found, unknown
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
@@ -132,12 +130,16 @@ class _Run:
                 continue
             seen.add(error.path)
             rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
+            from dynamo_webhooks.cli.check.allowed import told as allowed
+
             text, fix = allowed(error, lookup(self.write.object, error.path))
             self._own(rule, record.ERROR, stage, error.path, render(error.path), text, fix)
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
         for error in errors:
+            from dynamo_webhooks.cli.check.allowed import quoting
+
             wanted = (node_at(load_schema(self.kind, self.version), error.path) or {}).get("type", "")
             fix = quoting(wanted, lookup(self.write.object, error.path))
             self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message, fix)

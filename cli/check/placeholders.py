@@ -10,7 +10,7 @@ from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.shape import child
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.check.record import DECODE, ERROR, FAULT, UNFILLED, WARNING, Reported, own
+from dynamo_webhooks.cli.check.record import DECODE, ERROR, FAULT, POLICIES, UNFILLED, WARNING, Reported, own
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -94,4 +94,6 @@ def _at(finding: Reported) -> str:
     lines, (line, column, end) = finding.source.lines, finding.position
     marked = lines[line - 1][column - 1 : end - 1] if line <= len(lines) else ""
     fill = finding.source.fill
-    return next((text for text in re.findall(_SHAPE, marked) if fill is None or fill.veiled(text) == text), "")
+    open_ = (text for text in re.findall(_SHAPE, marked) if fill is None or fill.veiled(text) == text)
+    # rules read texts of pods, too, where $(NAME) is a variable of the container
+    return next((text for text in open_ if finding.stage != POLICIES or not text.startswith("$(")), "")

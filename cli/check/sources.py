@@ -91,13 +91,26 @@ def _read(source: Source) -> Iterator[Document | InputError]:
         elif not told:
             told = True
             line = source.text.count("\n", 0, template.start(1)) + 1
-            text = f"is a template ({shortened(template[1], 60)} on line {line}); render it first, for example with --helm DIR"
-            yield InputError(text, one.name, one.line, one.column)
+            text = f"is a template ({shortened(template[1], 60)} on line {line})"
+            if chart := _chart_of(source.name):
+                passed = f"{text} of a Helm chart, and is passed over; check what it renders with check --helm {chart}"
+                yield ForeignInputError(passed, one.name, one.line, one.column)
+            else:
+                yield InputError(f"{text}; render it first, for example with --helm DIR", one.name, one.line, one.column)
+
+
+def _chart_of(file: str) -> str:
+    """The folder of the chart that a file belongs to, as the file is named; empty where it belongs to none."""
+    folder = os.path.dirname(file)  # noqa: PTH120 - as below
+    while folder and not os.path.exists(os.path.join(folder, CHART)):  # noqa: PTH110, PTH118 - as below
+        above = os.path.dirname(folder)  # noqa: PTH120 - as below
+        folder = above if above != folder else ""
+    return folder
 
 
 def _foreign(found: Document | InputError) -> Document | InputError:
     """What a file gives that names our group nowhere: a document of others that can't be read is no failure."""
-    return ForeignInputError.of(found) if isinstance(found, InputError) else found
+    return ForeignInputError.of(found) if isinstance(found, InputError) and not isinstance(found, ForeignInputError) else found
 
 
 def is_excluded(file: str, patterns: Sequence[str]) -> bool:

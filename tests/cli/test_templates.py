@@ -79,6 +79,16 @@ def test_words_for_a_shell_are_no_placeholders(command: Command, files: Files) -
     assert command("check", "a.yaml", "-o", "json").json["findings"] == []
 
 
+def test_a_variable_of_a_container_is_no_placeholder_to_rules(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "dynamoNamespace: $(NS)"))
+    assert "unfilled-placeholder" not in command("check", "a.yaml").out
+
+
+def test_a_choice_of_rules_never_hides_that_a_placeholder_kept_one_from_being_read(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", "replicas: ${R}"))
+    assert command("check", "a.yaml", "--select", BAD_RULE).code == 1
+
+
 def test_many_are_counted_and_a_comment_ignores_them(command: Command, files: Files) -> None:
     services = "".join(f"    s{number}: {{componentType: worker, replicas: '${{R{number}}}'}}\n" for number in range(9))
     text = f"{GOOD}{services}"
@@ -204,7 +214,10 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
     said = "deploy/chart: is a Helm chart, and is passed over; check what it renders with check --helm deploy/chart\n"
     assert (ran.code, ran.err) == (0, said + "1 object checked: nothing found\n")
     assert command("check", "deploy/chart").code == 3
-    assert command("check", "deploy/chart/templates").code == 4, "asked for"
+    ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
+    passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is passed over"
+    assert (ran.code, ran.err.startswith(passed)) == (0, True)
+    assert command("check", "deploy/chart/templates", "-q").err == "no object of our kinds was found; --allow-empty makes that fine\n"
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from dynamo_webhooks.reconciler.loop.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.loop.clique_status import why_not
+from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, GRAPHS, OPTIONAL, resource_of
 from dynamo_webhooks.reconciler.loop.write import REPAIRS
 from dynamo_webhooks.reconciler.render.graph import read_graph
@@ -128,6 +129,19 @@ async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> 
     before = len(site.cluster.writes)
     await site.later(5)
     assert [one for one in site.cluster.writes[before:] if one[1] != "leases"] == []
+    await site.stop()
+
+
+async def test_pod_specs_of_cliques_are_not_held_in_memory() -> None:
+    site = await _started()
+    await _updated(site)
+    assert site.reconciler is not None
+    cache = site.reconciler.cache
+    assert cache is not None
+    held, stored = cache.get(Key(CLIQUE, NAMESPACE, "g-0-w")), await site.user.get(CLIQUES, "g-0-w", NAMESPACE)
+    assert held is not None
+    assert stored is not None
+    assert stored["spec"].keys() - held["spec"].keys() == {"podSpec"}
     await site.stop()
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.kube.errors import ApiError, NotFoundError, NotServedError
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotFoundError, NotServedError
 from dynamo_webhooks.reconciler.loop.clique_status import running
-from dynamo_webhooks.reconciler.loop.keys import key_of
-from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP, resource_of
+from dynamo_webhooks.reconciler.loop.keys import Key, is_controlled, key_of
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP, CLIQUES, OPTIONAL
 from dynamo_webhooks.reconciler.loop.problems import ContestedError, Problem, of_error
+from dynamo_webhooks.reconciler.render.grove import names
 from dynamo_webhooks.reconciler.render.merge import items
 
 if TYPE_CHECKING:
@@ -19,17 +21,21 @@ if TYPE_CHECKING:
 _LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
 
 
+async def know_cliques(work: Work, graph: Graph) -> None:
+    """Read a graph's set that another operator made: it lacks our label, by which sets are watched. Raises: ApiError."""
+    key = Key(CLIQUES, graph.namespace, names.set_name(graph))
+    if work.cache.get(key) is not None:
+        return
+    with contextlib.suppress(ForbiddenError, NotServedError):  # the write fails for the same reason, and reports it
+        live = await work.cluster.get(OPTIONAL["grove"], key.name, key.namespace)
+        if live is not None and is_controlled(live, graph.object):
+            work.cache.wrote(live)
+
+
 async def put_cliques(work: Work, graph: Graph, rendered: Node, problems: list[Problem]) -> Node | None:
     """Apply a graph's set, and scale each component. Raises: StandDownError."""
     problems += _unreadable(work)
-    try:
-        live = work.cache.get(key_of(rendered))
-        if live is None:  # another operator's lacks our label, by which sets are watched
-            live = await work.cluster.get(resource_of(rendered), rendered["metadata"]["name"], graph.namespace)
-    except ApiError as error:
-        problems.append(of_error(error, f"{rendered['kind']} {rendered['metadata']['name']}"))
-        return None
-    made = await work.put(as_grove_has_it(rendered, live), graph.object, problems)
+    made = await work.put(as_grove_has_it(rendered, work.cache.get(key_of(rendered))), graph.object, problems)
     if made is not None:
         await _scale(work, graph, made, problems)
     return made

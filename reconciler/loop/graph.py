@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.resources import CLAIMS
 from dynamo_webhooks.reconciler.loop.adapter import adapter_to_apply
-from dynamo_webhooks.reconciler.loop.clique_set import put_cliques
+from dynamo_webhooks.reconciler.loop.clique_set import know_cliques, put_cliques
 from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_grove
 from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
@@ -61,6 +61,8 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
         graph = read_graph(obj)
         settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)
         settings = settings._replace(lws=settings.lws or wide)
+        if way.grove:
+            await know_cliques(work, graph)
         roll, observed = _rolled(graph, way, work.cache)
     except RenderError as error:
         return await _refuse(work, obj, str(error))

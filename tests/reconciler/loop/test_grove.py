@@ -262,12 +262,18 @@ async def test_why_there_is_no_grove_is_told(more: str, served: bool, expected: 
     await site.stop()
 
 
-async def test_a_set_of_another_operator_keeps_its_order_and_its_replicas() -> None:
+async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_restarts() -> None:
     site = Site()
     site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
-    made = await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", replicas=1)))
+    made = await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w", "decode", replicas=1)))
     owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
-    theirs = [{"name": name, "spec": {"roleName": name, "replicas": 7}} for name in ("w", "fe")]
+    labels = {
+        "nvidia.com/dynamo-component": "w",
+        "nvidia.com/dynamo-component-type": "worker",
+        "nvidia.com/dynamo-sub-component-type": "decode",
+    }
+    theirs: list[Node] = [{"name": name, "spec": {"roleName": name, "replicas": 7}} for name in ("w", "fe")]
+    theirs[0] |= {"labels": labels, "annotations": {RESTART_AT: "r0"}}
     foreign = {"metadata": {"name": "g", "ownerReferences": [owner]}, "spec": {"replicas": 1, "template": {"cliques": theirs}}}
     await site.kubelet.create(GROVE, foreign, NAMESPACE)
     site.start()
@@ -275,6 +281,8 @@ async def test_a_set_of_another_operator_keeps_its_order_and_its_replicas() -> N
     found = await _set(site)
     assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
     assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
+    assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
+    assert await _marks(site) == {"w": "r0"}
     await _updated(site)
     assert await _replicas(site, "g-0-w") == 1
     await site.stop()

@@ -32,32 +32,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     inputs = parser.add_argument_group("inputs")
     flags.paths(inputs)
-    inputs.add_argument("--stdin-name", default="", metavar="NAME", help="what reports call standard input")
-    inputs.add_argument("--files-from", metavar="FILE", help="a file of paths, one a line, or - for standard input")
+    inputs.add_argument("--stdin-name", default="", metavar="NAME", help="name of standard input in reports")
+    inputs.add_argument("--files-from", metavar="FILE", help="file of paths, one a line, or - for standard input")
     inputs.add_argument(
         "-k",
         "--kustomize",
         action="append",
         default=[],
         metavar="DIR",
-        help="a folder to render with kustomize, which may fetch nothing; repeatable",
+        help="folder to render with kustomize, without fetching; repeatable",
     )
-    inputs.add_argument("--helm", action="append", default=[], metavar="DIR", help="a chart to render with helm; repeatable")
+    inputs.add_argument("--helm", action="append", default=[], metavar="DIR", help="chart to render with helm; repeatable")
+    inputs.add_argument("--values", action="append", default=[], metavar="FILE", help="with --helm: values file of all charts; repeatable")
     inputs.add_argument(
-        "--values", action="append", default=[], metavar="FILE", help="with --helm: a file of values for every chart; repeatable"
-    )
-    inputs.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a value for ${NAME} and $(NAME) in files; repeatable"
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="value of ${NAME} and $(NAME) in files; repeatable"
     )
     inputs.add_argument(
-        "--env-file", action="append", default=[], metavar="FILE", help="such values, one NAME=VALUE a line; --set wins; repeatable"
+        "--env-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="file of such values, one NAME=VALUE a line; --set overrides it; repeatable",
     )
-    inputs.add_argument("--cluster", action="store_true", help="the objects that a cluster holds, in all namespaces; unknown facts too")
-    inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: the objects of one namespace")
-    inputs.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: how to reach it (or KUBECONFIG)")
-    inputs.add_argument("--context", metavar="NAME", default="", help="with --cluster: which context of the kubeconfig")
-    inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="the stored objects of an update; repeatable")
-    inputs.add_argument("--against", metavar="GIT-REF", help="the same objects in a revision of git are the stored ones")
+    inputs.add_argument("--cluster", action="store_true", help="check a cluster's objects in all namespaces, and read unknown facts")
+    inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace")
+    inputs.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")
+    inputs.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
+    inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
+    inputs.add_argument("--against", metavar="GIT-REF", help="take stored objects from this Git revision")
 
 
 def gather(arguments: argparse.Namespace) -> Inputs:

@@ -38,13 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=wish,
         default=[],
         metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)}; with a file: written there; repeatable (default: text)",
+        help=f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)",
     )
-    output.add_argument("--answer", action="store_true", help="also what the API server would answer for every object, in its words")
+    output.add_argument("--answer", action="store_true", help="also print the API server's response for each object")
     output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
-    flags.verbose(output, "name every input on stderr; ")
+    flags.verbose(output, "name each input on stderr; ")
     output.add_argument(
-        "--color", choices=("auto", "always", "never"), default="auto", help="colours in text; NO_COLOR and FORCE_COLOR count too"
+        "--color", choices=("auto", "always", "never"), default="auto", help="colours in text; NO_COLOR and FORCE_COLOR apply"
     )
 
 

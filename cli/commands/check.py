@@ -57,7 +57,7 @@ def _configure_strictness(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=("error", "warning", "never"),
         default="error",
-        help="which findings make the exit code 1 (default %(default)s)",
+        help="findings that make the exit code 1 (default %(default)s)",
     )
     strictness.add_argument("--strict", action="store_true", help="unknown fields are errors")
     strictness.add_argument("--require-facts", action="store_true", help="exit code 5 if something could not be evaluated")

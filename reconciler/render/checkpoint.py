@@ -1,4 +1,4 @@
-"""Snapshots of warm workers: the checkpoint that a component asks for, and the job that takes it. Restoring is done by nobody here yet."""
+"""Snapshots of warm workers: a component's checkpoint, and the job that takes it. Restoring isn't implemented."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _POD_FACTS: Final = {
     "dyn_parent_dgd_k8s_name": f"metadata.labels['{GRAPH_NAME}']",
     "dyn_parent_dgd_k8s_namespace": "metadata.namespace",
 }
-# in the order of the digested text
+# in the order of the digest's text
 _IDENTITY: Final = (
     ("model", ""),
     ("backendFramework", ""),
@@ -69,22 +69,22 @@ _IDENTITY: Final = (
 
 
 def identity_hash(identity: Fields) -> str:
-    """What tells two snapshots apart: sixteen digits over everything that a warm worker depends on."""
+    """The identity of a snapshot: sixteen digits over everything that a warm worker depends on."""
     told: dict[str, Any] = {}
     for name, fallback in _IDENTITY:
         value = identity.get(name) or fallback
         if value is not None:
             told[name] = dict(sorted(value.items())) if isinstance(value, dict) else value
     text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
-    for character in "<>&\u2028\u2029":  # Go writes these so, and the digest is shared with it
+    for character in "<>&\u2028\u2029":  # as Go writes these; the digest must be equal
         text = text.replace(character, f"\\u{ord(character):04x}")
     return digest(text, 16)
 
 
 def checkpoints(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    """The checkpoint of a component that wants one made, with the job that makes it; it belongs to no graph, since others may use it.
+    """The checkpoint of a component, with its job, if it is to be created. It has no owner, because other graphs may use it.
 
-    Raises: RenderError when nothing says of what the checkpoint is.
+    Raises: RenderError if the checkpoint has no identity.
     """
     wanted = experimental(member.fields, "checkpoint")
     if wanted is None:
@@ -115,7 +115,7 @@ def checkpoints(graph: Graph, member: Member, settings: Settings) -> list[Fields
 
 
 def _storage(namespace: str, asked: Checkpoints) -> list[Fields]:
-    """The claim that keeps a namespace's checkpoints, where the operator is to make it; it outlives every graph."""
+    """The claim for a namespace's checkpoints, if the operator is to create it; it outlives graphs."""
     if not asked.claim or not asked.claim_create:
         return []
     labels = {APP: "dynamo", PART: STORAGE, MANAGED_BY: OPERATOR}
@@ -130,7 +130,7 @@ def _storage(namespace: str, asked: Checkpoints) -> list[Fields]:
 
 
 def jobs(checkpoint: Fields, settings: Settings) -> list[Fields]:
-    """The job that starts a worker, waits until it is warm, and has it written down."""
+    """The job that starts a worker, waits until it is warm, and takes its checkpoint."""
     metadata, spec = checkpoint["metadata"], checkpoint.get("spec") or {}
     asked = spec.get("job") or {}
     name = texts(metadata.get("labels")).get(CHECKPOINT_ID) or identity_hash(spec.get("identity") or {})
@@ -164,7 +164,7 @@ def jobs(checkpoint: Fields, settings: Settings) -> list[Fields]:
 
 
 def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:
-    """The pod of which the checkpoint is taken: the component's own, with the target container alone, and the user's overlay."""
+    """The pod of the checkpoint: the component's, with only the target container, and the user's overlay."""
     made = component_object(graph, member, "", "")["spec"]
     alone = {name: value for name, value in made.items() if name not in ("experimental", "frontendSidecar", "multinode")}
     plan = PodPlan(
@@ -199,7 +199,7 @@ def _processes(identity: Fields) -> int:
 
 
 def _prepare(pod: Fields, target: str, processes: int, memory: Any, storage: Checkpoints) -> None:
-    """Turns a worker's pod of ours into one that is to be written down once it is warm."""
+    """Change a worker's pod into one that is checkpointed when it is warm."""
     pod["restartPolicy"] = "Never"
     if storage.seccomp_profile:
         profile = {"type": "Localhost", "localhostProfile": storage.seccomp_profile}
@@ -209,7 +209,7 @@ def _prepare(pod: Fields, target: str, processes: int, memory: Any, storage: Che
     main: Fields = next((one for one in items(pod.get("containers")) if one.get("name") == target), {})
     _append(pod, "volumes", added, "name")
     _append(main, "volumeMounts", [{"name": "podinfo", "mountPath": "/etc/podinfo", "readOnly": True}], "mountPath")
-    # the size is the job's own: a worker that runs without shared memory, or with less, is not what is written down
+    # the job's own size: a worker with less shared memory, or none, isn't what is checkpointed
     add_shared_memory(pod, main, memory)
     _append(pod, "volumes", [{"name": CONTROL, "emptyDir": {}}], "name")
     _append(main, "volumeMounts", [{"name": CONTROL, "mountPath": CONTROL_PATH, "subPath": target}], "mountPath")
@@ -220,7 +220,7 @@ def _prepare(pod: Fields, target: str, processes: int, memory: Any, storage: Che
 
 
 def _append(holder: Fields, member: str, added: list[Fields], key: str) -> None:
-    """Puts entries at the end of a list of ours, in place of those with the same key."""
+    """Append entries to a list, replacing those with the same key."""
     taken = {one[key] for one in added}
     holder[member] = [one for one in items(holder.get(member)) if one.get(key) not in taken] + added
 

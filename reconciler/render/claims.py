@@ -1,4 +1,4 @@
-"""The volume claims that a v1alpha1 graph asks for. Mounting them is the components' business."""
+"""The volume claims of a v1alpha1 graph."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def claims(graph: Graph) -> list[Fields]:
-    """One claim for each named entry that is to be created; the others must exist already, which only a cluster can tell."""
+    """One claim for each named entry to create; the others must exist."""
     return [_claim(graph, entry) for entry in graph.claims if entry.get("name") and entry.get("create") is True]
 
 
 def _claim(graph: Graph, entry: Fields) -> Fields:
     out = child("v1", "PersistentVolumeClaim", str(entry["name"]), graph.namespace, owner=graph.object)
-    # the class is always said: an empty one means that no class is to be chosen
+    # always set: an empty class means no class
     spec: Fields = {"storageClassName": entry.get("storageClass") or ""}
     if entry.get("volumeAccessMode"):
         spec["accessModes"] = [entry["volumeAccessMode"]]

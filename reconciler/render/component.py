@@ -1,4 +1,4 @@
-"""From the object of one component to its children."""
+"""The children of one component's object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
-    """Why a component can't span several nodes without LeaderWorkerSets; Grove may be there, and not do it for the given reason."""
+    """Why a component can't span several nodes without LeaderWorkerSets, with the reason why Grove doesn't run it."""
     off = settings.switched_off
     if not settings.grove and not off & {"grove", "lws"}:
         return "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"
@@ -29,9 +29,9 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
 
 
 def component_children(obj: Fields, settings: Settings, old_selectors: bool = False) -> list[Fields]:
-    """All children of one component's object, its pods' controller first.
+    """All children of one component's object, its workload first.
 
-    Raises: RenderError when they can't be made.
+    Raises: RenderError if they can't be rendered.
     """
     workload = read_workload(obj, old_selectors=old_selectors or uses_old_selectors(obj))
     return [

@@ -1,4 +1,4 @@
-"""Settings of rendering from the operator's configuration and what its cluster serves. Finding out what it serves is the callers'."""
+"""Settings for rendering, from the operator's configuration and the cluster's APIs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Abilities(NamedTuple):
-    """What the cluster serves; the defaults are those of an offline render."""
+    """The APIs of the cluster; defaults are for offline rendering."""
 
     grove: bool = Settings().grove
     lws: bool = Settings().lws
@@ -32,8 +32,8 @@ def settings_from(
 ) -> Settings:
     """The settings for objects of one namespace.
 
-    A switch of the configuration wins over what the cluster serves. Pull secrets and the account for pods that discover by etcd are
-    those of the namespace; see `pod.secrets.index` for the former.
+    The configuration overrides the cluster's APIs. Pull secrets (see `pod.secrets.index`) and the account for pods with discovery by etcd
+    are the namespace's.
     """
     features = found.features
     return Settings(
@@ -61,7 +61,7 @@ def settings_from(
 
 
 def go_duration(seconds: float) -> str:
-    """A span of time as Go writes it, which is what the Go operator puts into objects: `15m0s`, `1h0m0s`, `1.5s`, `250ms`."""
+    """A duration in Go's form, as in the Go operator's objects: `15m0s`, `1h0m0s`, `1.5s`, `250ms`."""
     if seconds < 1:
         return f"{round(seconds * 1000)}ms" if seconds > 0 else "0s"
     whole, rest = divmod(round(seconds * 1000), 1000)
@@ -73,7 +73,7 @@ def go_duration(seconds: float) -> str:
 
 
 def switched_off(features: Features) -> frozenset[str]:
-    """Which of grove, lws and dra the configuration forbids, by the names of facts."""
+    """Which of grove, lws and dra the configuration disables, by names of facts."""
     switches = {"grove": features.grove, "lws": features.lws, "dra": features.dra}
     return frozenset(name for name, switch in switches.items() if switch is False)
 

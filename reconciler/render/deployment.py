@@ -1,4 +1,4 @@
-"""The Deployment of a component, and the metadata that pods of every orchestrator share."""
+"""The Deployment of a component, and the metadata of pods on every orchestrator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def deployment(workload: Workload, settings: Settings) -> Fields:
     """The Deployment of a component on one node.
 
-    Raises: RenderError when the component can't be made into a pod.
+    Raises: RenderError if the component has no valid pod.
     """
     out = child(
         "apps/v1",
@@ -54,7 +54,7 @@ def deployment(workload: Workload, settings: Settings) -> Fields:
 def pod_metadata(workload: Workload, settings: Settings) -> Fields:
     """Labels and annotations of a component's pods."""
     labels = {
-        # only a checkpoint says what its pods are
+        # only checkpoints label their pods so
         **{key: value for key, value in workload.labels.items() if not key.startswith(SNAPSHOT)},
         SELECTOR: workload.name,
         NAMESPACE: workload.selected_namespace,
@@ -69,7 +69,7 @@ def pod_metadata(workload: Workload, settings: Settings) -> Fields:
 
 
 def _strategy(workload: Workload) -> Fields:
-    # annotations of a v1alpha1 service count here, though a roll of generations doesn't read them
+    # includes annotations of a v1alpha1 service, which rolls of generations ignore
     said = {**texts(workload.alpha.get("annotations")), **workload.template_annotations}
     if said.get(STRATEGY) == "Recreate":
         return {"type": "Recreate"}

@@ -1,4 +1,4 @@
-"""The variable DYN_DEPLOYMENT_CONFIG, in which older tools put sizes of components as JSON. Graphs on Grove don't read it."""
+"""The variable DYN_DEPLOYMENT_CONFIG, older tools' sizes of components as JSON. Not used on Grove."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AMOUNTS: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
 
 
 def apply_deployment_config(member: Member, spec: Fields) -> None:
-    """Applies the variable to a component's spec of ours: a frontend's port, replicas, requests and limits.
+    """Apply the variable to a component's spec, in place: a frontend's port, replicas, requests and limits.
 
-    Raises: RenderError when it is no JSON object, or an amount is no quantity.
+    Raises: RenderError if it is not a JSON object, or an amount is invalid.
     """
     main = main_of(spec)
     entry = next((one for one in items(main.get("env")) if one.get("name") == VARIABLE and one.get("value")), None)
@@ -36,7 +36,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
         if called:
             config[called]["port"] = HTTP_PORT
             text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-            # the entry may be the graph's own, which the other components get as it is
+            # the entry may be the graph's, which other components share
             main["env"] = [{**one, "value": text} if one is entry else one for one in items(main.get("env"))]
     arguments = _block(config.get(member.name), "ServiceArgs")
     if isinstance(arguments.get("workers"), int) and spec.get("replicas") is None:
@@ -48,7 +48,7 @@ def apply_deployment_config(member: Member, spec: Fields) -> None:
 
 
 def _path(member: Member) -> Path:
-    """Where the variable was written: in the component's main container, else in the graph."""
+    """The variable's path: in the component's main container, else in the graph."""
     own = [one.get("name") for one in items(main_of(member.fields).get("env"))]
     return (*path_of_main(member.fields, member.path), "env", own.index(VARIABLE), "value") if VARIABLE in own else ("spec", "env")
 

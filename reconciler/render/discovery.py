@@ -1,4 +1,4 @@
-"""How components find each other: the effective backend and mode, the labels by which the runtime filters, the rights of pods."""
+"""Discovery: the effective backend and mode, the runtime's labels, the permissions of pods."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ _WRITE: Final = ("create", "get", "list", "watch", "update", "patch", "delete")
 
 
 def backend(annotations: Mapping[str, str], settings: Settings) -> str:
-    """The backend in force: an annotation wins whatever it says."""
+    """The effective backend: an annotation overrides the configuration."""
     return annotations.get(DISCOVERY_BACKEND, settings.discovery)
 
 
 def by_kubernetes(annotations: Mapping[str, str], settings: Settings) -> bool:
-    """Whether pods find each other through the API server."""
+    """Whether pods discover each other through the API server."""
     return backend(annotations, settings) == KUBERNETES
 
 
 def in_containers(annotations: Mapping[str, str]) -> bool:
-    """Whether each container of a pod is discovered for itself."""
+    """Whether containers of a pod are discovered separately."""
     return annotations.get(DISCOVERY_MODE) == CONTAINER_MODE
 
 
 def labels(annotations: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """What the runtime looks for on pods and on the slices of Services."""
+    """The runtime's labels on pods and EndpointSlices."""
     return {DISCOVERY_BACKEND: KUBERNETES, DISCOVERY_ENABLED: "true"} if by_kubernetes(annotations, settings) else {}
 
 
 def account_labels(account: str) -> dict[str, str]:
-    """The labels of a service account and of what gives it rights; the name is cut where a label can't hold it."""
+    """The labels of a service account, its role and binding; the name is cut to a label's length."""
     return {MANAGED_BY: OPERATOR, PART: "rbac", APP: as_label(account)}
 
 
 def rights(owner: Fields, namespace: str) -> list[Fields]:
-    """The service account of a graph's pods, with the right to watch endpoints and to publish what they serve."""
+    """The service account of a graph's pods, with permission to watch endpoints and to publish what they serve."""
     account = discovery_account(owner["metadata"]["name"])
     marks = account_labels(account)
     role = child(f"{RBAC_GROUP}/v1", "Role", f"{account}-role", namespace, labels=marks, owner=owner)

@@ -1,4 +1,4 @@
-"""The endpoint picker of a graph: account, configuration, and the pool that a gateway sends requests to. Its pod is made as any."""
+"""The endpoint picker of a graph: account, configuration and inference pool. Its pod is a usual one."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _MUTUAL: Final = "MUTUAL"
 
 
 def rights(graph: Graph, settings: Settings) -> list[Fields]:
-    """The picker's account, where the graph has a picker."""
+    """The picker's account, if the graph has a picker."""
     return shared_account(PICKER_ACCOUNT, settings.epp_role, graph.namespace, settings) if graph.picker else []
 
 
 def picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
     """Configuration, pool and mesh rule of the graph's picker.
 
-    Raises: RenderError when nothing configures the picker.
+    Raises: RenderError if the picker has no configuration.
     """
     picker = graph.picker
     if picker is None:
@@ -69,7 +69,7 @@ def _config(graph: Graph, picker: Member) -> list[Fields]:
 
 
 def _typed(config: Fields) -> Fields:
-    """A configuration as the Go operator writes it: with those fields that its types always say. The picker reads both alike."""
+    """A configuration as the Go operator writes it, with its types' required fields. The picker reads both."""
     profiles = [_profile(one) for one in items(config.get("schedulingProfiles"))]
     plugins = [{"name": "", "parameters": None, **one} for one in items(config.get("plugins"))]
     lists = {"plugins": plugins, "schedulingProfiles": profiles}
@@ -96,7 +96,7 @@ def _pool(graph: Graph, picker: Member) -> Fields:
 
 
 def _mesh_rule(graph: Graph, picker: Member, settings: Settings) -> list[Fields]:
-    """How proxies of the mesh reach the picker, which speaks TLS itself: without it they would wrap it twice."""
+    """The mesh rule for the picker, which uses TLS itself: without it proxies would wrap it twice."""
     if not settings.istio or settings.mesh.provider != _ISTIO:
         return []
     name = dns(object_name(graph, picker))

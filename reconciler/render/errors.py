@@ -1,4 +1,4 @@
-"""What can't be rendered: an object that admission would have refused."""
+"""The error for objects that can't be rendered."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class RenderError(ValueError):
-    """A field that no children can be made of; `path` is one of the object that was rendered, `reason` a sentence without a stop."""
+    """A field that can't be rendered; `path` is in the rendered object, `reason` a sentence without a stop."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        """Keeps both parts, because conditions and reports show them apart."""
+        """Keep both parts, which conditions and reports show separately."""
         super().__init__(f"{render(path)}: {reason}" if path else reason)
         self.path, self.reason = path, reason

@@ -1,4 +1,4 @@
-"""Two engines in one pod, one of them standing by: the main container doubled. Which is active, the engines settle by a file lock."""
+"""Two engines in one pod, one on standby: the main container doubled. A file lock decides which is active."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _IN_TEXT: Final = re.compile(r"(--master-port[ =])([0-9]{1,5})(?![0-9])")
 
 
 def double_engine(spec: Fields, plan: PodPlan) -> None:
-    """Replaces the main container of a pod spec of ours by two engines, where the component asks for failover within a pod.
+    """Replace the main container of a pod spec by two engines, in place, for intra-pod failover.
 
-    Raises: RenderError for a framework that can't do it.
+    Raises: RenderError for an unsupported framework.
     """
     wanted = plan.wants("failover")
     if wanted is None or wanted.get("mode") == "InterPod":
@@ -66,7 +66,7 @@ def _engine(main: Fields, number: int, nodes: int) -> Fields:
         if handler:
             handler["port"] = named
     told = _env(number, nodes)
-    # one that the user has would lose anyway, and twice the same name can't be applied
+    # replaces the user's: a repeated name can't be applied
     gone = _DROPPED | {one["name"] for one in told}
     out["env"] = [one for one in items(out.get("env")) if one.get("name") not in gone] + told
     if number:
@@ -93,7 +93,7 @@ def _env(number: int, nodes: int) -> list[Fields]:
 
 
 def _move_master_port(engine: Fields) -> None:
-    """Gives the second engine a master port of its own: the written one moved on, or one is added."""
+    """Give the second engine another master port, from the written one or the default."""
     for part in ("args", "command"):
         words, moved = _moved(engine.get(part) or [])
         if moved:

@@ -1,4 +1,4 @@
-"""Getting flags into a command that a user wrote: behind a Python program's arguments, or into the right place of a shell line."""
+"""Adds flags to a user's command: after a Python program's arguments, or in a shell line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _INTERPRETER: Final = re.compile(r"(?:.*/)?python[0-9.]*")
-# the second line is ours: words that the Go operator leaves bare, and a shell then ends the command at
+# the second line: characters that end a command in a shell, which the Go operator doesn't quote
 _NEEDS_QUOTES: Final = re.compile(r"[ \t\n'\"\\{}\[\]$!`]" r"|[&|;()<>]")
 _PYTHON: Final = re.compile(r"python[0-9.]*")
 _ESCAPED: Final = re.compile(r'([\\"$`])')
@@ -27,9 +27,9 @@ def is_python(container: Fields) -> bool:
 
 
 def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = False) -> None:
-    """Adds flags to the call of a framework in a container of ours; nothing happens where no call is found.
+    """Add flags to the call of a framework in a container, in place, if there is one.
 
-    With `shell` the flags hold something that only a shell can compute, so a Python command is put into one.
+    With `shell` the flags need a shell, so a Python command is wrapped in one.
     """
     if not is_python(container):
         container["args"] = _inserted([str(one) for one in container.get("args") or ()], flags, framework)
@@ -42,14 +42,14 @@ def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = Fa
 
 
 def joined(words: Sequence[object]) -> str:
-    """Words as a shell line that means them again."""
+    """Words as a shell line."""
     return " ".join(quoted(str(one)) for one in words)
 
 
 def quoted(word: str) -> str:
-    """A word as a shell reads it back, in double quotes where it needs any.
+    """A word for a shell, in double quotes if needed.
 
-    An apostrophe stays as it is there; the Go operator's line has one too many, which no shell can read.
+    Apostrophes stay unchanged; the Go operator adds one, which no shell can read.
     """
     if word and not _NEEDS_QUOTES.search(word):
         return word
@@ -58,12 +58,12 @@ def quoted(word: str) -> str:
 
 
 def enclosed(line: str) -> str:
-    """A shell line as one word of another one, in single quotes."""
+    """A shell line as one single-quoted word."""
     return "'" + line.replace("'", "'\"'\"'") + "'"
 
 
 def flag_value(container: Fields, flag: str) -> int:
-    """The number behind a flag in a container's arguments; 1 where it is absent or no number. `--flag=value` is not read."""
+    """The number after a flag in a container's arguments; 1 if absent or invalid. `--flag=value` isn't read."""
     words = " ".join(str(one) for one in container.get("args") or ()).split()
     for name, value in pairwise(words):
         if name == flag:
@@ -72,12 +72,12 @@ def flag_value(container: Fields, flag: str) -> int:
 
 
 def has_flag(container: Fields, flag: str) -> bool:
-    """Whether a flag stands in a container's arguments."""
+    """Whether a container's arguments have a flag."""
     return flag in " ".join(str(one) for one in container.get("args") or ()).split()
 
 
 def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
-    """The arguments with flags behind every call of the framework in the first one that has any."""
+    """The arguments with flags added to every call of the framework in the first argument that has one."""
     for index, text in enumerate(args):
         changed = "".join(_called(command, flags, framework) for command in SEPARATORS.split(text))
         if changed != text:
@@ -86,7 +86,7 @@ def _inserted(args: list[str], flags: str, framework: str) -> list[str]:
 
 
 def _called(command: str, flags: str, framework: str) -> str:
-    """A command with flags behind the last word that names the framework, if a Python interpreter stands before it."""
+    """A command with flags after the last word that names the framework, if a Python interpreter precedes it."""
     python = _PYTHON.search(command)
     words = re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{re.escape(framework)}\S*")
     ends = [found.end() for found in words.finditer(command, python.end())] if python else []

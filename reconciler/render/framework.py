@@ -1,4 +1,4 @@
-"""Which inference framework a component runs: found in its command, or said by the object. What follows from it is not decided here."""
+"""Detects the inference framework of a component: from its command, or from the object."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 VLLM: Final = "vllm"
 SGLANG: Final = "sglang"
 TRTLLM: Final = "trtllm"
-NONE: Final = ""  # no flags, no variables, probes as they are
+NONE: Final = ""  # no flags, no variables, unchanged probes
 
-# one after the other, not in one expression: a line that somebody made long on purpose must not be searched over and over
+# separate expressions, so that long lines take linear time
 _INTERPRETER: Final = re.compile(r"python[0-9.]*")
 _MODULE: Final = re.compile(r"\s-m(?=\s|dynamo\.)")
 _NAMED: Final = {framework: re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{framework}\b") for framework in (VLLM, SGLANG, TRTLLM)}
-SEPARATORS: Final = re.compile(r"([|&;])")  # between the commands of a shell line
+SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's commands
 
 
 def main_of(component: Fields) -> Fields:
-    """The container that the operator completes, as the user wrote it; empty when there is none."""
+    """The main container as the user wrote it, or an empty one."""
     spec = (component.get("podTemplate") or {}).get("spec") or {}
     return next((one for one in spec.get("containers") or () if one and one.get("name") == MAIN), {})
 
 
 def path_of_main(component: Fields, path: Path) -> Path:
-    """Where that container stands in a component with the given path; its list where there is none."""
+    """The path of that container in a component, or of its list."""
     containers = ((component.get("podTemplate") or {}).get("spec") or {}).get("containers") or ()
     index = next((index for index, one in enumerate(containers) if one and one.get("name") == MAIN), None)
     return (*path, "podTemplate", "spec", "containers", *(() if index is None else (index,)))
@@ -45,7 +45,7 @@ def command_line(container: Fields) -> str:
 
 
 def detected(component: Fields) -> list[str]:
-    """The frameworks that a worker's command calls; nothing for other types."""
+    """The frameworks that a worker's command calls; none for other types."""
     if component.get("type") not in WORKERS:
         return []
     commands = SEPARATORS.split(command_line(main_of(component)))
@@ -62,7 +62,7 @@ def _calls(command: str, framework: str) -> bool:
 def framework_of(component: Fields, said: str, path: Path) -> str:
     """The framework of one component.
 
-    Raises: RenderError when the command calls another framework than the object says, or several and the object says none.
+    Raises: RenderError if the command contradicts the object, or calls several and the object has none.
     """
     if component.get("type") not in WORKERS:
         return NONE
@@ -75,9 +75,9 @@ def framework_of(component: Fields, said: str, path: Path) -> str:
 
 
 def framework_of_graph(components: Iterable[Fields], said: str, path: Path) -> str:
-    """The framework of a whole graph: what it says, else the one that its workers run.
+    """The framework of a graph: its own, else its workers'.
 
-    Raises: RenderError when the workers run different ones.
+    Raises: RenderError if the workers run different ones.
     """
     if said:
         return said

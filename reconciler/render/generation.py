@@ -1,4 +1,4 @@
-"""Generations of workers: the digest that tells when their pods would change, and the arithmetic of rolling from one to the next."""
+"""Generations of workers: the digest of their pods, and the steps of a roll."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-PLACEHOLDER: Final = "worker-hash"  # stands for the generation while it is being computed
-_SCALED: Final = ("replicas", "scalingAdapter")  # how many pods, not what they are
+PLACEHOLDER: Final = "worker-hash"  # placeholder for the generation while it is computed
+_SCALED: Final = ("replicas", "scalingAdapter")  # number of pods, not their content
 _DEFAULT_SHARE: Final = "25%"
 
 
 def worker_digest(components: Iterable[Fields]) -> str:
-    """The generation of a graph's workers: eight hexadecimal digits over all that shapes their pods, but for how many there are.
+    """The generation of a graph's workers: eight hexadecimal digits over all that shapes their pods, except their number.
 
-    The components are the workers' objects, made with the placeholder for a generation. Labels and annotations count as the pods
-    get them, whichever version they come from.
+    The components are the workers' objects with the placeholder for a generation. Labels and annotations count as pods get them.
 
-    Raises: RenderError where an object can't be converted.
+    Raises: RenderError if an object can't be converted.
     """
     told = {}
     for one in components:
@@ -35,7 +34,7 @@ def worker_digest(components: Iterable[Fields]) -> str:
 
 
 class Sizes(NamedTuple):
-    """One worker component during a roll, in replicas: desired, and of both generations asked for and available."""
+    """Replicas of one worker component during a roll: desired, and wanted and available of both generations."""
 
     desired: int
     old: int
@@ -45,21 +44,21 @@ class Sizes(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What the two generations are to have next."""
+    """The next replicas of both generations."""
 
     old: int
     new: int
 
 
 def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
-    """The next step of a roll: never more than the surge above what is desired, never fewer available than permitted.
+    """The next step of a roll, within surge and unavailability.
 
-    The shares are numbers or percentages as annotations hold them; empty or unreadable ones are 25 %.
+    The shares are numbers or percentages from annotations; empty or invalid ones are 25 %.
     """
     surge = _amount(max_surge, sizes.desired, up=True)
     unavailable = _amount(max_unavailable, sizes.desired, up=False)
     if surge == 0 and unavailable == 0:
-        surge = 1  # otherwise nothing could ever move
+        surge = 1  # otherwise the roll could never proceed
     least = sizes.desired - unavailable
     starting = max(0, sizes.new - sizes.new_available)
     most_down = max(0, sizes.old + sizes.new - least - starting)
@@ -71,10 +70,10 @@ def next_sizes(sizes: Sizes, max_surge: str, max_unavailable: str) -> Targets:
 
 
 def held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_unavailable: str) -> int:
-    """The replicas that the old generation of a component keeps for the sake of the other components.
+    """The replicas that the old generation of a component keeps for the other components.
 
-    Prefill and decode work together within a generation only, so an old component shrinks no further than the new generation has come as
-    a whole, and not to nothing before that is complete. What doesn't serve needn't be kept, nor what may be unavailable.
+    Prefill and decode work together only within a generation, so an old component shrinks only as far as the whole new generation is
+    available, and to zero only when that is complete. Unavailable replicas, and those that may be unavailable, aren't kept.
     """
     sizes = all_sizes[name]
     others = [one for one in all_sizes.values() if one.desired > 0]
@@ -87,7 +86,7 @@ def held_back(name: str, all_sizes: Mapping[str, Sizes], max_surge: str, max_una
 
 
 def share(text: str) -> int | str:
-    """A number or a percentage as Kubernetes takes it; anything else is the default."""
+    """A number or a percentage as in Kubernetes; else the default."""
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)

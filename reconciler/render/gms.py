@@ -1,4 +1,4 @@
-"""The GPU memory service inside one pod: containers that share GPUs through a claim. Sharing between pods is Grove's."""
+"""The GPU memory service inside one pod: containers that share GPUs through a claim."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _GPU_TOLERATION: Final = {"key": "nvidia.com/gpu", "operator": "Exists", "effect
 
 
 def claim_templates(graph: Graph, member: Member) -> list[Fields]:
-    """The template of the claim by which a component's containers share GPUs; nothing where it shares none.
+    """The claim template by which a component's containers share GPUs, if they do.
 
-    Raises: RenderError when its number of GPUs is no whole number.
+    Raises: RenderError if its number of GPUs is not an integer.
     """
     gms = experimental(member.fields, "gpuMemoryService")
     if gms is None:
@@ -46,15 +46,15 @@ def claim_templates(graph: Graph, member: Member) -> list[Fields]:
 
 
 def claim_spec(request: str, gms: Fields, count: int) -> Fields:
-    """The content of a claim template: so many devices of a class, all or nothing."""
+    """The spec of a claim template: a number of devices of a class."""
     exactly = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS, "allocationMode": "ExactCount", "count": count}
     return {"spec": {"devices": {"requests": [{"name": request, "exactly": exactly}]}}}
 
 
 def gpu_count(component: Fields, path: Path) -> int:
-    """The GPUs of a component's main container: limits before requests, of several names the alphabetically first.
+    """The GPUs of a component's main container: limits before requests, the alphabetically first of several names.
 
-    Raises: RenderError when the amount is no whole number.
+    Raises: RenderError if the amount is not an integer.
     """
     resources = main_of(component).get("resources") or {}
     for part in ("limits", "requests"):
@@ -70,9 +70,9 @@ def gpu_count(component: Fields, path: Path) -> int:
 
 
 def share_gpus(spec: Fields, plan: PodPlan) -> None:
-    """Rewrites a pod spec of ours so that its containers share GPUs through a claim and a server beside them.
+    """Change a pod spec in place so that its containers share GPUs through a claim and a server container.
 
-    Only for the layout within a pod. The flag that makes an engine load through the server is the user's to give.
+    Only for the intra-pod layout. Users set the engine's flag to load through the server.
     """
     gms = plan.wants("gpuMemoryService")
     if gms is None or gms.get("mode") == "InterPod":
@@ -92,7 +92,7 @@ def share_gpus(spec: Fields, plan: PodPlan) -> None:
 
 
 def drop_gpus(container: Fields) -> None:
-    """Takes GPUs out of what a container of ours asks for: the claim brings them."""
+    """Remove GPUs from a container's resources, in place: the claim provides them."""
     resources = dict(container.get("resources") or {})
     for part in ("limits", "requests"):
         rest = {name: amount for name, amount in (resources.pop(part, None) or {}).items() if not is_gpu(name)}
@@ -104,7 +104,7 @@ def drop_gpus(container: Fields) -> None:
 
 
 def add_toleration(spec: Fields) -> None:
-    """Lets a pod of ours onto nodes that are kept for GPUs: without GPUs in its limits nothing else adds that."""
+    """Tolerate the taint of GPU nodes: nothing else adds that to a pod without GPUs in its limits."""
     given = items(spec.get("tolerations"))
     if not any(one.get("key") == _GPU_TOLERATION["key"] and one.get("effect") == _GPU_TOLERATION["effect"] for one in given):
         spec["tolerations"] = [*given, dict(_GPU_TOLERATION)]
@@ -122,5 +122,5 @@ def _join(container: Fields) -> None:
 def _server(image: object) -> Fields:
     out: Fields = {"name": SERVER, **({"image": image} if image else {}), "command": [*SERVER_COMMAND]}
     _join(out)
-    # a native sidecar: it runs as long as the pod, and is up before the engines start
+    # a native sidecar: starts before the engines, and runs as long as the pod
     return {**out, "restartPolicy": "Always"}

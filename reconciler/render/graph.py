@@ -1,4 +1,4 @@
-"""A graph as rendering reads it: v1beta1, with what only v1alpha1 can say beside each component. Makes no children itself."""
+"""A graph for rendering: v1beta1, with v1alpha1's other values beside each component."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Member(NamedTuple):
     name: str
     type: str  # empty for the default type
     fields: Fields  # v1beta1
-    alpha: Fields  # the same as a v1alpha1 service: labels, annotations, ingress and dynamoNamespace stand only there
+    alpha: Fields  # as a v1alpha1 service, for labels, annotations, ingress and dynamoNamespace
     path: Path  # in the v1beta1 object
-    dynamo_namespace: str  # what the pods are told
+    dynamo_namespace: str  # of the pods
 
     @property
     def is_worker(self) -> bool:
@@ -43,7 +43,7 @@ class Member(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many nodes one replica spans."""
+        """The nodes of one replica."""
         return nodes(self.fields)
 
 
@@ -55,7 +55,7 @@ class Graph(NamedTuple):
     namespace: str
     annotations: dict[str, str]
     spec: Fields
-    claims: list[Fields]  # the volume claims that only v1alpha1 can ask for
+    claims: list[Fields]  # the volume claims, only in v1alpha1
     members: list[Member]
 
     @property
@@ -65,14 +65,14 @@ class Graph(NamedTuple):
 
     @property
     def has_planner(self) -> bool:
-        """Whether a component plans the others' sizes."""
+        """Whether the graph has a planner."""
         return any(one.type == PLANNER for one in self.members)
 
     @property
     def framework(self) -> str:
         """The framework of all components.
 
-        Raises: RenderError when they disagree.
+        Raises: RenderError if they differ.
         """
         components = [one.fields for one in self.members]
         return framework_of_graph(components, str(self.spec.get("backendFramework") or ""), ("spec", "backendFramework"))
@@ -81,7 +81,7 @@ class Graph(NamedTuple):
 def converted(obj: Fields, wanted: Target) -> Fields:
     """An object in a version.
 
-    Raises: RenderError where conversion has no answer.
+    Raises: RenderError if it can't be converted.
     """
     try:
         return convert_object(obj, wanted).object
@@ -92,7 +92,7 @@ def converted(obj: Fields, wanted: Target) -> Fields:
 def both_versions(obj: Fields) -> tuple[Fields, Fields]:
     """An object as v1beta1 and as v1alpha1.
 
-    Raises: RenderError naming the field when it is not of its type, or can't be converted.
+    Raises: RenderError naming a field of a wrong type, or one that can't be converted.
     """
     kind, version = str(obj.get("kind")), str(obj.get("apiVersion")).rpartition("/")[2]
     wrong = decoder(kind, version)(obj) if kind in BY_NAME and BY_NAME[kind].has(version) else ()
@@ -102,9 +102,9 @@ def both_versions(obj: Fields) -> tuple[Fields, Fields]:
 
 
 def read_graph(obj: Fields) -> Graph:
-    """Reads a graph of either version.
+    """Read a graph of either version.
 
-    Raises: RenderError when it can't be read into its type or converted, or a component has no name.
+    Raises: RenderError if it has a wrong type or can't be converted, or a component has no name.
     """
     new, old = both_versions(obj)
     metadata = new.get("metadata") or {}
@@ -126,17 +126,17 @@ def read_graph(obj: Fields) -> Graph:
 
 
 def written_as_alpha(new: Fields) -> bool:
-    """Whether an object, which is v1beta1 now, was written in v1alpha1, and v1beta1 has added nothing that v1alpha1 can't say."""
+    """Whether a v1beta1 object was first written in v1alpha1, and has no values that v1alpha1 lacks."""
     annotations = (new.get("metadata") or {}).get("annotations") or {}
     remembered, _ = read(KINDS[str(new["kind"])], annotations, rightward=False)
     return remembered.travelled and not remembered.both
 
 
 def with_alpha(component: Fields, alpha: Fields, *, first: bool) -> Fields:
-    """A component with what only `alpha` tells, the same component in v1alpha1.
+    """A component with values that only `alpha` has, the same component in v1alpha1.
 
-    That is a type of which v1beta1 has no form, and, where it was written as v1alpha1 `first`, the place of its cache among the mounts of
-    main: a workload mounts its cache in any case, but pods restart when their mounts change places, or the hash of their workers.
+    These are a type that v1beta1 lacks and, if v1alpha1 was written `first`, the place of its cache among main's mounts: pods restart if
+    their mounts change places, or their workers' hash changes.
     """
     if (kind := alpha.get("componentType")) and not component.get("type"):
         component = {**component, "type": kind}
@@ -157,19 +157,19 @@ def _with_cache(container: Fields, flat: list[Fields]) -> Fields:
 
 
 def dynamo_namespace_of(component: Fields, namespace: str, parent: str) -> str:
-    """The namespace in which Dynamo's own discovery puts a component."""
+    """The Dynamo namespace of a component."""
     return SHARED if component.get("globalDynamoNamespace") else f"{namespace}-{parent.replace('.', '-')}"
 
 
 def nodes(component: Fields) -> int:
-    """How many nodes one replica of a component spans; 1 for nearly all."""
+    """The nodes of one replica of a component, usually 1."""
     multinode = component.get("multinode")
     count = (multinode or {}).get("nodeCount") if multinode is not None else 1
     return count if isinstance(count, int) and count > 0 else 1
 
 
 def experimental(component: Fields, feature: str) -> Fields | None:
-    """The block of an experimental feature of a component; None where it is not asked for."""
+    """The block of an experimental feature of a component, or None."""
     block = (component.get("experimental") or {}).get(feature)
     return block if isinstance(block, dict) else None
 
@@ -181,20 +181,20 @@ def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:
 
 
 def selects(member: Member) -> dict[str, str]:
-    """What a Service on Grove selects the member's pods by; the deprecated `dynamoNamespace` of v1alpha1 changes nothing there."""
+    """The pod selector of a member's Service on Grove; v1alpha1's deprecated `dynamoNamespace` has no effect there."""
     return {COMPONENT_TYPE: member.type, NAMESPACE: member.dynamo_namespace, COMPONENT: member.name}
 
 
 def template_labels(member: Member) -> dict[str, str]:
-    """The labels that the user wrote on the pod template."""
+    """The user's labels of the pod template."""
     return texts(((member.fields.get("podTemplate") or {}).get("metadata") or {}).get("labels"))
 
 
 def template_annotations(member: Member) -> dict[str, str]:
-    """The annotations that the user wrote on the pod template."""
+    """The user's annotations of the pod template."""
     return texts(((member.fields.get("podTemplate") or {}).get("metadata") or {}).get("annotations"))
 
 
 def object_name(graph: Graph, member: Member) -> str:
-    """The name of what belongs to a member in every generation."""
+    """The name of a member's objects of every generation."""
     return f"{graph.name}-{low(member.name)}"

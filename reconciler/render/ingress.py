@@ -1,4 +1,4 @@
-"""The way in from outside for a component: an Ingress, or Istio's VirtualService."""
+"""The Ingress of a component, or Istio's VirtualService."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.settings import Settings
 
-_LOCAL = "local"  # the suffix of a host for which nobody said one
+_LOCAL = "local"  # default suffix of hosts
 
 
 class _Wanted(NamedTuple):
@@ -22,12 +22,12 @@ class _Wanted(NamedTuple):
 
 
 def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, owner: Fields, settings: Settings) -> list[Fields]:
-    """Ingress and VirtualService of a component whose Service has the given object name, where they are wanted.
+    """Ingress and VirtualService of a component whose Service has the given name, if wanted.
 
-    What a v1alpha1 service says wins; else frontends of a graph get what the operator is configured with.
+    A v1alpha1 service overrides the operator's configuration, which applies to frontends of a graph.
     """
     said = alpha.get("ingress")
-    if said is not None:  # an empty one is a word, too: none is wanted
+    if said is not None:  # an empty one means none
         wanted = _said(said)
     elif kind == FRONTEND and graph:
         wanted = _configured(graph, settings)
@@ -36,7 +36,7 @@ def ways_in(service: str, namespace: str, kind: str, graph: str, alpha: Fields, 
     if wanted is None:
         return []
     out = [_ingress(service, namespace, owner, wanted)] if wanted.class_name else []
-    # without a gateway of the operator's own nobody looks at VirtualServices
+    # without the operator's gateway VirtualServices have no effect
     return [*out, _virtual_service(service, namespace, owner, wanted)] if wanted.gateway and settings.ingress.gateway else out
 
 

@@ -1,4 +1,4 @@
-"""Topology-aware transfer of KV caches: what a worker is told of its own place. The pod's label is another controller's work."""
+"""Topology-aware transfer of KV caches: a worker's place. Another controller sets the pod's label."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OURS: Final = frozenset({_DOMAIN, _ENFORCEMENT, _WEIGHT, _ENABLED, _PATH})
 
 
 def label_key(graph: Graph, member: Member) -> str:
-    """The node label that tells a worker's place; empty where the graph doesn't ask for it."""
+    """The node label of a worker's place, or an empty string."""
     policy = _policy(graph)
     return str(policy.get("labelKey") or "") if member.is_worker else ""
 
 
 def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
-    """Sets variables, volume and mount on a template of ours, over whatever the user wrote there; returns the label's key."""
+    """Set variables, volume and mount on a template, in place, overriding the user's; returns the label's key."""
     key = label_key(graph, member)
     if not key:
         return ""
@@ -60,9 +60,9 @@ def _env(policy: Fields, domain: str) -> list[Fields]:
 
 
 def _shortest(number: float) -> str:
-    """A weight in its shortest decimal form: `0.5`, `1`, never `1.0` or `5e-05`. It is kept as a 32-bit float, so nine digits tell all."""
+    """A weight in its shortest decimal form: `0.5`, `1`, never `1.0` or `5e-05`. A 32-bit float has nine significant digits."""
     exact = repr(float(number))
     forms = (f"{number:.{digits}g}" for digits in range(1, 10))
-    # above 1 is none that admission lets in, and rounding up there may leave what the format holds
+    # admission refuses values above 1, where rounding up might exceed the format
     near = (one for one in forms if abs(number) <= 1 and struct.pack("f", float(one)) == struct.pack("f", number))
     return format(Decimal(next(near, exact)), "f").removesuffix(".0")

@@ -1,4 +1,4 @@
-"""The one way in which what a user wrote goes over a default: a zero value counts as absent, lists are replaced, maps are merged."""
+"""Overrides defaults by users' values: zero values count as absent, lists are replaced, maps are merged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _ZEROS: Final = (None, "", 0, False)
 
 
 def is_zero(value: Any) -> bool:
-    """Whether a value is its type's zero value, which the Go operator can't tell from an absent one."""
+    """Whether a value is its type's zero value, equal to an absent one in the Go operator."""
     return value in ({}, []) if isinstance(value, (dict, list)) else value in _ZEROS
 
 
 def merged(default: Fields, user: Fields) -> Fields:
-    """The default with the user's values over it, as a new dict; members of neither are changed.
+    """The default overridden by the user's values, as a new dict.
 
-    Where there is no default the user's value stands as it is, zero or not.
+    Without a default the user's value counts, even zero.
     """
     out = dict(default)
     for name, value in user.items():
@@ -33,21 +33,21 @@ def merged(default: Fields, user: Fields) -> Fields:
 
 
 def filled(wanted: Fields, fallback: Fields) -> Fields:
-    """A map with the entries of another one where it has no such key."""
+    """A map with another's entries for missing keys."""
     return {**fallback, **wanted}
 
 
 def merged_env(*layers: Iterable[Fields]) -> list[Fields]:
-    """Environment entries by name, later layers stronger, sorted by name so that the order never depends on who said what."""
+    """Environment entries by name, sorted; later layers override."""
     by_name = {entry["name"]: entry for layer in layers for entry in layer if entry and entry.get("name")}
     return [by_name[name] for name in sorted(by_name)]
 
 
 def items(value: Any) -> list[Fields]:
-    """The objects of a list that may be absent, null or hold nulls."""
+    """The objects of a list that may be absent, null or contain nulls."""
     return [one for one in value or () if isinstance(one, dict)]
 
 
 def texts(value: Any) -> dict[str, str]:
-    """A map of labels or annotations that may be absent; nulls read as empty texts, as Go reads them."""
+    """A map of labels or annotations that may be absent; nulls are empty strings, as in Go."""
     return {str(key): "" if one is None else str(one) for key, one in (value or {}).items()}

@@ -1,4 +1,4 @@
-"""Names of labels, annotations, volumes and ports that pods, selectors and other programs agree on, and names of children."""
+"""Names of labels, annotations, volumes, ports and children."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from typing import Final
 
 GROUP: Final = "nvidia.com/"
-API_VERSION: Final = "nvidia.com/v1beta1"  # the stored version, in which owners are named
+API_VERSION: Final = "nvidia.com/v1beta1"  # the stored version, for owner references
 
 # labels
 SELECTOR: Final = GROUP + "selector"
@@ -21,7 +21,7 @@ DISCOVERY_ENABLED: Final = GROUP + "dynamo-discovery-enabled"
 WORKER_HASH: Final = GROUP + "dynamo-worker-hash"
 METRICS_ENABLED: Final = GROUP + "metrics-enabled"
 MANAGED: Final = GROUP + "managed-by"
-SNAPSHOT: Final = GROUP + "snapshot-"  # the beginning of all that pods of checkpoints carry
+SNAPSHOT: Final = GROUP + "snapshot-"  # prefix of labels of checkpoints' pods
 CHECKPOINT_ID: Final = SNAPSHOT + "checkpoint-id"
 CHECKPOINT_SOURCE: Final = SNAPSHOT + "is-checkpoint-source"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
@@ -29,7 +29,7 @@ PART: Final = "app.kubernetes.io/component"
 APP: Final = "app.kubernetes.io/name"
 OPERATOR: Final = "dynamo-operator"
 
-# annotations; the backend of discovery is a label as well
+# annotations; the discovery backend is also a label
 DISCOVERY_BACKEND: Final = GROUP + "dynamo-discovery-backend"
 DISCOVERY_MODE: Final = GROUP + "dynamo-kube-discovery-mode"
 ENABLE_GROVE: Final = GROUP + "enable-grove"
@@ -56,7 +56,7 @@ PICKER_ACCOUNT: Final = "epp-serviceaccount"
 PICKER_CONFIG: Final = "epp-config-dynamo.yaml"  # key of the ConfigMap, and the file's name in the pod
 POOL_GROUP: Final = "inference.networking.k8s.io"
 
-MAIN: Final = "main"  # the container that the operator completes
+MAIN: Final = "main"  # the main container
 
 # component types
 FRONTEND: Final = "frontend"
@@ -66,7 +66,7 @@ DECODE: Final = "decode"
 PLANNER: Final = "planner"
 EPP: Final = "epp"
 WORKERS: Final = frozenset({WORKER, PREFILL, DECODE})
-TYPES: Final = WORKERS | {FRONTEND, PLANNER, EPP}  # all that v1beta1 has; v1alpha1 takes any text
+TYPES: Final = WORKERS | {FRONTEND, PLANNER, EPP}  # all of v1beta1; v1alpha1 accepts any string
 
 HTTP_PORT: Final = 8000
 SYSTEM_PORT: Final = 9090
@@ -77,22 +77,22 @@ LONGEST_LABEL: Final = 63
 
 
 def low(name: str) -> str:
-    """A component's name as it stands in names of objects."""
+    """A component's name in names of objects."""
     return name.lower()
 
 
 def dns(name: str) -> str:
-    """An object's name as Services must be called: lower case, without dots."""
+    """An object's name for a Service: lower case, without dots."""
     return name.lower().replace(".", "-")
 
 
 def component_name(graph: str, component: str, worker_hash: str = "") -> str:
-    """The name of the component's own object; workers carry their generation in it."""
+    """The name of the component's object, with the generation of workers."""
     return f"{graph}-{low(component)}" + (f"-{worker_hash}" if worker_hash else "")
 
 
 def discovery_account(owner: str) -> str:
-    """The service account with which pods of a graph, or of a component that stands alone, discover each other."""
+    """The service account for discovery, of a graph or a standalone component."""
     return f"{owner}-k8s-service-discovery"
 
 
@@ -102,12 +102,12 @@ def claim_template(owner: str, component: str) -> str:
 
 
 def digest(text: str, digits: int = 8) -> str:
-    """The beginning of a SHA-256 in hexadecimal digits."""
+    """The first hexadecimal digits of a SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
 def as_label(value: str) -> str:
-    """A text as a label's value: one that is too long is cut, and keeps apart from its like by a digest."""
+    """A label's value: one that is too long is cut, with a digest."""
     if len(value) <= LONGEST_LABEL:
         return value
     return f"{value[: LONGEST_LABEL - 9]}-{digest(value)}"

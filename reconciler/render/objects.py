@@ -1,4 +1,4 @@
-"""The outer shape of a child: identity, labels, owner. What is inside it is its own module's business."""
+"""The metadata of a child: identity, labels, owner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-# what these are sorted as: characters that no field's name begins with
+# sort keys: characters with which no field's name begins
 _FIRST: Final = {name: chr(number) for number, name in enumerate(("apiVersion", "kind", "metadata", "name", "namespace"))}
 
 
@@ -23,7 +23,7 @@ def child(
     annotations: Mapping[str, str] | None = None,
     owner: Fields | None = None,
 ) -> Fields:
-    """An object without content. Labels and annotations are sorted and left out when empty; an owner becomes its controller."""
+    """An object without content. Labels and annotations are sorted, and omitted if empty; an owner becomes its controller."""
     metadata: Fields = {"name": name, "namespace": namespace}
     if labels:
         metadata["labels"] = dict(sorted(labels.items()))
@@ -35,7 +35,7 @@ def child(
 
 
 def canonical(value: Any) -> Any:
-    """A copy with the members of every map in one order, whoever wrote them in which: what names a thing first, the others sorted."""
+    """A copy with ordered maps: names first, other members sorted."""
     if isinstance(value, dict):
         return {name: canonical(one) if isinstance(one, (dict, list)) else one for name, one in sorted(value.items(), key=_place)}
     return [canonical(one) for one in value] if isinstance(value, list) else value
@@ -46,7 +46,7 @@ def _place(member: tuple[str, Any]) -> str:
 
 
 def reference(owner: Fields) -> Fields:
-    """The controller reference to an object; an object that was never stored has no uid to name."""
+    """The controller reference to an object, without uid if it was never stored."""
     metadata = owner["metadata"]
     out = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": metadata["name"]}
     if metadata.get("uid"):

@@ -1,4 +1,4 @@
-"""What a user wants otherwise in the pod of which a checkpoint is taken. No schema looks into it, so its types are checked here."""
+"""A user's overlay of a checkpoint's pod. It has no schema, so its types are checked here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-_TYPED: Final = ("spec", "job", "podTemplateSpec")  # where a checkpoint holds a template that has types
+_TYPED: Final = ("spec", "job", "podTemplateSpec")  # path of a checkpoint's typed template
 
 
 def overlay_of(wanted: Fields, path: Path) -> Fields:
-    """The pod template of a component's checkpoint with the given path; empty where there is none.
+    """The pod template of a component's checkpoint, or an empty one.
 
-    Raises: RenderError naming the field that is not of its type.
+    Raises: RenderError naming a field of a wrong type.
     """
     overlay: Fields = (wanted.get("job") or {}).get("podTemplate") or {}
     kind, version = "DynamoCheckpoint", "v1alpha1"
@@ -32,7 +32,7 @@ def overlay_of(wanted: Fields, path: Path) -> Fields:
 
 
 def overlaid_pod(spec: Fields, overlay: Fields) -> Fields:
-    """A pod spec with another one over it: containers and volumes by name, all else as users' values go over defaults."""
+    """A pod spec overridden by another: containers and volumes by name, others as in `merge`."""
     named = ("containers", "initContainers", "volumes")
     out = merged(spec, {name: value for name, value in overlay.items() if name not in named})
     for part in named:

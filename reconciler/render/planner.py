@@ -1,4 +1,4 @@
-"""Accounts shared by all graphs of a namespace, bound to a ClusterRole of the installation: the planner's, and the shape of one."""
+"""Accounts shared by all graphs of a namespace, bound to a ClusterRole of the installation."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ACCOUNT: Final = "planner-serviceaccount"
 
 
 def rights(graph: Graph, settings: Settings) -> list[Fields]:
-    """The planner's account, where the graph has a planner: its role may change every graph of the namespace."""
+    """The planner's account, if the graph has a planner: its role may change every graph of the namespace."""
     return shared_account(ACCOUNT, settings.planner_role, graph.namespace, settings) if graph.has_planner else []
 
 
 def shared_account(account: str, role: str, namespace: str, settings: Settings) -> list[Fields]:
-    """A service account bound to a ClusterRole. It belongs to no graph, since the next one needs it too.
+    """A service account bound to a ClusterRole, without owner, because other graphs use it.
 
-    Nothing for an operator of one namespace, whose installation brings the accounts, and nothing where no role is configured.
+    None for an operator of one namespace, whose installation has the accounts, or without a configured role.
     """
     if settings.restricted or not role:
         return []

@@ -1,4 +1,4 @@
-"""Restarts that a graph asks for: which components carry the mark, in what order. Whether one has restarted, the loop observes."""
+"""Restarts of a graph: the components' marks, and their order. The loop observes completion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PARALLEL: Final = "Parallel"
 
 
 def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
-    """The restart id that each component's pods carry; a mark that was set once stays, or its removal would be a restart."""
+    """The restart mark of each component's pods; a mark stays, because its removal would be a restart."""
     marks = dict(observed.restart_at)
     asked = str((graph.spec.get("restart") or {}).get("id") or "")
     status = (graph.object.get("status") or {}).get("restart") or {}
@@ -30,7 +30,7 @@ def restart_marks(graph: Graph, observed: Observed) -> dict[str, str]:
 
 
 def order(graph: Graph) -> list[str]:
-    """The components in the order in which they restart: as said, else by name."""
+    """The components in the order of restart: as given, else by name."""
     known = [one.name for one in graph.members]
     said = (((graph.spec.get("restart") or {}).get("strategy") or {}).get("order")) or []
     return [name for name in said if name in known] or sorted(known)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def adapters(graph: Graph) -> list[Fields]:
-    """One adapter for each component that asks for it."""
+    """One adapter for each component that wants one."""
     return [_adapter(graph, one) for one in graph.members if one.fields.get("scalingAdapter") is not None]
 
 

@@ -1,4 +1,4 @@
-"""Services: the one of each component, and the headless one of each model."""
+"""The Service of each component, and the headless one of each model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MODEL: Final = "dynamo-model-"
 
 
 def is_served(kind: str, annotations: Mapping[str, str], settings: Settings) -> bool:
-    """Whether a component of a type has a Service: discovery by Kubernetes needs one, and a frontend is talked to anyway."""
+    """Whether a component of a type has a Service: discovery by Kubernetes and frontends need one."""
     return kind == FRONTEND or discovery.by_kubernetes(annotations, settings)
 
 
@@ -53,7 +53,7 @@ def services(workload: Workload, settings: Settings) -> list[Fields]:
         annotations=workload.annotations,
         owner=workload.object,
     )
-    # the generation is not selected by: during a roll both generations are talked to
+    # selects both generations during a roll
     selector = {COMPONENT_TYPE: workload.type, NAMESPACE: workload.selected_namespace, COMPONENT: workload.component}
     if workload.nodes > 1:
         selector["role"] = "leader"
@@ -62,7 +62,7 @@ def services(workload: Workload, settings: Settings) -> list[Fields]:
 
 
 def service_port(kind: str) -> Fields:
-    """The port of a component's Service. Where a container renames or drops the named port, the Service leads nowhere."""
+    """The port of a component's Service; it has no endpoints if the container lacks that port's name."""
     if kind == FRONTEND:
         return {"name": "http", "port": HTTP_PORT, "targetPort": "http", "protocol": "TCP"}
     if kind == EPP:
@@ -71,14 +71,14 @@ def service_port(kind: str) -> Fields:
 
 
 def is_model_service(kind: str, name: str) -> bool:
-    """Whether an object is the Service of a model: all graphs of a namespace that serve the model share it."""
+    """Whether an object is the Service of a model, which graphs of a namespace share."""
     return kind == "Service" and name.startswith(_MODEL)
 
 
 def model_services(component: Fields, namespace: str, owner: Fields) -> list[Fields]:
-    """The headless Service by which a model's endpoints are found, if the component names a model; one for a model and namespace.
+    """The headless Service of a component's model, if it names one; one for each model and namespace.
 
-    It belongs to the graph: each of several components and generations serves the model for a while.
+    The graph owns it, because components and generations may change.
     """
     model = str((component.get("modelRef") or {}).get("name") or "")
     if not model:

@@ -1,4 +1,4 @@
-"""What rendering depends on beside the object: settings of the operator and abilities of the cluster. Reading them is not done here."""
+"""The input of rendering besides the object: the operator's settings and the cluster's APIs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-KUBERNETES: Final = "kubernetes"  # discovery by EndpointSlices and our own kind
+KUBERNETES: Final = "kubernetes"  # discovery by EndpointSlices and DynamoWorkerMetadata
 ETCD: Final = "etcd"
 _NOTHING: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
 
 class Infrastructure(NamedTuple):
-    """Addresses of services that components are told of; an empty one is not mentioned."""
+    """Addresses of services for components; empty ones are omitted."""
 
     nats: str = ""
     etcd: str = ""
@@ -21,7 +21,7 @@ class Infrastructure(NamedTuple):
 
 
 class Ingresses(NamedTuple):
-    """The ingress that frontends get without asking."""
+    """The default ingress of frontends."""
 
     gateway: str = ""  # of Istio: the frontends get a VirtualService
     class_name: str = ""  # of an ingress controller: they get an Ingress
@@ -30,7 +30,7 @@ class Ingresses(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """How proxies of a service mesh reach the endpoint picker."""
+    """The mesh's settings for the endpoint picker."""
 
     provider: str = ""  # "istio", or none
     tls_mode: str = "SIMPLE"
@@ -44,7 +44,7 @@ class Checkpoints(NamedTuple):
     """Snapshots of warm workers."""
 
     enabled: bool = False  # whether pods are restored from them
-    claim: str = ""  # the PersistentVolumeClaim that holds them; empty: found by whoever asks
+    claim: str = ""  # the PersistentVolumeClaim that holds them; empty: to be found
     claim_create: bool = False
     claim_size: str = ""
     claim_class: str = ""
@@ -54,25 +54,25 @@ class Checkpoints(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Everything but the object. The defaults are those of an offline render: no orchestrator, claims of devices, no mesh."""
+    """All settings. Defaults are for offline rendering: no orchestrator, DRA, no mesh."""
 
     grove: bool = False
     lws: bool = False
     dra: bool = True
     istio: bool = False
     kai: bool = False
-    switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration forbids, whatever the cluster serves
+    switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration disables
     operator_version: str = ""
-    restricted: bool = False  # one namespace only: accounts of planner and endpoint picker come from the installation
+    restricted: bool = False  # one namespace: the installation has the accounts of planner and endpoint picker
     discovery: str = KUBERNETES
     infrastructure: Infrastructure = Infrastructure()
     ingress: Ingresses = Ingresses()
     mesh: Mesh = Mesh()
-    planner_role: str = "dynamo-operator-planner"  # ClusterRole; empty: no account is made
+    planner_role: str = "dynamo-operator-planner"  # ClusterRole; empty: no account
     epp_role: str = "dynamo-operator-epp"
     ssh_secret: str = "mpi-run-ssh-secret"  # noqa: S105 - the name of an object
     ssh_secret_namespace: str = "dynamo-system"  # noqa: S105 - as above
-    termination_delay: str = "15m0s"  # of a PodCliqueSet, as Go writes a duration
+    termination_delay: str = "15m0s"  # of a PodCliqueSet, in Go's form
     checkpoints: Checkpoints = Checkpoints()
     pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # registry host -> names of pull secrets in the object's namespace
-    service_account: str = "default"  # of pods that discover by etcd and name none themselves
+    service_account: str = "default"  # of pods with discovery by etcd that name none

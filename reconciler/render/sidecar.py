@@ -1,4 +1,4 @@
-"""A frontend that runs beside a worker in the same pod: the container that the user named, completed as a frontend."""
+"""A frontend in the worker's pod: the container that the user named, completed as a frontend."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def complete(spec: Fields, plan: PodPlan, inherited: list[Fields], settings: Settings) -> None:
-    """Completes the sidecar in a pod spec of ours; it gets the mounts of the main container that it lacks.
+    """Complete the sidecar in a pod spec, in place, with the main container's mounts.
 
-    Raises: RenderError when no container has the name.
+    Raises: RenderError if no container has the name.
     """
     name = plan.component.get("frontendSidecar")
     if not name:

@@ -1,4 +1,4 @@
-"""From a graph to the objects of its components: what of the graph's own data reaches a component, and how."""
+"""The objects of a graph's components, with the graph's values that they inherit."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
-# annotations of a graph that its pods need; a component's own win
+# a graph's annotations for its pods; a component's override them
 PROPAGATED: Final = (ENABLE_METRICS, DISCOVERY_BACKEND, DISCOVERY_MODE, ORIGIN_VERSION, VLLM_EXECUTOR)
-# what a v1alpha1 service says, a component can't, and children need
+# values of a v1alpha1 service that a component lacks and children need
 _ALPHA_ONLY: Final = ("annotations", "labels", "ingress", "dynamoNamespace", "subComponentType")
 
 
 def component_object(graph: Graph, member: Member, worker_hash: str, framework: str, *, restart: str = "") -> Fields:
-    """The object of one component. Only workers carry a generation.
+    """The object of one component. Only workers have a generation.
 
-    Raises: RenderError where the component's configuration can't be read.
+    Raises: RenderError if the component's configuration is invalid.
     """
     spec: Fields = copy.deepcopy(member.fields)
     if member.type not in TYPES:
@@ -103,12 +103,12 @@ def _annotations(graph: Graph, member: Member, written: dict[str, str], restart:
 
 
 def propagated(graph: Graph, written: dict[str, str]) -> dict[str, str]:
-    """Annotations of a pod template with those of the graph that its pods need, where the template has none."""
+    """A pod template's annotations, with the graph's for missing ones."""
     return filled(written, {key: graph.annotations[key] for key in PROPAGATED if key in graph.annotations})
 
 
 def give_env(graph: Graph, template: Fields) -> None:
-    """Puts the graph's variables below those of the main container, which is made if there is none."""
+    """Add the graph's variables to the main container, which is created if missing, without overriding."""
     shared = items(graph.spec.get("env"))
     if not shared:
         return
@@ -117,13 +117,13 @@ def give_env(graph: Graph, template: Fields) -> None:
 
 
 def _remembering(out: Fields, member: Member) -> Fields:
-    """The object with what only v1alpha1 can say kept in its annotation, written by conversion itself."""
-    # an empty ingress is a word, too: none is wanted
+    """The object with v1alpha1's other values in its annotation, as conversion writes it."""
+    # an empty ingress means none
     said = {key: member.alpha[key] for key in _ALPHA_ONLY if member.alpha.get(key) is not None}
     if member.type and member.type not in TYPES:
         said["componentType"] = member.type
     if member.type in (PREFILL, DECODE):
-        said.pop("subComponentType", None)  # these types say it themselves
+        said.pop("subComponentType", None)  # these types imply it
     if not said:
         return out
     old = converted(out, OLD)

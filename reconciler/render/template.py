@@ -1,4 +1,4 @@
-"""A pod template that belongs to us and may be changed: its main container."""
+"""The main container of a pod template that may be changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def main_in(template: Fields) -> Fields:
-    """The main container of a template, made if there is none."""
+    """The main container of a template, created if missing."""
     spec = template.get("spec") or {}
     template["spec"] = spec
     containers = [one for one in spec.get("containers") or () if one]

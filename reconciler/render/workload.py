@@ -1,4 +1,4 @@
-"""One component's object as rendering reads it: v1beta1, whose it is, and the labels and annotations that all its children share."""
+"""One component's object for rendering: v1beta1, its owner, and the labels and annotations of all its children."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OWN: Final = (COMPONENT, NAMESPACE, GRAPH_NAME, WORKER_HASH, COMPONENT_CLASS)
 
 
 class _Who(NamedTuple):
-    """How a component is called, and by whom it was made."""
+    """The name of a component, and its owner."""
 
     name: str
     namespace: str
@@ -47,44 +47,44 @@ class Workload(NamedTuple):
     object: Fields  # v1beta1, never changed
     name: str
     namespace: str
-    graph: str  # empty for a component that stands alone
+    graph: str  # empty for a standalone component
     component: str
-    type: str  # as its pods are selected; empty for the default type
+    type: str  # in selectors; empty for the default type
     spec: Fields
     alpha: Fields  # the same as v1alpha1
     framework: str
     labels: dict[str, str]  # of the object, its pods, its Service
     annotations: dict[str, str]
-    template_annotations: dict[str, str]  # as the pod template has them: what settings of one component are read from
-    dynamo_namespace: str  # what the pods are told
+    template_annotations: dict[str, str]  # of the pod template, for settings of the component
+    dynamo_namespace: str  # of the pods
     worker_hash: str
 
     @property
     def parent(self) -> str:
-        """What shared children are named after."""
+        """The prefix of shared children's names."""
         return self.graph or self.name
 
     @property
     def selected_namespace(self) -> str:
-        """The Dynamo namespace that pods are labelled with and selected by: v1alpha1 could name another than they are told."""
+        """The Dynamo namespace in pods' labels and selectors, which v1alpha1 can override."""
         return str(self.alpha.get("dynamoNamespace") or "") or self.labels[NAMESPACE]
 
     @property
     def nodes(self) -> int:
-        """How many nodes one replica spans."""
+        """The nodes of one replica."""
         return nodes(self.spec)
 
     def wants(self, feature: str) -> Fields | None:
-        """The block of an experimental feature; None where it is not asked for."""
+        """The block of an experimental feature, or None."""
         return experimental(self.spec, feature)
 
 
 def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
-    """Reads a component's object of either version.
+    """Read a component's object of either version.
 
-    With `old_selectors` its pods stay selected as `worker` with a sub-type: a selector can't be changed under running pods.
+    With `old_selectors` its pods are selected as `worker` with a sub-type: selectors of running pods can't change.
 
-    Raises: RenderError when it can't be read into its type or converted, or its framework contradicts its command.
+    Raises: RenderError if it has a wrong type or can't be converted, or its framework contradicts its command.
     """
     new, old = both_versions(obj)
     metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
@@ -116,7 +116,7 @@ def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
 def shared_metadata(obj: Fields) -> tuple[dict[str, str], dict[str, str]]:
     """The labels and annotations that all children of a component's object share.
 
-    Raises: RenderError when it can't be read into its type or converted.
+    Raises: RenderError if it has a wrong type or can't be converted.
     """
     new, old = both_versions(obj)
     metadata, alpha = new.get("metadata") or {}, old.get("spec") or {}
@@ -127,14 +127,14 @@ def shared_metadata(obj: Fields) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def uses_old_selectors(obj: Fields) -> bool:
-    """Whether a component's own labels say that its pods are selected as `worker` with a sub-type."""
+    """Whether a component's labels show that its pods are selected as `worker` with a sub-type."""
     labels = texts((obj.get("metadata") or {}).get("labels"))
     sub_type = labels.get(SUB_TYPE, "")
     return labels.get(COMPONENT_TYPE) == WORKER and sub_type in ("", str((obj.get("spec") or {}).get("type") or ""))
 
 
 def owning_graph(metadata: Fields) -> str:
-    """The name of the graph that owns a component's object; empty for a component that stands alone."""
+    """The name of the graph that owns a component's object; empty for a standalone one."""
     owners = metadata.get("ownerReferences") or ()
     return next((str(one.get("name") or "") for one in owners if one and one.get("kind") == "DynamoGraphDeployment"), "")
 
@@ -147,7 +147,7 @@ def _who(metadata: Fields, spec: Fields, alpha: Fields, own: dict[str, str]) -> 
 
 
 def _labels(own: dict[str, str], alpha: Fields, spec: Fields, who: _Who) -> dict[str, str]:
-    """Labels of all children; later ones win, and the identity that the object carries itself wins over all."""
+    """Labels of all children; later ones override, and the object's own identity overrides all."""
     out = {**own, **texts(alpha.get("labels")), **texts(((spec.get("podTemplate") or {}).get("metadata") or {}).get("labels"))}
     model = str((spec.get("modelRef") or {}).get("name") or "")
     if model:
@@ -163,7 +163,7 @@ def _annotations(own: dict[str, str], alpha: Fields, spec: Fields) -> dict[str, 
     model = str((spec.get("modelRef") or {}).get("name") or "")
     if model:
         out[BASE_MODEL] = model
-    # which operator saw a graph first must not restart its pods; the place comes from the graph's policy alone
+    # the first operator's version must not restart pods; the place comes only from the graph's policy
     out.pop(ORIGIN_VERSION, None)
     out.pop(TOPOLOGY_LABEL, None)
     return out | ({TOPOLOGY_LABEL: own[TOPOLOGY_LABEL]} if own.get(TOPOLOGY_LABEL) else {})

@@ -1,4 +1,4 @@
-"""YAML for files inside ConfigMaps: sorted keys, one spelling, the same bytes every time."""
+"""Deterministic YAML for files in ConfigMaps, with sorted keys."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any, Final
 
 import yaml
 
-_ENDLESS: Final = 2**31  # columns: lines stay as long as their texts
+_ENDLESS: Final = 2**31  # columns: no wrapping
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes plain data; no anchors, since a reader may not know them."""
+    """Writes plain data without anchors, which readers may not support."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class asks for each value
         return True
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    # a text that would be read as something else stands in double quotes, as Go writes it
+    # a string that would be read as another type is in double quotes, as in Go
     plain = dumper.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain and text else '"')
 

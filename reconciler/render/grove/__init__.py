@@ -1,1 +1,1 @@
-"""Graphs that run on Grove: one PodCliqueSet for all components, and what leads to its pods."""
+"""Graphs on Grove: one PodCliqueSet for all components, and Services and ingresses for its pods."""

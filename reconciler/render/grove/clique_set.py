@@ -24,15 +24,15 @@ API_VERSION: Final = "grove.io/v1alpha1"
 
 
 def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str]) -> list[Fields]:
-    """The set of a graph; nothing for a graph without components. The restarts are marks by component.
+    """The set of a graph; none for a graph without components. The restarts are marks by component.
 
-    Raises: RenderError when a component can't be made into pods: half a graph would be a wrong one.
+    Raises: RenderError if a component has no valid pods: the set is made whole or not at all.
     """
     if not graph.members:
         return []
     for one in graph.members:
         check_nodes(one.nodes, one.path)
-    # nobody looks for an account in the namespace on this way
+    # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
     made = [clique for one in graph.members for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours)]
     labels = {**texts(graph.spec.get("labels")), GRAPH_NAME: graph.name}

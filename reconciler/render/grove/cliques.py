@@ -1,4 +1,4 @@
-"""The cliques of one component: pods of one shape that are placed together. Several nodes, or shared GPUs, make several cliques."""
+"""The cliques of one component: equal pods that are placed together. Several nodes, or shared GPUs, make several cliques."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENGINE_GROUP: Final = GROUP + "dynamo-failover-engine-group-member"
 def cliques(one: GroveMember, settings: Settings) -> list[Fields]:
     """The cliques of a component, in the order of their names.
 
-    Raises: RenderError when the component can't be made into pods.
+    Raises: RenderError if the component has no valid pods.
     """
     member = one.member
     if is_inter_pod(member.fields):
@@ -47,7 +47,7 @@ def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
     others = member.nodes - 1
     workers = _clique(one, names.workers(member), others, _pod(one, roles.worker, settings), least=others)
     if one.plan.framework == TRTLLM:
-        # the leader starts processes on the workers, which must be there
+        # the leader starts processes on the workers, which must exist
         leader["spec"]["startsAfter"] = [names.workers(member)]
     return [leader, workers]
 
@@ -59,7 +59,7 @@ def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
     inter_pod.make_server(pod, one.plan, rank, count)
     found = discovery.labels(one.plan.annotations, settings)
     server = _clique(one, names.server(member, rank), 1, pod)
-    # a server is nobody that requests could be sent to
+    # a server receives no requests
     server["labels"] = {key: value for key, value in one.labels.items() if key not in found}
     server["annotations"] = {key: value for key, value in one.annotations.items() if key != TOPOLOGY_LABEL}
     role = grove_rank(member.name, member.nodes, rank) if member.nodes > 1 else None

@@ -1,4 +1,4 @@
-"""GPUs shared between pods: servers that hold the weights of a rank, and engines beside them. The claims are attached by Grove."""
+"""GPUs shared between pods: servers that hold the weights of a rank, and engines. Grove attaches the claims."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ exit "$status"
 
 
 def engines(member: Member) -> int:
-    """How many engines each rank has: one, and those that stand by."""
+    """The engines of each rank: one, and those on standby."""
     failover = (member.fields.get("experimental") or {}).get("failover") or {}
     if not is_inter_pod(member.fields, "failover"):
         return 1
@@ -49,7 +49,7 @@ def engines(member: Member) -> int:
 
 
 def check_failover(member: Member) -> None:
-    """Refuses engines that stand by within a pod, where GPUs are shared between pods: the two layouts have no pod in common.
+    """Refuse intra-pod failover with GPUs shared between pods.
 
     Raises: RenderError with the path of the mode.
     """
@@ -61,7 +61,7 @@ def check_failover(member: Member) -> None:
 def gpus(member: Member) -> int:
     """The GPUs of one rank.
 
-    Raises: RenderError when there are none to share.
+    Raises: RenderError if there are none.
     """
     count = gpu_count(member.fields, member.path)
     if not count:
@@ -77,7 +77,7 @@ def claim_templates(member: Member) -> list[Fields]:
 
 
 def sharing(member: Member) -> list[Fields]:
-    """Which cliques of a replica share which claim."""
+    """The claims that a replica's cliques share."""
     return [
         {
             "name": names.claim(member, rank),
@@ -89,7 +89,7 @@ def sharing(member: Member) -> list[Fields]:
 
 
 def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
-    """Turns a component's pod spec, which is ours, into that of the server of a rank with so many GPUs."""
+    """Change a component's pod spec in place into that of a rank's server."""
     main = _share(spec, rank)
     main["command"], main["args"] = ["bash", "-c"], [_SERVE]
     drop_probes(main)
@@ -101,7 +101,7 @@ def make_server(spec: Fields, plan: PodPlan, rank: int, count: int) -> None:
 
 
 def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> None:
-    """Turns a component's pod spec, which is ours, into that of an engine of a rank. One that stands by starts as not ready."""
+    """Change a component's pod spec in place into that of a rank's engine. One on standby starts as not ready."""
     main = _share(spec, rank)
     main["env"] = [one for one in items(main.get("env")) if one.get("name") != "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS"]
     shadow: list[Fields] = [{"name": "DYN_VLLM_GMS_SHADOW_MODE", "value": "true"}] if plan.framework == VLLM else []
@@ -121,7 +121,7 @@ def make_engine(spec: Fields, plan: PodPlan, rank: int, *, failover: bool) -> No
 
 
 def _share(spec: Fields, rank: int) -> Fields:
-    """What servers and engines have in common; returns the main container."""
+    """Apply what servers and engines share; returns the main container."""
     main = next(one for one in items(spec["containers"]) if one.get("name") == MAIN)
     drop_gpus(main)
     add_toleration(spec)

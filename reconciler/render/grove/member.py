@@ -1,4 +1,4 @@
-"""A component as Grove runs it: with the graph's own data in its template, and what its cliques are marked with."""
+"""A component for Grove: with the graph's data in its template, and its cliques' labels."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class GroveMember(NamedTuple):
 
 
 def grove_member(graph: Graph, member: Member, settings: Settings, restart: str) -> GroveMember:
-    """Reads a component.
+    """Read a component.
 
-    Raises: RenderError when its framework contradicts its command.
+    Raises: RenderError if its framework contradicts its command.
     """
     component: Fields = copy.deepcopy(member.fields)
     template = component.get("podTemplate") or {}
@@ -67,8 +67,8 @@ def grove_member(graph: Graph, member: Member, settings: Settings, restart: str)
     label_key = apply_kv_transfer(graph, member, template)
     written = propagated(graph, template_annotations(member))
     annotations = {**texts(graph.spec.get("annotations")), **texts(member.alpha.get("annotations")), **written}
-    annotations.pop(TOPOLOGY_LABEL, None)  # the place comes from the graph's policy alone
-    # discovery follows the pod template and the graph, whatever a v1alpha1 service is annotated with
+    annotations.pop(TOPOLOGY_LABEL, None)  # the place comes only from the graph's policy
+    # discovery ignores annotations of a v1alpha1 service
     followed = {**texts(graph.spec.get("annotations")), **written}
     annotations[DISCOVERY_BACKEND] = discovery.backend(followed, settings)
     annotations |= {TOPOLOGY_LABEL: label_key} if label_key else {}
@@ -90,12 +90,12 @@ def grove_member(graph: Graph, member: Member, settings: Settings, restart: str)
 
 
 def with_old_selectors(graph: Graph, names: Collection[str]) -> Graph:
-    """The graph with these components as older releases selected their pods: as `worker`, with what they are beside it."""
+    """The graph with these components labelled as by older releases: `worker` with a sub-type."""
     return graph._replace(members=[one._replace(type=WORKER) if one.name in names else one for one in graph.members]) if names else graph
 
 
 def uses_kai(component: Fields, settings: Settings) -> bool:
-    """Whether the pods of a component are placed by the KAI scheduler: where there is one, and the user chose no other."""
+    """Whether the KAI scheduler places a component's pods: if there is one, and the user chose no other."""
     chosen = ((component.get("podTemplate") or {}).get("spec") or {}).get("schedulerName") or KAI
     return settings.kai and chosen == KAI
 

@@ -1,4 +1,4 @@
-"""Names inside a PodCliqueSet, of which Grove makes names of pods: together they have little room."""
+"""Names inside a PodCliqueSet, which Grove combines to names of pods of limited length."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dynamo_webhooks.reconciler.render.names import dns, low
 if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
 
-ROOM: Final = 45  # characters that Grove allows for set, scaling group and clique together
+ROOM: Final = 45  # Grove's limit of set, scaling group and clique together
 _LEAST: Final = 8
 _FNV_OFFSET: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 
 
 def set_name(graph: Graph) -> str:
-    """The name of a graph's set: its own, or the beginning with a digest where cliques would have no room."""
+    """The name of a graph's set: the graph's, or a prefix with a digest if cliques' names would be too long."""
     room = max(_LEAST, ROOM - max((_needs(one) for one in graph.members), default=0))
     if len(graph.name) <= room:
         return graph.name
@@ -25,7 +25,7 @@ def set_name(graph: Graph) -> str:
 
 
 def runner(graph: Graph, member: Member) -> str:
-    """The object that Grove makes for a component: a PodClique, or a PodCliqueScalingGroup where it is grouped."""
+    """The object that Grove makes for a component: a PodClique, or a PodCliqueScalingGroup."""
     return f"{set_name(graph)}-0-{low(member.name)}"
 
 
@@ -50,7 +50,7 @@ def server(member: Member, rank: int) -> str:
 
 
 def engine(member: Member, rank: int) -> str:
-    """The clique of the engines of one rank that take their weights from its server."""
+    """The clique of the engines of one rank."""
     if member.nodes == 1:
         return low(member.name)
     return leader(member) if rank == 0 else f"{workers(member)}-{rank}"
@@ -74,7 +74,7 @@ def _needs(member: Member) -> int:
 
 
 def _fnv(text: str) -> int:
-    """FNV-1a of 32 bits, which the Go operator shortens names by."""
+    """32-bit FNV-1a, with which the Go operator shortens names."""
     out = _FNV_OFFSET
     for byte in text.encode("utf-8", "surrogatepass"):
         out = (out ^ byte) * _FNV_PRIME & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""What leads to the pods of a component on Grove: Services and ways in, which belong to the graph."""
+"""Services and ingresses of a component on Grove, owned by the graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    """The Service of a component, if it has one. It follows the graph's own annotations, not those of the pod template."""
+    """The Service of a component, if it has one, by the graph's annotations, not the pod template's."""
     if not is_served(member.type, graph.annotations, settings):
         return []
     labels = {
@@ -38,5 +38,5 @@ def grove_models(graph: Graph, member: Member, settings: Settings) -> list[Field
 
 
 def grove_ways_in(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    """Ingress and VirtualService of a component, where they are wanted."""
+    """Ingress and VirtualService of a component, if wanted."""
     return ways_in(object_name(graph, member), graph.namespace, member.type, graph.name, member.alpha, graph.object, settings)

@@ -1,1 +1,1 @@
-"""Replicas that span several nodes: roles, addresses, and what each framework needs to find its other nodes."""
+"""Replicas that span several nodes: roles, addresses, and each framework's flags and variables."""

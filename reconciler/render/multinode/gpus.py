@@ -1,4 +1,4 @@
-"""How many GPUs one node of a replica brings, for decisions about parallelism. What a claim asks for is counted in `gms`."""
+"""The GPUs of one node of a replica, for decisions about parallelism; `gms` counts those of claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USUAL: Final = "nvidia.com/gpu"
 
 
 def gpus_per_node(container: Fields) -> int:
-    """The GPUs of a container: requests before limits, the usual name before others; 0 where none are asked for or can't be counted."""
+    """The GPUs of a container: requests before limits, the usual name before others; 0 if there are none or the amount is invalid."""
     resources = container.get("resources") or {}
     for part in ("requests", "limits"):
         amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if _counts(name) and amount is not None}

@@ -1,4 +1,4 @@
-"""Keeps the worker nodes of vLLM from starting before their leader listens: an init container, and the ConfigMap with its script."""
+"""Delays vLLM's worker nodes until their leader listens: an init container, and the ConfigMap with its script."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REFERENCE: Final = re.compile(r"\$\((\w+)\)", re.ASCII)
 
 
 def config_maps(graph: Graph) -> list[Fields]:
-    """The script for the pods of a graph in which some component spans several nodes, whatever its framework."""
+    """The ConfigMap for a graph with a multinode component of any framework."""
     if all(one.nodes == 1 for one in graph.members):
         return []
     out = child("v1", "ConfigMap", _name(graph.name), graph.namespace, labels={GRAPH_NAME: graph.name}, owner=graph.object)
@@ -34,7 +34,7 @@ def config_maps(graph: Graph) -> list[Fields]:
 
 
 def make_wait(spec: Fields, main: Fields, plan: PodPlan) -> None:
-    """Lets a pod of ours wait for its leader, where it is a worker node that multiprocessing joins to it."""
+    """Add the init container to a pod, in place, if it is a worker node with multiprocessing."""
     role = plan.role
     if role is None or role.leader or plan.framework != VLLM or "--distributed-executor-backend mp" not in command_line(main):
         return

@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 
 
 def drop_probes(main: Fields) -> None:
-    """Takes the probes from a container of ours: only the leader answers them."""
+    """Remove the probes of a container, in place: only the leader answers them."""
     for kind in KINDS:
         main.pop(kind, None)

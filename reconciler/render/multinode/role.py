@@ -1,4 +1,4 @@
-"""The part that one pod plays in a replica of several nodes, in the words of the orchestrator that runs it."""
+"""The role of one pod in a multinode replica, for each orchestrator."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from dynamo_webhooks.reconciler.render.names import low
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
 
-MOST_NODES: Final = 1024  # ours; a LeaderWorkerSet's or PodCliqueSet's object could hold no more names
+MOST_NODES: Final = 1024  # a LeaderWorkerSet or PodCliqueSet could hold no more names
 _LWS_LEADER = "$(LWS_LEADER_ADDRESS)"
 _LWS_RANK = "$(LWS_WORKER_INDEX)"
-_GROVE_RANK = "$((GROVE_PCLQ_POD_INDEX + 1))"  # the workers of a clique count from 0, and the leader is in another clique
+_GROVE_RANK = "$((GROVE_PCLQ_POD_INDEX + 1))"  # the workers of a clique count from 0, without the leader
 _GROVE_POD = "$(GROVE_PCLQ_POD_INDEX)"
 _GROVE_REPLICA = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)"
 _GROVE_DOMAIN = "$(GROVE_HEADLESS_SERVICE)"
 
 
 class Role(NamedTuple):
-    """A leader or a worker. Addresses are texts that the orchestrator's variables complete."""
+    """A leader or a worker. Addresses contain the orchestrator's variables."""
 
     leader: bool
     nodes: int
-    host: str  # the leader's address, `$(VAR)` being replaced by Kubernetes
+    host: str  # the leader's address; Kubernetes replaces `$(VAR)`
     others: tuple[str, ...]  # addresses of the other nodes, for a shell
     rank: str  # of this node
     needs_shell: bool  # whether the rank has to be computed
-    waits_for_names: bool  # whether a leader must wait until the others' names resolve
+    waits_for_names: bool  # whether a leader must wait until other nodes' names resolve
 
     @property
     def reckoned(self) -> str:
-        """The rank for a shell's arithmetic. Kubernetes takes `$((` for the beginning of a name and leaves a variable in there alone."""
+        """The rank for a shell's arithmetic. Kubernetes doesn't replace a variable inside `$((`."""
         return _LWS_RANK[2:-1] if self.rank == _LWS_RANK else self.rank
 
 
 def check_nodes(nodes: int, path: Path) -> None:
-    """Refuses replicas that no cluster has: their nodes are named one by one, and the object would have no end.
+    """Refuse replicas with more nodes than any cluster: the object lists each node.
 
     Raises: RenderError with the path of the component.
     """
@@ -53,21 +53,21 @@ class Roles(NamedTuple):
 
 
 def lws_roles(nodes: int) -> Roles:
-    """The parts in a group of a LeaderWorkerSet, whose workers are called as the leader with a number before the first dot."""
+    """The roles in a LeaderWorkerSet, whose workers have the leader's name with a number before the first dot."""
     others = tuple(f"""$(echo "$LWS_LEADER_ADDRESS" | sed 's/\\./-{number}\\./')""" for number in range(1, nodes))
     leader = Role(True, nodes, _LWS_LEADER, others, "0", False, True)
     return Roles(leader, leader._replace(leader=False, rank=_LWS_RANK))
 
 
 def grove_roles(component: str, nodes: int) -> Roles:
-    """The parts in a scaling group of Grove with one clique for the leader and one for all workers."""
+    """The roles in a scaling group of Grove with one clique for the leader and one for all workers."""
     others = tuple(_grove_host(component, f"wkr-{number}") for number in range(nodes - 1))
     leader = Role(True, nodes, _grove_host(component, "ldr-0"), others, "0", False, False)
     return Roles(leader, leader._replace(leader=False, rank=_GROVE_RANK, needs_shell=True))
 
 
 def grove_rank(component: str, nodes: int, rank: int) -> Role:
-    """The part of a rank whose engines have a clique of their own; each engine meets those of its own number in the other cliques."""
+    """The role of a rank whose engines have their own clique; each engine joins those of the same number in other cliques."""
     others = tuple(_grove_host(component, f"wkr-{number}-{_GROVE_POD}") for number in range(1, nodes))
     return Role(rank == 0, nodes, _grove_host(component, f"ldr-{_GROVE_POD}"), others, str(rank), False, False)
 

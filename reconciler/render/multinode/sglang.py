@@ -1,4 +1,4 @@
-"""SGLang over several nodes: every node is told where the first one is, and which one it is itself."""
+"""SGLang on several nodes: every node gets the first one's address, and its own rank."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PORT: Final = 29500
 
 
 def change_main(main: Fields, role: Role) -> None:
-    """Changes the main container of one node, which is ours."""
+    """Change the main container of one node, in place."""
     flags = f"--dist-init-addr {role.host}:{_PORT} --nnodes {role.nodes} --node-rank {role.rank}"
     add_flags(main, flags, SGLANG, shell=role.needs_shell)
     if not role.leader:

@@ -1,4 +1,4 @@
-"""The key pair with which MPI's processes start each other. Only its place is rendered: a key is made once, by whoever applies it."""
+"""The SSH key pair of MPI's processes. Rendering has placeholders: the loop creates the pair once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.graph import Graph
     from dynamo_webhooks.reconciler.render.settings import Settings
 
-GENERATED: Final = "<generated>"  # no base64, so that a file with it can't be applied by mistake
+GENERATED: Final = "<generated>"  # not base64, so that it can't be applied by mistake
 
 
 def secrets(graph: Graph, settings: Settings) -> list[Fields]:
-    """The Secret in the graph's namespace and the one that it is copied from, for graphs with components of several nodes.
+    """The Secret in the graph's namespace and its source, for graphs with multinode components.
 
-    No graph owns them, since all graphs share them; one that exists stays as it is.
+    All graphs share them, so they have no owner; an existing one doesn't change.
     """
     if not settings.ssh_secret or all(one.nodes == 1 for one in graph.members):
         return []

@@ -1,4 +1,4 @@
-"""TensorRT-LLM over several nodes: the leader starts all processes by MPI, the workers are sshd until they are told to."""
+"""TensorRT-LLM on several nodes: the leader starts all processes by MPI, the workers run sshd."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
 
 
 def change_main(main: Fields, role: Role, secret: str) -> None:
-    """Changes the main container of one node, which is ours."""
+    """Change the main container of one node, in place."""
     main["volumeMounts"] = [*items(main.get("volumeMounts")), {"name": secret, "mountPath": KEYS, "readOnly": True}]
     main["env"] = [*(one for one in items(main.get("env")) if one.get("name") != _ENV["name"]), dict(_ENV)]
     steps = _leader(main, role) if role.leader else _worker()
@@ -65,7 +65,7 @@ def change_main(main: Fields, role: Role, secret: str) -> None:
 
 
 def change_pod(spec: Fields, secret: str) -> None:
-    """Gives a pod spec of ours the volume with the keys."""
+    """Add the volume with the keys to a pod spec, in place."""
     volume = {"name": secret, "secret": {"secretName": secret, "defaultMode": 0o644}}
     spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != secret), volume]
 
@@ -90,7 +90,7 @@ def _original(main: Fields) -> str:
 
 
 def _named(role: Role) -> str:
-    """Waits until the names of all workers resolve: mpirun gives up at the first that doesn't."""
+    """A command that waits until all workers' names resolve: mpirun fails at the first that doesn't."""
     return (
         f"{{ deadline=$(( $(date +%s) + 300 )); for host in {' '.join(role.others)}; do "
         'until getent hosts "$host" > /dev/null; do '

@@ -1,4 +1,4 @@
-"""vLLM over several nodes: one engine by multiprocessing or Ray, engines side by side by data parallelism, or an elastic group."""
+"""vLLM on several nodes: one engine by multiprocessing or Ray, engines side by side by data parallelism, or an elastic group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DATA_SIZE: Final = "--data-parallel-size"
 
 
 def change_main(main: Fields, role: Role, hints: Mapping[str, str]) -> None:
-    """Changes the main container of one node, which is ours. The hints are annotations: the mode, or how old the graph is."""
+    """Change the main container of one node, in place. The hints are annotations: the mode, or the graph's version."""
     gpus = gpus_per_node(main)
     across = flag_value(main, "--tensor-parallel-size") * flag_value(main, "--pipeline-parallel-size")
     by_processes = uses_processes(hints)
@@ -45,7 +45,7 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str]) -> None:
 
 
 def uses_processes(hints: Mapping[str, str]) -> bool:
-    """Whether nodes are joined by multiprocessing, not by Ray: as an annotation says, else for graphs that began with 1.0 or later."""
+    """Whether nodes use multiprocessing, not Ray: by annotation, else for graphs created by 1.0 or later."""
     said = hints.get(VLLM_EXECUTOR, "").lower()
     if said in ("mp", "ray"):
         return said == "mp"
@@ -63,7 +63,7 @@ def _by_processes(main: Fields, role: Role) -> None:
 
 
 def _by_ray(main: Fields, role: Role) -> None:
-    # a user's own shell line can't be put behind another command by joining words; the Go operator does so too
+    # a user's shell line can't be appended to another command by joining words; as in the Go operator
     _in_shell(
         main, f"ray start --head --port={_RAY_PORT} && {_line(main)} --distributed-executor-backend ray" if role.leader else _join(role)
     )
@@ -96,7 +96,7 @@ def _join(role: Role) -> str:
 
 
 def _tried(attempt: str, times: int, pause: int, failure: str) -> str:
-    """A shell line that tries until it succeeds, and fails after so many times."""
+    """A shell line that retries until success, a limited number of times."""
     return (
         f"{{ tries=0; until {attempt}; do tries=$((tries + 1)); "
         f'if [ "$tries" -ge {times} ]; then echo "{failure}" >&2; exit 1; fi; sleep {pause}; done; }}'

@@ -1,1 +1,1 @@
-"""The pod of a component: what its container gets by default, and how the user's template goes over it."""
+"""The pod of a component: defaults, overridden by the user's template."""

@@ -1,4 +1,4 @@
-"""Puts a pod spec together. The order of the steps decides the order of lists in the result, so it is part of the behaviour."""
+"""Assembles a pod spec. The order of steps determines the order of lists, so it is part of the behaviour."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
     from dynamo_webhooks.reconciler.render.settings import Settings
 
-_GRACE: Final = 60  # seconds; the endpoint picker drains longer than a pod of inference
+_GRACE: Final = 60  # seconds; the endpoint picker drains longer
 _PICKER_GRACE: Final = 130
 _GROUP: Final = {"fsGroup": 1000}  # so that a user without root can write to mounted volumes
 
 
 def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
-    """The spec of one pod, complete but for what only its orchestrator adds.
+    """The spec of one pod, without the orchestrator's additions.
 
-    Raises: RenderError when the component can't be made into a pod.
+    Raises: RenderError if the component has no valid pod.
     """
     spec = plain_pod_spec(plan, settings)
     gms.share_gpus(spec, plan)
@@ -41,9 +41,9 @@ def pod_spec(plan: PodPlan, settings: Settings) -> Fields:
 
 
 def plain_pod_spec(plan: PodPlan, settings: Settings) -> Fields:
-    """The spec of one pod before containers share GPUs or double: what a checkpoint is taken of.
+    """The spec of one pod without shared GPUs and failover, as for checkpoints.
 
-    Raises: RenderError when the component can't be made into a pod.
+    Raises: RenderError if the component has no valid pod.
     """
     user: Fields = copy.deepcopy((plan.component.get("podTemplate") or {}).get("spec") or {})
     main, inherited = _main(plan, user, settings)
@@ -66,7 +66,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     cache = cache_mount(plan)
     written = main_of({"podTemplate": {"spec": user}})
     if cache:
-        # v1alpha1 flags a mount as cache and may leave its path out; where it goes, the framework then says
+        # a v1alpha1 cache mount may lack its path, which then follows from the framework
         mounts = [
             cache if one.get("name") == cache["name"] and not one.get("mountPath") else one for one in items(written.get("volumeMounts"))
         ]
@@ -74,7 +74,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
     main = main_container(plan, written, settings)
     mounts = items(main.get("volumeMounts"))
     if cache:
-        # a mount of the same cache may be there already, from a v1alpha1 flag
+        # a v1alpha1 flag may already have mounted the cache
         mounts = [*(one for one in mounts if one.get("mountPath") != cache["mountPath"]), cache]
     if mounts:
         main["volumeMounts"] = mounts
@@ -84,7 +84,7 @@ def _main(plan: PodPlan, user: Fields, settings: Settings) -> tuple[Fields, list
 
 
 def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
-    """The type's own pod spec with the user's over it, without containers."""
+    """The type's default pod spec overridden by the user's, without containers."""
     picker = plan.type == EPP
     base: Fields = {"restartPolicy": "Always", "terminationGracePeriodSeconds": _PICKER_GRACE if picker else _GRACE}
     if plan.type == PLANNER:
@@ -93,7 +93,7 @@ def _merged_spec(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
         base["serviceAccountName"] = PICKER_ACCOUNT
     spec = merged(base, {name: value for name, value in user.items() if name != "containers"})
     if picker:
-        # the picker's own two volumes stay unless the user has volumes of their names
+        # the picker's two volumes stay unless the user has volumes of these names
         own = items(spec.get("volumes"))
         spec["volumes"] = [one for one in _picker_volumes(plan) if one["name"] not in {mine.get("name") for mine in own}] + own
     if user.get("securityContext") is None:

@@ -1,4 +1,4 @@
-"""The main container: its default per component type, and the user's over it."""
+"""The main container: the component type's default, overridden by the user's."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHELL: Final = ("/bin/sh", "-c")
 
 
 def default_container(plan: PodPlan, kind: str, settings: Settings) -> Fields:
-    """What a container of a component type is without any word of the user's; it has no image."""
+    """The default container of a component type, without an image."""
     out: Fields = {"name": MAIN}
     if kind == FRONTEND:
         out |= {"command": ["python3"], "args": ["-m", "dynamo.frontend"], "ports": [port("http", HTTP_PORT)]}
@@ -51,7 +51,7 @@ def default_container(plan: PodPlan, kind: str, settings: Settings) -> Fields:
 
 
 def overlaid(default: Fields, user: Fields) -> Fields:
-    """The default container with the user's over it: lists replace, variables merge by name, a probe replaces a whole probe."""
+    """The default container overridden by the user's: lists and probes are replaced, variables merge by name."""
     out = merged({name: value for name, value in default.items() if name not in KINDS}, {**user, "env": None})
     out["name"] = user.get("name") or default["name"]
     out["env"] = merged_env(items(default.get("env")), items(user.get("env")))
@@ -66,7 +66,7 @@ def overlaid(default: Fields, user: Fields) -> Fields:
 def main_container(plan: PodPlan, user: Fields, settings: Settings) -> Fields:
     """The main container of a component.
 
-    Raises: RenderError when one of its mounts lacks a name or a path.
+    Raises: RenderError if a mount lacks a name or a path.
     """
     out = overlaid(default_container(plan, plan.type, settings), {**user, "name": MAIN})
     for index, mount in enumerate(items(out.get("volumeMounts"))):

@@ -1,4 +1,4 @@
-"""The environment that containers get by default. The user wins for every name."""
+"""The default environment of containers, overridden by the user's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLANNER_PORT = 9085
 
 
 def default_env(plan: PodPlan, kind: str, settings: Settings) -> list[Fields]:
-    """What a container of a component type is told; a frontend beside a worker is told of the worker's namespace."""
+    """The variables of a container of a component type; a frontend sidecar gets the worker's namespace."""
     values = {
         "DYN_NAMESPACE": plan.dynamo_namespace,
         "DYN_COMPONENT": kind,
@@ -51,7 +51,7 @@ def from_field(name: str, path: str) -> Fields:
 
 
 def _discovery(plan: PodPlan, settings: Settings) -> dict[str, str]:
-    # anything but etcd is told as Kubernetes, as the runtime knows no third one
+    # the runtime knows only etcd and Kubernetes
     out = {} if backend(plan.annotations, settings) == ETCD else {"DYN_DISCOVERY_BACKEND": KUBERNETES}
     return {**out, "CONTAINER_NAME": MAIN, "DYN_KUBE_DISCOVERY_MODE": "container"} if in_containers(plan.annotations) else out
 

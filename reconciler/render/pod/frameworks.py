@@ -1,4 +1,4 @@
-"""What a framework changes in a pod: its main container before the pod is put together, and the pod afterwards."""
+"""A framework's changes of a pod: to the main container before assembly, and to the pod after it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CACHE_VARIABLE: Final = "VLLM_CACHE_ROOT"
 
 
 def cache_mount(plan: PodPlan) -> Fields | None:
-    """The mount of the compilation cache; None where there is no cache.
+    """The mount of the compilation cache, or None.
 
-    Raises: RenderError when no path is given for a framework that has no usual one.
+    Raises: RenderError without a path for a framework that has no default.
     """
     cache = plan.component.get("compilationCache")
     if not cache:
@@ -37,14 +37,14 @@ def cache_mount(plan: PodPlan) -> Fields | None:
 
 
 def change_main(main: Fields, plan: PodPlan, settings: Settings) -> None:
-    """Changes the main container, which is ours, as the framework needs it."""
+    """Change the main container for the framework, in place."""
     if is_inter_pod(plan.component):
         _load_from_peers(main, plan)
     if plan.role is not None:
         _span_nodes(main, plan, plan.role, settings)
     cache = cache_mount(plan)
     if cache and plan.framework == VLLM:
-        # behind the sorted variables, as recorded; twice the same name can't be applied, and the last one counts
+        # after the sorted variables, as recorded; a repeated name can't be applied, and the last one counts
         others = [one for one in items(main.get("env")) if one.get("name") != _CACHE_VARIABLE]
         main["env"] = [*others, {"name": _CACHE_VARIABLE, "value": cache["mountPath"]}]
 
@@ -59,7 +59,7 @@ def _span_nodes(main: Fields, plan: PodPlan, role: Role, settings: Settings) -> 
 
 
 def _load_from_peers(main: Fields, plan: PodPlan) -> None:
-    """An engine takes its weights from the memory service, wherever that runs."""
+    """Make an engine load its weights from the memory service."""
     if not has_flag(main, "--load-format"):
         add_flags(main, "--load-format gms", plan.framework)
     if plan.framework == VLLM:
@@ -67,7 +67,7 @@ def _load_from_peers(main: Fields, plan: PodPlan) -> None:
 
 
 def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) -> None:
-    """Changes a pod spec of ours as the framework needs it; a pod that is alone in its replica needs nothing."""
+    """Change a pod spec for the framework, in place, if its replica has several pods."""
     leader_wait.make_wait(spec, main, plan)
     if plan.role is not None and plan.framework == TRTLLM:
         trtllm.change_pod(spec, settings.ssh_secret)

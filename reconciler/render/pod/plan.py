@@ -1,4 +1,4 @@
-"""What a pod is made from, whichever object it ends up in: a Deployment, a LeaderWorkerSet, a PodCliqueSet or a job."""
+"""The input of a pod, for a Deployment, a LeaderWorkerSet, a PodCliqueSet or a job."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class PodPlan(NamedTuple):
 
     component: Fields  # v1beta1, never changed
     name: str  # of the component
-    type: str  # as pods are selected; empty for the default type
-    parent: str  # the graph, or the component that stands alone
+    type: str  # in selectors; empty for the default type
+    parent: str  # the graph, or the standalone component
     namespace: str
     dynamo_namespace: str
     framework: str
-    worker_hash: str  # empty where no generation is told apart
-    annotations: dict[str, str]  # of the pod template: they decide on discovery and pull secrets
-    hints: dict[str, str]  # what frameworks read: these, and those of a v1alpha1 service below them
+    worker_hash: str  # empty without generations
+    annotations: dict[str, str]  # of the pod template, for discovery and pull secrets
+    hints: dict[str, str]  # for frameworks: these, and those of a v1alpha1 service
     path: Path  # of the component, for errors
     role: Role | None = None  # of a pod in a replica that spans several nodes
 
@@ -37,7 +37,7 @@ class PodPlan(NamedTuple):
         return self.type in WORKERS
 
     def wants(self, feature: str) -> Fields | None:
-        """The block of an experimental feature; None where it is not asked for."""
+        """The block of an experimental feature, or None."""
         return experimental(self.component, feature)
 
 

@@ -1,4 +1,4 @@
-"""The default probes of each component type. A probe of the user's replaces the default one whole, wherever containers are merged."""
+"""The default probes of each component type. A user's probe replaces a whole default probe."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def default_probes(kind: str) -> Fields:
 
 
 def _http(path: str, port: str, **figures: int) -> Fields:
-    # ports are named, so that a user who moves one keeps the probes by keeping its name
+    # ports by name, so that users can change their numbers
     return {"httpGet": {"path": path, "port": port}, **figures}

@@ -1,4 +1,4 @@
-"""Pull secrets that pods need and nobody named: matched by the registry of each container's image."""
+"""Pull secrets that no user named, by the registry of each container's image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PULL_SECRET: Final = "kubernetes.io/dockerconfigjson"  # noqa: S105 - a type
 
 
 def add_pull_secrets(spec: Fields, annotations: Mapping[str, str], settings: Settings) -> None:
-    """Adds the secrets for the registries of a pod's containers to those that the user named, each once."""
+    """Add the secrets for the registries of a pod's containers to the user's, each once."""
     if annotations.get(NO_PULL_SECRETS) == "true":
         return
     named = items(spec.get("imagePullSecrets"))
@@ -34,7 +34,7 @@ def add_pull_secrets(spec: Fields, annotations: Mapping[str, str], settings: Set
 
 
 def index(secrets: Iterable[Fields]) -> dict[str, tuple[str, ...]]:
-    """The names of pull secrets by registry, from the Secrets of one namespace; what can't be read is left out."""
+    """The names of pull secrets by registry, from the Secrets of one namespace, without invalid ones."""
     found: dict[str, set[str]] = {}
     for secret in secrets:
         for host in _hosts(secret):
@@ -54,6 +54,6 @@ def _hosts(secret: Fields) -> set[str]:
 
 
 def registry(image: str) -> str:
-    """The host of an image or of a registry's address, with its port. An image of Docker Hub has none that a secret could name."""
+    """The host of an image or of a registry's address, with its port; none for images of Docker Hub."""
     _, scheme, rest = image.partition("://")
     return (rest if scheme else image).partition("/")[0]

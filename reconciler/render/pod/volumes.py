@@ -1,4 +1,4 @@
-"""Volumes of a pod: shared memory, claims that mounts mean by name, their order."""
+"""Volumes of a pod: shared memory, claims named by mounts, their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT_SIZE: Final = "8Gi"
 
 
 def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
-    """Gives a pod spec and a container of ours a memory-backed /dev/shm, in place of what may be there; none for size 0."""
+    """Add a memory-backed /dev/shm to a pod spec and a container, in place, or remove it for size 0."""
     if size is not None and is_quantity(size) and is_zero(size):
         return
     volume = {"name": SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": size or _DEFAULT_SIZE}}
@@ -30,21 +30,21 @@ def add_shared_memory(spec: Fields, main: Fields, size: Any) -> None:
 
 
 def claim_volume(name: str) -> Fields:
-    """A volume that is the claim of its own name."""
+    """A volume with the claim of the same name."""
     return {"name": name, "persistentVolumeClaim": {"claimName": name}}
 
 
 def add_claim(spec: Fields, name: str) -> None:
-    """Adds the claim's volume unless a volume is called so already."""
+    """Add the claim's volume, unless that name exists."""
     volumes = items(spec.get("volumes"))
     if not any(one.get("name") == name for one in volumes):
         spec["volumes"] = [*volumes, claim_volume(name)]
 
 
 def settle(spec: Fields, main: Fields) -> None:
-    """Makes a claim of each mount without a volume, and puts the volumes of the main container's mounts first, in their order.
+    """Add a claim's volume for each mount without a volume, and order volumes by the main container's mounts.
 
-    A volume that is mounted twice stands once: twice would be refused.
+    Each volume is listed once.
     """
     volumes = {one.get("name"): one for one in items(spec.get("volumes"))}
     ordered = {name: volumes.get(name) or claim_volume(str(name)) for name in (one["name"] for one in items(main.get("volumeMounts")))}

@@ -197,6 +197,7 @@ class Reconciler:
 
     async def _work(self, work: Work) -> None:
         while True:
+            await asyncio.sleep(0)  # a pass that has nothing to write waits for nobody: watches, Leases and probes must have their turn
             key = await self.queue.get()
             began = self._clocks.monotonic()
             result = "success"

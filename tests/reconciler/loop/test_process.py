@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from itertools import pairwise
+
 import pytest
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
@@ -151,3 +154,28 @@ async def test_what_graphs_cost_the_api_server_grows_with_their_number_and_no_fa
             assert {plural for _, plural, _ in site.cluster.writes[before:]} == {"leases"}
     assert max(counts) <= 60  # three rights, three components with two children each, read and written; status and Events
     assert abs(counts[0] - counts[1]) < 6
+
+
+async def test_passes_that_write_nothing_leave_time_for_watches_leases_and_probes() -> None:
+    async with running() as site:
+        for number in range(20):
+            await site.make(disagg(f"g{number}"))
+        await site.rest()
+        await site.stop()
+        reconciler = site.start()
+        counts: list[int] = []
+
+        async def count() -> None:
+            while True:
+                counts.append(_passes(reconciler))
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        await site.rest()
+        counting.cancel()
+        assert counts[-1] >= 20
+        assert max(later - sooner for sooner, later in pairwise(counts)) <= site.settings.workers
+
+
+def _passes(reconciler: Reconciler) -> int:
+    return int(sum(sum(series[1:]) for series in reconciler.meters.passes.values()))

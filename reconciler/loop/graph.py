@@ -19,6 +19,7 @@ from dynamo_webhooks.reconciler.loop.moving import end, left_to_components, path
 from dynamo_webhooks.reconciler.loop.observe import observed_graph
 from dynamo_webhooks.reconciler.loop.pathway import condition as where_it_runs
 from dynamo_webhooks.reconciler.loop.pathway import is_moving, on_leader_worker_sets
+from dynamo_webhooks.reconciler.loop.pod_reasons import with_reasons
 from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
@@ -122,12 +123,13 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     if any(problem.passing for problem in problems):
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
-    await _tell(work, obj, status_of(obj.get("status") or {}, seen, work.now()), roll)
+    status, look = await with_reasons(work, obj, status_of(obj.get("status") or {}, seen, work.now()))
+    await _tell(work, obj, status, roll)
     if waits and not problems:
         if is_moving(work.cache.get(key_of(obj)) or {}):  # as it is stored, from which the next process goes on
             await end(work, way)
         return PassResult((), MOVING)
-    return PassResult(tuple(problems), SLOWLY if problems else after)
+    return PassResult(tuple(problems), SLOWLY if problems else after or look)
 
 
 async def _leave_alone(work: Work, obj: Node, way: Pathway) -> PassResult:

@@ -31,6 +31,7 @@ from dynamo_webhooks.reconciler.loop.model import reconcile_model
 from dynamo_webhooks.reconciler.loop.models import PAUSE, Models, models_by
 from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
 from dynamo_webhooks.reconciler.loop.pace import Pace
+from dynamo_webhooks.reconciler.loop.pod_reasons import Reads
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.route import meant, routed
@@ -158,6 +159,7 @@ class Reconciler:
             clocks.wall,
             Pace(clocks.monotonic),
             partial(self.queue.add, cause=Cause.BEGUN),
+            Reads(),
             self.models,
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]

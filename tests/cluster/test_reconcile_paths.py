@@ -141,6 +141,19 @@ def test_old_pods_keep_their_rights_until_they_have_ended(site: Reconciled) -> N
     site.until(lambda: not any(site.names(path, namespace) for path in kinds), "rights that nobody needs being gone")
 
 
+def test_a_graph_that_is_not_ready_says_why_its_pods_wait(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.pods.held.add("stuck-")
+    site.plane.apply(_disagg(namespace, "stuck"))
+    site.until(lambda: len(site.names(PODS, namespace)) == 5, "pods being made")
+    [pod, *_] = sorted(name for name in site.names(PODS, namespace) if "decode" in name)
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}
+    condition["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    site.patch(PODS, namespace, f"{pod}/status", {"status": {"conditions": [condition]}})
+    told = f". Pods wait: {pod}: Unschedulable: 0/3 nodes are available"
+    site.until(lambda: _condition(site, namespace, "stuck").get("message", "").endswith(told), "the reason being told")
+
+
 @pytest.fixture
 def bare(assets: Any, tmp_path: Path) -> Iterator[Reconciled]:
     """A cluster of its own, to which Grove comes and from which it goes."""

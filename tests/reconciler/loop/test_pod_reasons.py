@@ -1,0 +1,128 @@
+"""Why pods wait is told in the graph's message, at the price of few reads."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS
+from dynamo_webhooks.reconciler.loop.pod_reasons import AT_ONCE, EVERY, Reads, why
+from tests.kube.storage import START
+from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
+
+GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+COMPONENT = "nvidia.com/dynamo-component"
+
+
+def _pod(name: str, component: str = "decode", **status: Any) -> Node:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {GRAPH: "g", COMPONENT: component}}, "status": status}
+
+
+def _waiting(reason: str, message: str = "", **more: Any) -> Node:
+    return {"name": "main", "state": {"waiting": {"reason": reason, **({"message": message} if message else {})}}, **more}
+
+
+UNSCHEDULABLE = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/3 nodes: 3 Insufficient gpu",
+}
+CRASHED = {"terminated": {"exitCode": 1, "reason": "Error"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        ({"conditions": [UNSCHEDULABLE]}, "p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"),
+        (
+            {"containerStatuses": [_waiting("ImagePullBackOff", 'Back-off pulling image "x"')]},
+            'p: container main: ImagePullBackOff: Back-off pulling image "x"',
+        ),
+        (
+            {"containerStatuses": [_waiting("CrashLoopBackOff", lastState=CRASHED)]},
+            "p: container main: CrashLoopBackOff; it ended with exit code 1 (Error)",
+        ),
+        ({"initContainerStatuses": [{"name": "wait", "state": CRASHED}]}, "p: container wait: it ended with exit code 1 (Error)"),
+        ({"containerStatuses": [_waiting("ContainerCreating")]}, ""),
+        ({"conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [_waiting("CrashLoopBackOff")]}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_pod_says_why_it_waits(status: Node, text: str) -> None:
+    assert why([_pod("p", **status)]) == text
+
+
+def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
+    pods = [_pod(f"{component}-{number}", component, conditions=[UNSCHEDULABLE]) for number in range(3) for component in "abcde"]
+    text = why(pods)
+    assert [one.split(":")[0] for one in text.split("; ")] == ["a-0", "b-0", "c-0", "and 2 other components"]
+
+
+def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
+    reads = Reads()
+    assert sum(reads.may(f"graph-{number}", START) for number in range(100)) == AT_ONCE
+    assert not reads.may("graph-0", START + timedelta(seconds=EVERY - 1))
+    assert reads.may("graph-99", START + timedelta(seconds=EVERY / 10))
+    assert reads.may("graph-0", START + timedelta(seconds=EVERY))
+
+
+async def _reads(site: Site, pods: list[Node]) -> int:
+    """Reads of pods while a graph that never becomes ready waits five minutes."""
+    count = 0
+
+    def counted(verb: str, resource: Resource | None, _namespace: str, _name: str) -> Exception | None:
+        nonlocal count
+        count += (verb, resource) == ("list", PODS)
+        return None
+
+    for pod in pods:
+        await site.kubelet.create(PODS, pod, NAMESPACE)
+        await site.kubelet.merge_patch(PODS, pod["metadata"]["name"], {"status": pod["status"]}, NAMESPACE, subresource="status")
+    site.cluster.fail(counted)
+    await site.later(300)
+    return count
+
+
+async def test_a_graph_that_is_not_ready_says_why_its_pods_wait() -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        await site.rest()
+        assert "Pods wait" not in (await site.condition())["message"]
+        assert 1 <= await _reads(site, [_pod("d", conditions=[UNSCHEDULABLE])]) <= 6
+        assert (await site.condition())["message"].endswith(". Pods wait: d: Unschedulable: 0/3 nodes: 3 Insufficient gpu")
+        writes = len(site.cluster.writes)
+        await site.later(200)
+        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        site.newcomers = None
+        await site.rest()
+        assert (await site.condition())["message"] == "All resources are ready"
+
+
+async def test_pods_that_can_not_be_made_are_told_of() -> None:
+    async with running() as site:
+        site.newcomers = 0
+        await site.make(disagg())
+        await site.rest()
+        refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: gpus"}
+        status = (await site.all(DEPLOYMENTS))["g-frontend"]["status"]
+        patch = {"status": {"conditions": [*status["conditions"], refused]}}
+        await site.timing.advance(40)
+        await site.kubelet.merge_patch(DEPLOYMENTS, "g-frontend", patch, NAMESPACE, subresource="status")
+        for _ in range(20):
+            await site.timing.advance(5)
+        assert (await site.condition())["message"].endswith(". Pods wait: g-frontend: FailedCreate: exceeded quota: gpus")
+
+
+async def test_pods_of_a_graph_that_is_ready_are_not_read() -> None:
+    async with running() as site:
+        await site.make(disagg())
+        await site.rest()
+        assert await _reads(site, []) == 0

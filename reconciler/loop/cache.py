@@ -11,7 +11,7 @@ from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, UNATTENDED, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
 from dynamo_webhooks.reconciler.model.endpoints import lighten
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _Group = TypeVar("_Group", str, Key)
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)
+_TOLD: Final = frozenset(each.kind for each in UNATTENDED)
 _OURS: Final = frozenset(each.kind for each in MAIN)
 ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
 
@@ -56,6 +57,7 @@ class Cache:
         self._tasks: list[asyncio.Task[None]] = []
         self._sharing = Sharing()
         self.reflectors: dict[str, Several] = {each.kind: self._reflector(each) for each in MAIN}
+        self.reflectors |= {each.kind: self._reflector(each) for each in UNATTENDED}
         self.reflectors |= {each.kind: self._reflector(each, f"{RECONCILED}=true") for each in WATCHED}
         self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", heard=False)
 
@@ -83,6 +85,7 @@ class Cache:
         """
         lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set()]
         known = (WatchState.FORBIDDEN, WatchState.ABSENT)
+        lacking = [kind for kind in lacking if kind not in _TOLD]
         return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
 
     def why(self, kind: str) -> str:

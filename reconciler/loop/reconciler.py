@@ -24,7 +24,7 @@ from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, MODELS, OPTIONAL, SLICE
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, MODELS, OPTIONAL, SLICE, UNATTENDED
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
 from dynamo_webhooks.reconciler.loop.model import reconcile_model
@@ -36,6 +36,7 @@ from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.route import meant, routed
 from dynamo_webhooks.reconciler.loop.territory import Territory
+from dynamo_webhooks.reconciler.loop.unattended import Waits, tell_unattended
 from dynamo_webhooks.reconciler.loop.work import PassResult, Work
 from dynamo_webhooks.reconciler.loop.write import Writer
 from dynamo_webhooks.reconciler.model.worker import Workers
@@ -55,7 +56,13 @@ TICK: Final = 0.25  # seconds between two looks whether enough is known to begin
 GATHER: Final = 0.1  # seconds for which changes of an object's children are gathered before it is passed over once for all
 PROGRESS: Final = 0.5  # seconds of the same for their status: a roll-out changes that many times
 DETECTION: Final = 30.0  # seconds between two questions for what the cluster can do
-_PASSES: Final = {GRAPH: reconcile_graph, COMPONENT: reconcile_component, ADAPTER: reconcile_adapter, MODEL: reconcile_model}
+_PASSES: Final = {
+    GRAPH: reconcile_graph,
+    COMPONENT: reconcile_component,
+    ADAPTER: reconcile_adapter,
+    MODEL: reconcile_model,
+    **dict.fromkeys((each.kind for each in UNATTENDED), tell_unattended),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,7 @@ class Reconciler:
             Pace(clocks.monotonic),
             partial(self.queue.add, cause=Cause.BEGUN),
             Reads(),
+            Waits(),
             self.models,
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]

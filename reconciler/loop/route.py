@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, MODEL
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, MODEL, UNATTENDED
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
 
+_TOLD: frozenset[str] = frozenset(each.kind for each in UNATTENDED)
 _OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER, MODEL})
 
 
@@ -22,6 +23,8 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
         return []
     key = key_of(seen)
     keys: list[Key] = []
+    if key.kind in _TOLD and new is not None and (old is None or old.get("status") != new.get("status")):
+        keys.append(key)
     if key.kind in _OWN and (old is None or new is None or meant(old) != meant(new)):
         keys.append(key)
     known = ours and (old or {}).get("status") == (new or {}).get("status")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.models import Models
     from dynamo_webhooks.reconciler.loop.pace import Pace
     from dynamo_webhooks.reconciler.loop.pod_reasons import Reads
+    from dynamo_webhooks.reconciler.loop.unattended import Waits
     from dynamo_webhooks.reconciler.loop.write import Writer
 
 SLOWLY: float = 60.0  # seconds until what only a person can mend is tried again
@@ -59,6 +60,7 @@ class Work:
     pace: Pace
     later: Callable[[Key, float], None]  # passes over an object once more after so many seconds
     reads: Reads
+    waits: Waits
     models: Models | None = None  # None where DynamoModels are not reconciled
 
     async def put(

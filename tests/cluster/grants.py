@@ -83,6 +83,11 @@ def _reconciler() -> list[Grant]:
             for each in (graphs, components, adapters)
             for part, verb, purpose in (("status", "patch", "how it is"), ("finalizers", "update", "owner references that block deletion"))
         ),
+        *(
+            Grant("reconciler", EVERYWHERE, "nvidia.com", f"{each}{part}", "", verbs, "what nobody acts on says so")
+            for each in ("dynamomodels", "dynamocheckpoints", "dynamographdeploymentrequests")
+            for part, verbs in (("", ("list", "watch")), ("/status", ("patch",)))
+        ),
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads") for group, resource in children),
         Grant("reconciler", EVERYWHERE, "resource.k8s.io", "resourceclaimtemplates", "", own, "shared GPU memory"),
         Grant("reconciler", EVERYWHERE, "", "persistentvolumeclaims", "", ("get", "create"), "claims that graphs ask for"),
@@ -92,7 +97,10 @@ def _reconciler() -> list[Grant]:
         *(Grant("reconciler", EVERYWHERE, rbac, each, "", own, "discovery of pods by each other") for each in ("roles", "rolebindings")),
         Grant("reconciler", EVERYWHERE, rbac, "clusterroles", "dynamo-webhooks-planner", ("get", "bind"), "planners"),
         Grant("reconciler", EVERYWHERE, rbac, "clusterroles", "dynamo-webhooks-epp", ("get", "bind"), "endpoint pickers"),
-        *(Grant("reconciler", EVERYWHERE, group, each, "", verbs, "to pass it on to pods") for group, each, verbs in discovery),
+        *(
+            Grant("reconciler", EVERYWHERE, group, each, "", verbs, "to pass it on to pods, and why they wait")
+            for group, each, verbs in discovery
+        ),
         Grant(
             "reconciler",
             EVERYWHERE,

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dynamo_webhooks.api.crd import build as crd
 from tests.cluster.grove import SETS, Grove, definitions
 from tests.cluster.reconciling import (
     ACCOUNTS,
     BINDINGS,
     COMPONENTS,
     DEPLOYMENTS,
+    EVENTS,
     GRAPHS,
     NAMESPACE,
     PODS,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Node = dict[str, Any]
+MODELS = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamomodels"
 MODEL = "dynamo-model-fb68f5a6"
 
 
@@ -152,6 +155,19 @@ def test_a_graph_that_is_not_ready_says_why_its_pods_wait(site: Reconciled) -> N
     site.patch(PODS, namespace, f"{pod}/status", {"status": {"conditions": [condition]}})
     told = f". Pods wait: {pod}: Unschedulable: 0/3 nodes are available"
     site.until(lambda: _condition(site, namespace, "stuck").get("message", "").endswith(told), "the reason being told")
+
+
+def test_an_object_that_no_controller_acts_on_says_so(site: Reconciled) -> None:
+    namespace = site.plane.namespace()
+    site.plane.install(crd("DynamoModel", versions=["v1alpha1"]))
+    spec = {"modelName": "Qwen/Qwen3-0.6B", "baseModelName": "Qwen/Qwen3-0.6B", "modelType": "base"}
+    made = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m", "namespace": namespace}, "spec": spec}
+    site.plane.apply(made)
+    site.until(lambda: bool(site.get(MODELS, namespace, "m").get("status")), "the model saying that nobody acts on it")
+    [condition] = site.get(MODELS, namespace, "m")["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("Reconciled", "NoController")
+    events = site.plane.request("GET", EVENTS.format(namespace)).body["items"]
+    assert [one["reason"] for one in events if one["involvedObject"]["name"] == "m"] == ["NoController"]
 
 
 @pytest.fixture

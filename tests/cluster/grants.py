@@ -85,7 +85,7 @@ def _reconciler() -> list[Grant]:
         ),
         *(
             Grant("reconciler", EVERYWHERE, "nvidia.com", f"{each}{part}", "", verbs, "what nobody acts on says so")
-            for each in ("dynamomodels", "dynamocheckpoints", "dynamographdeploymentrequests")
+            for each in ("dynamocheckpoints", "dynamographdeploymentrequests")
             for part, verbs in (("", ("list", "watch")), ("/status", ("patch",)))
         ),
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads") for group, resource in children),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Node = dict[str, Any]
-MODELS = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamomodels"
+CHECKPOINTS = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamocheckpoints"
 MODEL = "dynamo-model-fb68f5a6"
 
 
@@ -159,12 +159,13 @@ def test_a_graph_that_is_not_ready_says_why_its_pods_wait(site: Reconciled) -> N
 
 def test_an_object_that_no_controller_acts_on_says_so(site: Reconciled) -> None:
     namespace = site.plane.namespace()
-    site.plane.install(crd("DynamoModel", versions=["v1alpha1"]))
-    spec = {"modelName": "Qwen/Qwen3-0.6B", "baseModelName": "Qwen/Qwen3-0.6B", "modelType": "base"}
-    made = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m", "namespace": namespace}, "spec": spec}
-    site.plane.apply(made)
-    site.until(lambda: bool(site.get(MODELS, namespace, "m").get("status")), "the model saying that nobody acts on it")
-    [condition] = site.get(MODELS, namespace, "m")["status"]["conditions"]
+    site.plane.install(crd("DynamoCheckpoint", versions=["v1alpha1"]))
+    identity = {"model": "Qwen/Qwen3-0.6B", "backendFramework": "vllm"}
+    template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
+    made = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", "metadata": {"name": "m", "namespace": namespace}}
+    site.plane.apply({**made, "spec": {"identity": identity, "job": {"podTemplateSpec": template}}})
+    site.until(lambda: bool(site.get(CHECKPOINTS, namespace, "m").get("status")), "the checkpoint saying that nobody acts on it")
+    [condition] = site.get(CHECKPOINTS, namespace, "m")["status"]["conditions"]
     assert (condition["type"], condition["reason"]) == ("Reconciled", "NoController")
     events = site.plane.request("GET", EVENTS.format(namespace)).body["items"]
     assert [one["reason"] for one in events if one["involvedObject"]["name"] == "m"] == ["NoController"]

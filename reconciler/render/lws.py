@@ -10,7 +10,7 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
 from dynamo_webhooks.reconciler.render.multinode.gpus import USUAL
 from dynamo_webhooks.reconciler.render.multinode.role import check_nodes, lws_roles
-from dynamo_webhooks.reconciler.render.names import MAIN, SELECTOR
+from dynamo_webhooks.reconciler.render.names import MAIN, SELECTOR, digest
 from dynamo_webhooks.reconciler.render.objects import child
 from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
 from dynamo_webhooks.reconciler.render.pod.plan import plan_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.workload import Workload
 
 API_VERSION = "leaderworkerset.x-k8s.io/v1"
+_LONGEST = 50  # of a set's name, with an index of one digit: 63, which a label may have, less the index and the hash with their dashes
 
 
 def leader_worker_set(workload: Workload, settings: Settings) -> Fields:
@@ -30,7 +31,7 @@ def leader_worker_set(workload: Workload, settings: Settings) -> Fields:
     Raises: RenderError when its pods can't be split into a leader and workers.
     """
     _check(workload)
-    name, nodes = f"{workload.name}-0", workload.nodes
+    name, nodes = set_name(workload.name), workload.nodes
     # the labels of all children, but not their annotations, as recorded
     out = child(API_VERSION, "LeaderWorkerSet", name, workload.namespace, labels=workload.labels, owner=workload.object)
     roles = lws_roles(nodes)
@@ -45,6 +46,18 @@ def leader_worker_set(workload: Workload, settings: Settings) -> Fields:
         },
     }
     return out
+
+
+def set_name(component: str) -> str:
+    """The name of a component's set; one that is too long for its pods ends with a hash instead.
+
+    A StatefulSet labels its pods with its own name, a dash and ten characters, and the one of a group's workers is named `<set>-<index>`.
+    The Go operator makes sets of longer names, too; their workers are never made.
+    """
+    name = f"{component}-0"
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 9].rstrip('-')}-{digest(name)}"
 
 
 def _template(workload: Workload, role: Role, settings: Settings) -> Fields:

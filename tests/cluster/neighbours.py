@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -21,6 +20,7 @@ from tests.cluster import conversion
 from tests.cluster.admission import FACTS, Admission, register, serving
 from tests.cluster.assets.build import KWOK, LWS, SCHEDULER
 from tests.cluster.assets.wanted import wanted
+from tests.cluster.examples import CHANNELS
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.reconciling import ACCOUNT, NAMESPACE, Pods, Reconciled, controllers, install_accounts
@@ -32,13 +32,16 @@ if TYPE_CHECKING:
 
 Node: TypeAlias = dict[str, Any]
 SETS: Final = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/{}/leaderworkersets"
-GPUS: Final = 8  # of a node
+GPUS: Final = 64  # of a node, so that a roll of all graphs at once has room
+DEVICES: Final = {"gpu.nvidia.com": "gpu.nvidia.com", CHANNELS: "compute-domain.nvidia.com"}  # class -> driver
+_LABELS: Final = {"kubernetes.io/os": "linux", "nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-GB300"}
+_HAS: Final = {"cpu": "1k", "memory": "20Ti", "ephemeral-storage": "20Ti", "pods": "250", "nvidia.com/gpu": str(GPUS), "rdma/ib": "1k"}
 SERVED: Final = {**FACTS, "grove": False, "lws": True, "operatorPrincipal": f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"}
 _PODS_OF_SETS: Final = {"matchExpressions": [{"key": "leaderworkerset.sigs.k8s.io/name", "operator": "Exists"}]}
 
 
 @contextlib.contextmanager
-def neighbourhood(assets: Path, home: Path, *, nodes: int = 20) -> Iterator[Reconciled]:
+def neighbourhood(assets: Path, home: Path, *, nodes: int = 4) -> Iterator[Reconciled]:
     """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
     built = [wanted(one) for one in (LWS, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
@@ -140,14 +143,26 @@ def kubelets(plane: ControlPlane, built: Path) -> Iterator[Process]:
         yield process
 
 
-def add_nodes(plane: ControlPlane, count: int, *, first: int = 0) -> None:
-    """Adds nodes with GPUs."""
-    has = {"cpu": "256", "memory": "2Ti", "ephemeral-storage": "8Ti", "pods": "250", "nvidia.com/gpu": str(GPUS), "rdma/ib": "1000"}
-    for name in (f"node-{number}" for number in range(first, first + count)):
-        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+def add_nodes(plane: ControlPlane, count: int) -> None:
+    """Adds nodes with GPUs, of two architectures by turns, whose drivers offer GPUs and channels of compute domains by claims, too."""
+    names = [f"node-{number}" for number in range(count)]
+    plane.apply(*({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": one}, "spec": {}} for one in DEVICES))
+    plane.apply(*(_devices(name, driver) for name in names for driver in DEVICES.values()))
+    for number, name in enumerate(names):
+        labels = {**_LABELS, "kubernetes.io/hostname": name, "kubernetes.io/arch": ("arm64", "amd64")[number % 2]}
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
-        reply = plane.request("POST", "/api/v1/nodes", {**node, "status": {"allocatable": has, "capacity": has}})
+        reply = plane.request("POST", "/api/v1/nodes", {**node, "status": {"allocatable": _HAS, "capacity": _HAS}})
         assert reply.status == 201, reply.body
+
+
+def _devices(node: str, driver: str) -> Node:
+    spec = {
+        "driver": driver,
+        "nodeName": node,
+        "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": f"device-{number}"} for number in range(GPUS)],
+    }
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": f"{node}-{driver}"}, "spec": spec}
 
 
 def _answers(port: int, path: str) -> bool:
@@ -159,13 +174,10 @@ def _answers(port: int, path: str) -> bool:
 
 
 def left_over(site: Reconciled, namespace: str) -> list[str]:
-    """Everything in a namespace that can be listed, but for Events and what each namespace has from the start."""
+    """Kinds and names of everything in a namespace, but for Events and what each namespace has from the start."""
     listed = site.plane.kubectl("api-resources", "--verbs=list", "--namespaced", "-o", "name")
     assert listed.code == 0, listed.stderr
     kinds = [name for name in listed.stdout.split() if not name.startswith("events")]
     found = site.plane.kubectl("get", ",".join(kinds), "-n", namespace, "-o", "json").json()["items"]
-    return [
-        json.dumps([one["kind"], one["metadata"]["name"]])
-        for one in found
-        if one["metadata"]["name"] not in ("default", "kube-root-ca.crt")
-    ]
+    named = (f"{one['kind']} {one['metadata']['name']}" for one in found if one["metadata"]["name"] not in ("default", "kube-root-ca.crt"))
+    return sorted(named)

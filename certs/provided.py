@@ -38,8 +38,13 @@ def brought(state: CertificateState) -> tuple[Certificate, ...]:
 
 
 def bundle_of(state: CertificateState, now: datetime) -> bytes:
-    """The wanted bundle: what was brought, and older authorities while a leaf of theirs is, or may be, served."""
+    """The wanted bundle: what was brought, and older authorities while a leaf of theirs is, or may be, served.
+
+    While the serving Secret is away, it is what was published last: servers go on with the pair that they have.
+    """
     new = brought(state)
+    if not new and state.serving is None and state.trust:
+        return state.trust.bundle
     leaves = presented(state)
     published = read_certificates(state.trust.bundle) if state.trust else ()
     kept = issuers_of(state, seen(state), leaves)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import argparse
 
     from dynamo_webhooks.certs.installation import Installation
+    from dynamo_webhooks.cli.yaml.load import Source
+    from dynamo_webhooks.kube.protocol import Cluster
 
 HELP: Final = "inspect, issue and rotate certificates, and write bundles"
 ACTIONS: Final = ("inspect", "issue", "rotate", "inject")
@@ -62,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.files is not None:
         return _files(args, about)
     try:
-        return asyncio.run(_cluster(args, about))
+        return asyncio.run(_cluster(args))
     except RefusedError as error:
         say(str(error))
         return REFUSED
@@ -71,19 +74,20 @@ def run(args: argparse.Namespace) -> int:
         return UNREACHABLE if isinstance(error, UnavailableError) else REFUSED
 
 
-def _about(args: argparse.Namespace) -> Installation:
+def _about(args: argparse.Namespace, config: str | Source | None = None) -> Installation:
+    """The installation of a configuration, the one of --config by default, under what flags say. Raises: UsageError."""
     from dynamo_webhooks.api.operator.projection import provisioner
     from dynamo_webhooks.certs.installation import installation
     from dynamo_webhooks.cli.configuration import load_configuration
 
-    given = vars(args)
+    config, given = config or args.config, vars(args)
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
         key: (f"--{name}", given[name]) for name, key in KEYS.items() if given[name] is not None
     }
-    effective = load_configuration(args.config, os.environ, flags)
+    effective = load_configuration(config, os.environ, flags)
     if not effective.configuration.operator.namespace:
         flags[KEYS["namespace"]] = ("--namespace", "dynamo-system")
-        effective = load_configuration(args.config, os.environ, flags)
+        effective = load_configuration(config, os.environ, flags)
     return installation(provisioner(effective.configuration))
 
 
@@ -110,13 +114,26 @@ def _files(args: argparse.Namespace, about: Installation) -> int:
         return UNREADABLE
 
 
-async def _cluster(args: argparse.Namespace, about: Installation) -> int:
+async def installed(args: argparse.Namespace, cluster: Cluster) -> Installation:
+    """The installation that is worked on: that of --config, else of the configuration in the cluster. Raises: UsageError, ApiError."""
+    from dynamo_webhooks.cli.doctor.about import CONFIG, configuration_in
+
+    about = _about(args)
+    if args.config is not None:
+        return about
+    found, wrong = await configuration_in(cluster, about.profile.namespace)
+    if wrong:
+        say(f"the default configuration is used: the ConfigMap {about.profile.namespace}/{CONFIG} can't be read: {wrong}")
+    return replace(_about(args, found), trust_file="") if found else about  # that file is in a pod
+
+
+async def _cluster(args: argparse.Namespace) -> int:
     from dynamo_webhooks.certs.provision import COMPONENT
     from dynamo_webhooks.cli.certs import inspect, work
     from dynamo_webhooks.cli.cluster import connected
 
     async with connected(COMPONENT, args.kubeconfig) as cluster:
-        hands = work.hands(cluster, about)
+        hands = work.hands(cluster, await installed(args, cluster))
         if args.action == "inspect":
             return _show(inspect.of_cluster(await hands.gather()), args.output)
         if args.action == "inject":

@@ -63,6 +63,7 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     from dynamo_webhooks.cli.doctor import about
     from dynamo_webhooks.cli.doctor.emptied import emptied
     from dynamo_webhooks.cli.doctor.finding import warning
+    from dynamo_webhooks.cli.doctor.issuing import issuing
     from dynamo_webhooks.cli.doctor.removal import removal
     from dynamo_webhooks.cli.doctor.sight import look
     from dynamo_webhooks.cli.doctor.sizes import sizes
@@ -77,7 +78,7 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
         return [*found, *await removal(cluster, sight)]
-    found += [*judge(sight), *await emptied(cluster, sight), *await sizes(cluster, sight)]
+    found += [*judge(sight), *await issuing(cluster, sight), *await emptied(cluster, sight), *await sizes(cluster, sight)]
     return [*found, *await requests(cluster, sight.namespace, sight.claims)]
 
 

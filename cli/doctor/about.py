@@ -43,18 +43,24 @@ def by_file(file: str | Source, namespace: str) -> Installation:
     return installation(settings)
 
 
+async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | None, str]:
+    """The configuration that is in the cluster, and why it may not be read, if so. Raises: ApiError."""
+    try:
+        found = await cluster.get(CONFIG_MAPS, CONFIG, namespace)
+    except ForbiddenError as error:
+        return None, error.message
+    text = ((found or {}).get("data") or {}).get(KEY)
+    return (None if text is None else Source(KEY, str(text))), ""
+
+
 async def in_cluster(cluster: Cluster, namespace: str) -> tuple[Installation, str]:
     """The installation of the configuration that is in the cluster, and what was wrong with that, if something was."""
     where = namespace or NAMESPACE
+    found, wrong = await configuration_in(cluster, where)
+    if found is None:
+        return by_manifests(where), wrong
     try:
-        found = await cluster.get(CONFIG_MAPS, CONFIG, where)
-    except ForbiddenError as error:
-        return by_manifests(where), error.message
-    text = ((found or {}).get("data") or {}).get(KEY)
-    if text is None:
-        return by_manifests(where), ""
-    try:
-        about = by_file(Source(KEY, str(text)), where)
+        about = by_file(found, where)
     except UsageError as error:
         return by_manifests(where), str(error)
     return replace(about, trust_file=""), ""  # that file is in a pod

@@ -116,11 +116,13 @@ def rotation(sight: Sight) -> Iterator[Finding]:
     """What the facts say of a rotation, and what the provisioner itself wrote down."""
     if sight.state is None:
         return
-    where = sight.namespace
+    where, called = sight.namespace, sight.about.called
+    # where others make the certificates, there is no CA Secret, and the provisioner writes its conditions to the ConfigMap
+    what = f"Secret {where}/{called.authority}" if sight.state.mode is Mode.MANAGED else f"ConfigMap {where}/{called.trust}"
     for each in reports(sight.state, sight.now):
         if each.reason not in _OWN_WORDS:
             again = repairs.restart(where, "server") if each.reason == "CARotationStuck" else ""
-            yield warning("rotation", f"Secret {where}/{sight.about.called.authority}", f"{each.reason}: {each.text}", again)
+            yield warning("rotation", what, f"{each.reason}: {each.text}", again)
     for said in sight.conditions:
         if said.get("type") == "Ready" and said.get("status") == "False":
-            yield warning("provisioner", f"Secret {where}/{sight.about.called.authority}", f"it says: {said.get('message', '')}")
+            yield warning("provisioner", what, f"it says: {said.get('message', '')}")

@@ -24,6 +24,11 @@ def issue(namespace: str) -> str:
     return f"dynamo-webhooks certs issue --namespace {namespace}"
 
 
+def request_again(namespace: str, name: str) -> str:
+    """Has cert-manager ask for a certificate anew."""
+    return f"kubectl delete certificaterequest {name} -n {namespace}"
+
+
 def rotate(namespace: str) -> str:
     """Exchanges the authority."""
     return f"dynamo-webhooks certs rotate --namespace {namespace}"

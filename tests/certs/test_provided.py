@@ -17,7 +17,7 @@ from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.provided import bundle_of, phase
 from dynamo_webhooks.certs.reading import read_trust
-from dynamo_webhooks.certs.report import unready
+from dynamo_webhooks.certs.report import gauges, unready
 from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
 from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
 from tests.certs.states import BORN, NOW, authority, bundle, leaf_pair, pair, serving_of, state
@@ -190,3 +190,16 @@ def test_external_injection_only_compares() -> None:
     assert unready(wrong, NOW) == ("trust-differs", "ValidatingWebhookConfiguration x doesn't trust the certificate")
     annotated = replace(external(bundle("ab")), stance=Stance.ANNOTATED)
     assert unready(replace(theirs, targets=(annotated,), trust=None), NOW) is None
+
+
+def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
+    """Servers go on with the pair that they have, and every object still shows whom to trust."""
+    world = provided()
+    before = shown(world)
+    world.remove(CALLED.serving)
+    told = [one.value for one in gauges(world.gather(), world.wall) if one.name == "trust_in_sync"]
+    assert told == [1.0] * len(TARGETS)
+    run(world)
+    assert shown(world) == before
+    world.set_bundle(TARGETS[0][1], FIRST.certificate + SECOND.certificate)
+    assert 0.0 in [one.value for one in gauges(world.gather(), world.wall) if one.name == "trust_in_sync"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +15,11 @@ import pytest
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance
+from dynamo_webhooks.cli.commands import certs
 from dynamo_webhooks.cli.commands.doctor import examine, judge
 from dynamo_webhooks.cli.doctor import about, certificates, objects, running
 from dynamo_webhooks.cli.doctor.finding import Finding, Level, as_data, as_text, error, info, ordered, warning
+from dynamo_webhooks.cli.doctor.issuing import REQUESTS, issuing
 from dynamo_webhooks.cli.doctor.removal import removal
 from dynamo_webhooks.cli.doctor.sight import Sight
 from dynamo_webhooks.cli.doctor.trial import CAUSES, requests
@@ -249,6 +253,51 @@ async def test_the_configuration_in_the_cluster_names_what_is_looked_at() -> Non
     place, wrong = await about.in_cluster(cluster, "there")
     assert wrong == ""
     assert (place.called.serving, place.called.authority, place.profile.server_name) == ("own", "own-ca", "mine.there.svc")
+
+
+@pytest.mark.parametrize("given", [True, False])
+async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given: bool, tmp_path: Path) -> None:
+    """Else it would advise on a Secret that somebody else writes."""
+    cluster = MemoryCluster()
+    text = CONFIG.replace("{webhook: {", "{webhook: {certProvisionMode: provided, ") + "certificates: {trustFile: /in/a/pod}\n"
+    parser = argparse.ArgumentParser()
+    certs.configure(parser)
+    if not given:
+        await cluster.create(CONFIG_MAPS, _config(text))
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    arguments = parser.parse_args(["inspect", "--namespace", "there", *(["--config", str(tmp_path / "config.yaml")] if given else [])])
+    place = await certs.installed(arguments, cluster)
+    assert place.called.serving == "own"
+    assert (place.mode, place.trust_file) == ((Mode.MANAGED, "") if given else (Mode.PROVIDED, ""))
+
+
+async def test_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
+    said = ({"type": "Ready", "status": "False", "message": "m"},)
+    [found] = certificates.rotation(sight(replace(state(), mode=Mode.PROVIDED), conditions=said))
+    assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
+    [found] = certificates.rotation(sight(state(), conditions=said))
+    assert found.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
+
+
+async def test_a_request_of_cert_manager_that_waits_is_named_with_the_remedy() -> None:
+    cluster = MemoryCluster(served={"cert-manager.io": frozenset({"v1"})})
+    for name, conditions in (
+        ("waits", [{"type": "Ready", "status": "False", "reason": "Pending", "message": "no secret"}]),
+        ("new", []),
+        ("done", [{"type": "Ready", "status": "True"}]),
+    ):
+        metadata = {"name": name, "namespace": NAMESPACE, "annotations": {"cert-manager.io/certificate-name": "c"}}
+        await cluster.create(REQUESTS, {"metadata": metadata, "status": {"conditions": conditions}})
+    away = replace(state(), mode=Mode.PROVIDED, serving=None)
+    waiting, new = sorted(await issuing(cluster, sight(away)), key=lambda each: each.object, reverse=True)
+    assert (waiting.object, waiting.level) == (f"CertificateRequest {NAMESPACE}/waits", Level.ERROR)
+    assert waiting.text == "asks cert-manager for the Certificate c, and is Pending: no secret"
+    assert waiting.repair == f"kubectl delete certificaterequest waits -n {NAMESPACE}"
+    assert "no answer" in new.text
+    assert await issuing(cluster, sight(replace(state(), mode=Mode.PROVIDED))) == []
+    cluster.denied.add(("list", "certificaterequests"))
+    [unseen] = await issuing(cluster, sight(away))
+    assert unseen.check == "permission"
 
 
 async def test_a_configuration_in_the_cluster_that_is_wrong_is_a_finding_itself() -> None:

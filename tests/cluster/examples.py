@@ -99,7 +99,7 @@ def _example(id_: str, obj: Node) -> Example:
         if one["kind"] == "LeaderWorkerSet":
             templates += [one["spec"]["leaderWorkerTemplate"][f"{role}Template"] for role in ("leader", "worker")]
     volumes = [volume for found in templates for volume in found["spec"].get("volumes") or []]
-    claims = {one["persistentVolumeClaim"]["claimName"]: {} for one in volumes if "persistentVolumeClaim" in one}
+    claims: dict[str, Node] = {one["persistentVolumeClaim"]["claimName"]: {} for one in volumes if "persistentVolumeClaim" in one}
     claims |= {one["metadata"]["name"]: one for one in children if one["kind"] == "PersistentVolumeClaim"}
     return Example(id_, manifest, templates, claims)
 
@@ -112,7 +112,13 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _children(manifest: Node) -> list[Node]:
-    facts = {"grove": False, "lws": True, "dra": True, "inferencePool": True, "clusterTopologies": {"default": ("zone", "rack", "host")}}
+    facts: Node = {
+        "grove": False,
+        "lws": True,
+        "dra": True,
+        "inferencePool": True,
+        "clusterTopologies": {"default": ("zone", "rack", "host")},
+    }
     done = render(stored(copy.deepcopy(manifest), **facts), Settings(operator_version=VERSION, grove=False, lws=True))
     assert not done.problems, [str(one) for one in done.problems]
     return done.children

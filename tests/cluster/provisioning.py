@@ -276,16 +276,17 @@ def look(host: str, port: int) -> Certificate | None:
 
 
 @contextlib.contextmanager
-def installed(assets: Path, home: Path) -> Iterator[Installed]:
-    """Applies the default installation; no process of ours runs yet."""
+def installed(assets: Path, home: Path, overlay: str = "self-signed") -> Iterator[Installed]:
+    """Applies an installation, the default one if none is named; no process of ours runs yet."""
     with control_plane(assets, home / "plane") as plane:
         done = plane.kubectl("apply", "--server-side", "-f", str(MANIFESTS / "crds"))
         assert done.code == 0, done.stderr
-        objects = kustomized(MANIFESTS / "overlays" / "self-signed")
+        objects = kustomized(MANIFESTS / "overlays" / overlay)
         plane.apply(*of_kind(objects, "Namespace"))
         # there are no controllers: the Deployment is there to be told of, and makes no pod
         plane.apply(*of_kind(objects, *ACCOUNTS, *HOOKS, "Service", "Deployment"))
         [config] = [each for each in of_kind(objects, "ConfigMap") if "config.yaml" in each["data"]]
+        plane.apply(config)
         written = yaml.safe_load(config["data"]["config.yaml"])
         written["serving"] |= {"workers": 1, "drainLag": "0s"}
         (home / "config.yaml").write_text(yaml.safe_dump(written))

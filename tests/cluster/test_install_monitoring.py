@@ -118,6 +118,13 @@ def test_a_restricted_installation_names_its_reviews_after_itself() -> None:
     assert names == {f"{RELEASE}-metrics-reviews-team", f"{RELEASE}-metrics-reader-team"}
 
 
+def test_a_monitor_that_is_asked_for_is_there_without_a_cluster() -> None:
+    asked = charted(NAMESPACE, "metricsService.enabled=true", "metricsService.monitor=true", "monitoring.rules.enabled=true")
+    assert {each["kind"] for each in of_kind(asked, "ServiceMonitor", "PrometheusRule")} == {"ServiceMonitor", "PrometheusRule"}
+    unasked = charted(NAMESPACE, "metricsService.enabled=true")
+    assert of_kind(unasked, "ServiceMonitor") == []
+
+
 def test_nothing_of_it_is_there_unasked() -> None:
     names = {each["metadata"]["name"] for each in charted(NAMESPACE)}
     assert not {name for name in names if "metrics" in name or "dashboard" in name}

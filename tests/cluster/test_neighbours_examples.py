@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Node = dict[str, Any]
 IMAGE: Final = "registry.test/next:2"
-KEPT: Final = {"Secret ssh", "ServiceAccount planner-serviceaccount", "RoleBinding planner-serviceaccount-binding"}
+KEPT: Final = {"Secret mpi-run-ssh-secret", "ServiceAccount planner-serviceaccount", "RoleBinding planner-serviceaccount-binding"}
 # what the default roles don't give, as docs/reconciler.md says: keys between the nodes of TensorRT-LLM
 _KEYS: Final[list[Node]] = [
     {
@@ -90,10 +90,10 @@ class Running:
         """Whether that component has a number of replicas."""
         return bool(self.scaled()["replicas"] == replicas)
 
-    def is_gone(self) -> bool:
-        """Whether nothing is left but for what the test brought, and what is kept: it holds data or is the next graph's, too."""
+    def left(self) -> list[str]:
+        """What is left of it but for what the test brought, and what is kept: it holds data or is the next graph's, too."""
         beside = {*self.example.claims, *(each["metadata"]["name"] for each in self.example.beside(self.namespace))}
-        return not [each for each in left_over(self.site, self.namespace) if each not in KEPT and each.partition(" ")[2] not in beside]
+        return [each for each in left_over(self.site, self.namespace) if each not in KEPT and each.partition(" ")[2] not in beside]
 
 
 def _ready(pod: Node) -> bool:
@@ -173,5 +173,8 @@ def _delete(running: list[Running]) -> None:
     for one in running:
         path = GRAPHS.format(one.namespace).replace("v1beta1", version_of(one.example.manifest))
         assert one.site.plane.request("DELETE", f"{path}/{one.name}").status == 200
-    for one in running:
-        one.site.until(one.is_gone, f"nothing of {one.example.id} being left")
+    site = running[0].site
+    try:
+        site.until(lambda: not any(one.left() for one in running), "nothing being left")
+    except StartError as late:
+        raise AssertionError({one.example.id: one.left() for one in running if one.left()}) from late

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.reconciler.render.lws import set_name
 from dynamo_webhooks.reconciler.render.multinode.gpus import gpus_per_node
 from dynamo_webhooks.reconciler.render.multinode.role import MOST_NODES, grove_rank, grove_roles, lws_roles
 from dynamo_webhooks.reconciler.render.multinode.vllm import uses_processes
@@ -146,6 +147,16 @@ def test_pods_carry_their_part_and_no_selector() -> None:
     assert leader["metadata"]["labels"]["role"] == "leader"
     assert worker["metadata"]["labels"]["role"] == "worker"
     assert "nvidia.com/selector" not in leader["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("length", [47, 48, 49, 55])
+def test_a_set_has_a_name_that_its_workers_can_carry(length: int) -> None:
+    """Their StatefulSet, named after the set and an index of a group, labels them with its name, a dash and ten characters."""
+    component = "g" * length
+    name = set_name(component)
+    assert len(f"{name}-0-0123456789") <= 63
+    assert (name == f"{component}-0") == (length <= 48)
+    assert name != set_name(component + "g")
 
 
 def test_replicas_are_one_unless_said() -> None:

@@ -1,0 +1,124 @@
+"""The overlay for cert-manager with its real controller: it issues, we publish, it renews under requests, and none of them fails."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from dynamo_webhooks.certs.certificate import read_certificates
+from tests.cluster.admission import COMMAND
+from tests.cluster.assets.build import CERT_MANAGER
+from tests.cluster.assets.wanted import wanted
+from tests.cluster.load import Load
+from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.cluster.provisioning import AUTHORITY, NAMESPACE, SECRETS, Installed, installed
+from tests.cluster.rendering import of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane
+
+Node = dict[str, Any]
+CERTIFICATES: Final = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
+REQUESTS: Final = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificaterequests"
+ROOT: Final = "dynamo-webhooks-root"
+LEAF: Final = "dynamo-webhooks-serving"
+PATIENCE: Final = 120.0
+
+
+@contextlib.contextmanager
+def cert_manager(plane: ControlPlane) -> Iterator[Process]:
+    """Runs cert-manager's controller alone: its definitions need no webhook, and the provisioner publishes the trust."""
+    built = wanted(CERT_MANAGER)
+    texts = [file.read_text() for file in sorted((built / "crds").glob("crd-*.yaml"))]
+    # the chart's labels
+    plane.apply(
+        *(yaml.safe_load(re.sub(r"^ *(app|app\.kubernetes\.io/\S+|# Generated labels.*): .*\{\{.*$", "", one, flags=re.M)) for one in texts)
+    )
+    wait_until(lambda: plane.request("GET", CERTIFICATES).status == 200, "certificates being served", plane.server)
+    [port] = free_ports(1)
+    flags = ["--leader-elect=false", "--cluster-resource-namespace=cert-manager", f"--metrics-listen-address=127.0.0.1:{port}"]
+    command: list[str | Path] = [built / "cert-manager", f"--kubeconfig={plane.kubeconfig}", *flags]
+    with running(Process("cert-manager", command, plane.home / "cert-manager.log")) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """The installation with two servers and a provisioner, and certificates of cert-manager."""
+    with installed(assets, tmp_path_factory.mktemp("cert-manager"), "cert-manager") as found, cert_manager(found.plane):
+        found.plane.apply(*of_kind(found.objects, "Issuer", "Certificate"))
+        for name in ("server-1", "server-2"):
+            found.serve(name)
+        found.provision()
+        _settled(found)
+        yield found
+
+
+def _settled(site: Installed) -> None:
+    wait_until(lambda: _is_settled(site), "all being settled", *site.servers.values(), *site.provisioners.values(), patience=PATIENCE)
+
+
+def _is_settled(site: Installed) -> bool:
+    """Whether both servers present the certificate of the Secret, and every object trusts its authority and no other."""
+    serving = site.serving()
+    if serving is None or serving.leaf is None or not serving.authorities:
+        return False
+    trusted = all({*map(read_certificates, shown)} == {serving.authorities} for shown in site.bundles().values())
+    return trusted and all(presented == serving.leaf for presented in site.presented().values())
+
+
+def _renew(site: Installed, name: str) -> None:
+    """Asks for a new certificate as `cmctl renew` does."""
+    condition = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    found = site.get(f"{CERTIFICATES}/{name}")
+    assert found is not None
+    others = [each for each in found["status"]["conditions"] if each["type"] != "Issuing"]
+    site.patch(f"{CERTIFICATES}/{name}/status", {"status": {"conditions": [*others, condition]}})
+
+
+def test_certificates_are_issued_published_and_renewed_and_no_request_fails(site: Installed) -> None:
+    assert site.get(f"{SECRETS}/{AUTHORITY}") is None
+    load = Load(site.plane, site.plane.namespace())
+    load.start()
+    try:
+        load.wait_for(200)
+        for name in (LEAF, ROOT, LEAF):  # the same issuer; a new one, which signs nothing yet; a leaf of that
+            renewed = partial(_is_newer, site, name, _version(site, name))
+            _renew(site, name)
+            wait_until(renewed, f"{name} being renewed", patience=PATIENCE)
+            _settled(site)
+            load.wait_for(200)
+    finally:
+        load.stop()
+    assert load.failures == []
+    assert load.done > 800
+
+
+def test_certs_without_a_configuration_takes_the_one_in_the_cluster(site: Installed) -> None:
+    """It knows then that the certificate is cert-manager's, and advises nobody to write it."""
+    told = {}
+    for action in ("inspect", "issue", "rotate"):
+        words: list[str | Path] = [COMMAND, "certs", action, "--dry-run", "--kubeconfig", site.plane.kubeconfig]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        told[action] = done.stdout + done.stderr
+    assert "mode: provided" in told["inspect"]
+    assert all("made by somebody else in mode provided" in told[action] for action in ("issue", "rotate")), told
+
+
+def _version(site: Installed, name: str) -> int:
+    found = site.get(f"{CERTIFICATES}/{name}")
+    assert found is not None
+    return int(found["status"].get("revision", 0))
+
+
+def _is_newer(site: Installed, name: str, before: int) -> bool:
+    return _version(site, name) > before

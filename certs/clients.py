@@ -43,7 +43,7 @@ class ClientTrust:
         return True
 
     def forget(self, reason: str) -> None:
-        """Trusts nobody, until the next look at the file."""
+        """Trust no authority until the next read of the file."""
         self.authorities, self.reason = (), f"{KEY}: {reason}"
 
     def ask(self, context: ssl.SSLContext) -> None:

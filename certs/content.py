@@ -70,7 +70,7 @@ def as_object(write: Write, old: Mapping[str, Any] | None, namespace: str) -> No
     meta = obj.setdefault("metadata", {})
     meta |= {"name": write.name, "namespace": namespace}
     if write.version:
-        meta["resourceVersion"] = write.version  # the lock: a write of somebody else in between is a conflict
+        meta["resourceVersion"] = write.version  # optimistic lock: another write in between is a conflict
     meta["labels"] = {**(meta.get("labels") or {}), **LABELS, "nvidia.com/dynamo-operator-namespace": namespace}
     notes = {**(meta.get("annotations") or {}), **write.notes}
     meta["annotations"] = {key: value for key, value in notes.items() if value is not None}
@@ -172,7 +172,7 @@ def _promoted(data: dict[str, bytes], step: PromoteNext) -> dict[str, bytes]:
 
 
 def _stored(secret: AuthoritySecret) -> dict[str, bytes]:
-    """The Secret as it is, in our encoding; what couldn't be read is gone for ever."""
+    """The Secret in our encoding, without unreadable values."""
     data = _kept(names.CURRENT, names.CURRENT_KEY, secret.current, secret.current_key)
     return data | _kept(names.NEXT, names.NEXT_KEY, secret.next, secret.next_key) | _previous(secret.previous)
 

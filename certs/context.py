@@ -48,7 +48,7 @@ class Pairs(Protocol):
 
 
 class Directory:
-    """The pair in a directory, whatever it is for: nothing is asked of its names or its issuer."""
+    """The pair in a directory; names and issuer aren't checked."""
 
     __slots__ = ("_path",)
 
@@ -128,7 +128,7 @@ class ReloadingContext:
         return self.leaf is not None and self._clock() >= self.leaf.not_after
 
     def refresh(self) -> Change:
-        """Asks the source, and takes a new pair into use when it is good; `reason` says what is wrong with it otherwise.
+        """Load a new valid pair from the source; otherwise `reason` is the problem.
 
         The same refused content is reported once. As blocking as the source is.
         """

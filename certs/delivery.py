@@ -40,7 +40,7 @@ class Content:
 
 
 class Accepted(NamedTuple):
-    """A pair that may be served as far as it can be judged alone."""
+    """A pair that is valid by itself."""
 
     content: Content
     source: Source
@@ -49,7 +49,7 @@ class Accepted(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What to serve, and what stands against the rest."""
+    """The pair to serve, and the problems of others."""
 
     pair: Accepted | None
     trouble: str = ""  # why what a source holds is not served; empty when there is nothing to complain of
@@ -58,10 +58,10 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The issuers whose leaves may be served; `heard` is False until the API server has said so."""
+    """The issuers whose certificates may be served; `heard` is False until the API server has listed them."""
 
     heard: bool = False
-    usable: frozenset[str] | None = None  # fingerprints; None: nobody keeps such a list, and every issuer may be used
+    usable: frozenset[str] | None = None  # fingerprints; None: no list, every issuer may be used
 
 
 def accept(content: Content, source: Source, server_name: str, now: datetime) -> Accepted:
@@ -167,7 +167,7 @@ class Delivery:
         return self._served is not None and bool(one.authorities & self._served.authorities)
 
     def _patience(self, *, works: bool) -> float:
-        """How long to hold a pair back: for ever while another one works and the list says no."""
+        """How long to hold a pair back: forever while another one works and its issuer isn't listed."""
         if works:
             return float("inf") if self._gate.heard else PATIENCE
         return PATIENCE if self._gate.heard else UNHEARD

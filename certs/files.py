@@ -30,7 +30,7 @@ RENEW_BEFORE: Final = timedelta(days=30)  # a pair of our own that ends sooner i
 
 
 class PairError(ValueError):
-    """A pair that must not be used; the text says why in one sentence."""
+    """A pair that must not be used; the text is the reason."""
 
 
 class Leaf(NamedTuple):

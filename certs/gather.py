@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
 PAUSE: Final = 30.0  # seconds before an object that refused a write is tried again
-BREATH: Final = 3.0  # seconds before an object that somebody else overwrote at once is written again: neither must flood the other
+BREATH: Final = 3.0  # seconds before rewriting an object that another writer overwrote at once, against floods
 
 
 class _Refusal(NamedTuple):
@@ -45,7 +45,7 @@ class Gathered(NamedTuple):
 
 
 class Refusals:
-    """Objects that are not to be written for a while: they refused, or somebody else overwrites them."""
+    """Objects not to be written for a while: writes failed, or another writer overwrites them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Begins empty."""
@@ -90,7 +90,7 @@ class Gatherer:
         self._prober, self._refusals, self._now = prober, refusals, now
 
     async def gather(self) -> Gathered:
-        """One look at everything. Raises ApiError when the API server can't be asked."""
+        """Read everything. Raises ApiError if the API server is unreachable."""
         about, store = self._about, self._store
         managed = about.mode is Mode.MANAGED
         # all at once: a busy API server needs a second for each answer
@@ -131,7 +131,7 @@ class Gatherer:
     async def _target(self, kind: TargetKind, name: str) -> Target:
         try:
             return self._refusals.applied(await self._injector.read(kind, name))
-        except ForbiddenError as error:  # it counts as not trusting us: nobody can say that it does
+        except ForbiddenError as error:  # counts as untrusting: unknown
             return Target(kind, name, bundles=(b"",), refused=error.message)
 
     async def _reference_runs(self, serving: Serving | None) -> bool:

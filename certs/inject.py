@@ -1,4 +1,4 @@
-"""Writes a bundle into a configuration object: JSON patches that touch our own entries alone, and fail when anything moved meanwhile."""
+"""Writes a bundle into a configuration object: JSON patches of our entries, which fail if anything changed meanwhile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REVIEWS: Final = ("v1",)
 
 
 class OverwrittenError(Exception):
-    """The bundle was accepted, and a moment later it was not there: somebody else writes this object too."""
+    """The bundle was accepted and then lost: another writer changes this object."""
 
 
 def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
@@ -66,7 +66,7 @@ class Injector:
         return self._target(kind, name, obj)
 
     async def write(self, target: Target, bundle: bytes, *, seen: Node | None = None, dry_run: bool = False) -> None:
-        """Writes, then reads the object again and compares. `seen` is the object of this version, where somebody has it already.
+        """Write, then read the object again and compare. `seen` is the current object, if known.
 
         Raises: ConflictError when the object isn't what `target` was read from; OverwrittenError; other ApiErrors when it is refused.
         """

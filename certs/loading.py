@@ -1,4 +1,4 @@
-"""How a pair gets into OpenSSL, which reads keys from files alone: by way of memory, or of a directory that nobody else can read."""
+"""Loads a pair into OpenSSL, which reads keys only from files: in memory, or in a private directory."""
 
 from __future__ import annotations
 

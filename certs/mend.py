@@ -1,4 +1,4 @@
-"""Repairs one object as soon as a watch tells that it lost our bundle, without gathering everything first.
+"""Repairs one object as soon as a watch shows that it lost our bundle, without reading everything.
 
 Gathering asks every server for its certificate, and waits for those that don't answer; requests fail meanwhile, or lose fields. Written is
 only the bundle that the last look found everywhere, into exactly the version that the watch showed. The next look judges it as ever.
@@ -37,7 +37,7 @@ class _Published(NamedTuple):
 
 
 class Mender:
-    """Takes what the watches tell, repairs what it may, and then says that a look is due."""
+    """Handles events of watches, repairs bundles, and requests a pass."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Mender:
         if shows(target, published.bundle, read_certificates(published.bundle)):
             return
         if self._clock() - self._mended.get((kind, name), float("-inf")) < BREATH:
-            return  # somebody undoes it: the looks have their own pauses
+            return  # another writer reverts it: passes have their own delays
         self._mended[kind, name] = self._clock()
         try:
             await self._performer.perform(WriteBundle(target, published.bundle, "drift"), published.found, obj)

@@ -11,7 +11,7 @@ GENERATION: Final = f"{PREFIX}ca-generation"
 REASON: Final = f"{PREFIX}rotation-reason"
 REQUESTED: Final = f"{PREFIX}rotate-requested"
 HANDLED: Final = f"{PREFIX}rotate-handled"
-CONDITIONS: Final = f"{PREFIX}conditions"  # how everything stands, for `doctor` and people; report.py knows its form
+CONDITIONS: Final = f"{PREFIX}conditions"  # the state, for `doctor` and people, in report.py's form
 CERT_MANAGER: Final = "cert-manager.io/inject-"  # `inject-ca-from` and its sisters: another injector writes this object
 
 TLS_CERTIFICATE: Final = "tls.crt"

@@ -1,4 +1,4 @@
-"""Performs one step: the one write that it says, and what is counted and told of it afterwards. Which step, plan.py decides."""
+"""Performs one step: its write, metrics and Events. plan.py chooses the step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOG: Final = logging.getLogger("certs.perform")
 
 
 class Performer:
-    """Writes what steps say."""
+    """Performs steps."""
 
     def __init__(self, about: Installation, store: Store, injector: Injector, refusals: Refusals, meters: Meters, teller: Teller) -> None:
         """Writes nothing yet."""
@@ -105,7 +105,7 @@ def _named(step: Step) -> str:
 
 
 def _detail(step: Step) -> str:
-    """What of a step may stand in a log: names and reasons, never what is written."""
+    """The details of a step for the log: names and reasons, never content."""
     if isinstance(step, WriteBundle):
         return f": {step.target.kind} {step.target.name} ({step.reason})"
     if isinstance(step, (WriteServing, StoreNext)):

@@ -1,4 +1,4 @@
-"""Where a rotation stands, derived from facts at each pass; the phase written down is only a hint for what facts can't say: the time."""
+"""The phase of a rotation, derived from facts at each pass; the stored phase is only a hint for its start."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _after(state: CertificateState, secret: AuthoritySecret, current: Certificat
     if stored_by(state, current):
         return phase if phase in AFTER_ISSUE and phase is not None else Phase.ROLL
     if phase in AFTER_ISSUE and phase is not None:
-        restored = any(stored_by(state, old) for old in secret.previous)  # somebody put an old Secret back
+        restored = any(stored_by(state, old) for old in secret.previous)  # an old Secret was restored
         if not restored:
             return phase
         return Phase.ISSUE if everywhere(state, wanted(state, Phase.ROLL, now)) else Phase.TRUST
@@ -78,7 +78,7 @@ def settle_time(state: CertificateState) -> timedelta:
 
 
 def roll_time(state: CertificateState) -> timedelta:
-    """How long ROLL lasts at least; twice as long when nobody can be asked what is served."""
+    """The minimum duration of ROLL; twice as long if servers can't be probed."""
     return state.timings.min_roll * (2 if unprobed(state) else 1)
 
 

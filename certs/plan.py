@@ -1,4 +1,4 @@
-"""The next step, from facts and the time alone. Mode `managed` is here; provided.py has the two modes in which somebody else signs."""
+"""The next step, from facts and time, in mode `managed`; provided.py has the modes with external certificates."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _begin(state: CertificateState) -> Step:
 
 
 def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
-    """TRUST and SETTLE: everybody learns of the new issuer, the old one goes on signing while it can."""
+    """TRUST and SETTLE: all objects get the new issuer, the old one keeps signing."""
     current = secret.current
     if secret.next and current and can_sign(secret, now) and (reason := leaf_reason(state, current, now)):
         yield WriteServing("current", bundle, reason)
@@ -97,7 +97,7 @@ def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bu
     if phase is Phase.TRUST and state.hint.phase is not Phase.TRUST:
         yield MarkPhase(Phase.TRUST)  # before the repair: a crash in between must not leave an old timer running
     yield from bundles(state, bundle, "rotation")
-    # after the loss of the CA Secret, what stands in the serving Secret may be anybody's: only what is served already may be served
+    # after the loss of the CA Secret, the serving Secret may be foreign: only pairs that are already served may be served
     outgoing = (current if secret.next else None, *issuers(secret.previous, presented(state)))
     yield from trust(state, bundle, _known(outgoing) | _still_usable(state, secret))
     if phase is Phase.TRUST:
@@ -119,7 +119,7 @@ def _issue(state: CertificateState, secret: AuthoritySecret, bundle: bytes, now:
 
 
 def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
-    """ROLL, DRAIN and DROP: the old authority is let go when nobody serves its leaves, has done for long, and then everywhere."""
+    """ROLL, DRAIN and DROP: withdraw the old authority when no server has used it for a while."""
     yield from _leaf(state, current, bundle, now)
     timed = state.hint.phase is phase and age(state.hint.since, now) is not None
     if strayed(state) if phase is Phase.DROP else not timed:
@@ -143,7 +143,7 @@ def _withdraw(state: CertificateState, current: Certificate, phase: Phase, bundl
 
 
 def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
-    """First nobody may serve the old authority's leaves, then nobody trusts them, then it is forgotten."""
+    """First servers may not use the old authority, then objects don't trust it, then it is deleted."""
     usable = frozenset({current.fingerprint})
     if state.trust is None or state.trust.usable != usable:
         yield WriteTrust(state.trust.bundle if state.trust else bundle, usable)
@@ -174,7 +174,7 @@ def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: b
 
 
 def _leaf(state: CertificateState, current: Certificate, bundle: bytes, now: datetime) -> Iterator[Step]:
-    """A leaf of the current authority where one is needed; where another authority's is served, first everybody learns of the issuer."""
+    """A certificate of the current authority, if needed; if another authority's is served, publish the issuer first."""
     if state.authority and can_sign(state.authority, now) and (reason := leaf_reason(state, current, now)):
         if not all(current.issued(leaf) for leaf in served(state)):
             yield from bundles(state, bundle, "drift")

@@ -158,7 +158,7 @@ def can_sign(secret: AuthoritySecret, now: datetime) -> bool:
 
 
 def outage(state: CertificateState, now: datetime) -> bool:
-    """Whether nobody serves anything that clients accept, so that no wait can protect anybody."""
+    """Whether no replica serves a trusted certificate, so that waiting wouldn't prevent any failure."""
     leaves = served(state)
     if not leaves:
         return not blind(state)

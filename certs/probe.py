@@ -32,7 +32,7 @@ Ask: TypeAlias = "Callable[[Address, str], Awaitable[Certificate | None]]"
 class _Seen(NamedTuple):
     leaf: Certificate | None
     rounds: int
-    at: float  # when this address was asked last
+    at: float  # last probe of this address
 
 
 class Prober:
@@ -91,7 +91,7 @@ class Prober:
             self._seen[address] = _Seen(None, 0, now)
         elif old is None or old.leaf != leaf:
             self._seen[address] = _Seen(leaf, 1, now)
-        elif old.at == float("-inf"):  # asked out of turn: it counts as no other round
+        elif old.at == float("-inf"):  # an extra probe: doesn't count as another round
             self._seen[address] = _Seen(leaf, old.rounds, now)
         else:
             self._seen[address] = _Seen(leaf, old.rounds + 1, now)
@@ -127,7 +127,7 @@ async def present(address: Address, server_name: str) -> Certificate | None:
 
 
 def _looking() -> ssl.SSLContext:
-    """A client's context that accepts everything: whoever answers is judged afterwards, by what was presented."""
+    """A client context without verification: the presented certificate is judged afterwards."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -50,9 +50,9 @@ RESTING: Final = frozenset({Phase.STABLE, Phase.BOOTSTRAP})
 DRAINING: Final = 60.0  # seconds between two looks while only time has to pass
 BURST: Final = 60  # steps within a minute, several times what a whole rotation takes
 SPAN: Final = 60.0  # seconds of the same
-SEEN: Final = 2.0  # seconds in which API servers and nodes learn of endpoints and bundles, where nothing is wrong with them
+SEEN: Final = 2.0  # seconds for API servers and nodes to update endpoints and bundles
 UP: Final = 300.0  # seconds after which an installation that isn't up holds no roll-out up any more
-BREATH: Final = 3.0  # seconds before each further step: somebody undoes what we write, and neither of us must flood the API server
+BREATH: Final = 3.0  # seconds before each further step if another writer reverts ours, against floods
 
 
 class Provisioner:
@@ -71,7 +71,7 @@ class Provisioner:
         now: Callable[[], datetime] = local_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`identity` tells this process from all others, also from its own earlier lives; `apart` is seconds between rounds of probes."""
+        """`identity` is unique per process start; `apart` is seconds between rounds of probes."""
         self.meters = Meters()
         self.election = Election(
             cluster, about.called.lease, about.called.namespace, identity, timings=lease, clock=clock, now=now, sleep=sleep
@@ -118,7 +118,7 @@ class Provisioner:
             await self.election.release()
 
     async def reasons(self) -> list[str]:
-        """Why it neither provisions nor stands by; a provisioner serves nobody, but a roll-out waits for this."""
+        """Why it neither provisions nor stands by; roll-outs wait for this."""
         if self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         if self.election.leading and self._trouble:
@@ -126,7 +126,7 @@ class Provisioner:
         return [] if self._up() else [f"the installation is not up yet: {self._down or 'the API servers may not have seen it'}"]
 
     def _up(self) -> bool:
-        """Whether requests can be answered; once it was, or somebody else leads, this is no longer a matter of our readiness."""
+        """Whether requests can be answered; after the first time, or if another replica leads, this doesn't affect readiness."""
         now = self._clock()
         self._was_up |= not self.election.leading or (not self._down and now - self._since >= SEEN) or now - self._began >= UP
         return self._was_up

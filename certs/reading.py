@@ -1,4 +1,4 @@
-"""Facts from Kubernetes objects as an API server answers them. Total: whatever stands there becomes a fact, nothing raises."""
+"""Facts from Kubernetes objects. Total: any content becomes a fact, nothing raises."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_trust(config_map: Node) -> Trust:
 def read_target(
     kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False, refused: str = ""
 ) -> Target:
-    """One configuration object, or None when it isn't there; `take_over` lets a CRD's stanza of somebody else count as not set."""
+    """One configuration object, or None; with `take_over` a CRD's foreign stanza counts as not set."""
     if obj is None:
         return Target(kind, name, stance=Stance.ABSENT)
     if kind is TargetKind.CRD:

@@ -1,4 +1,4 @@
-"""What people and monitors are told: is everything ready, and if not why; standing reports; conditions; gauges. Sending is not here."""
+"""Readiness, problems, conditions and gauges for people and monitors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def phase_of(state: CertificateState, now: datetime) -> Phase:
 
 
 def bundle_of(state: CertificateState, now: datetime) -> bytes:
-    """The bundle that every object must show now, in any mode; empty while nobody knows whom to trust."""
+    """The bundle that every object must have, in any mode; empty if unknown."""
     if state.mode is Mode.MANAGED:
         return wanted(state, derive(state, now), now)
     if state.mode is Mode.PROVIDED:
@@ -55,7 +55,7 @@ def bundle_of(state: CertificateState, now: datetime) -> bytes:
 
 
 def _needed(state: CertificateState) -> tuple[Certificate, ...]:
-    """Who stands behind the leaf in the serving Secret."""
+    """The authorities of the certificate in the serving Secret."""
     if state.serving is None or state.serving.leaf is None:
         return ()
     return provided.issuers_of(state, provided.brought(state), (state.serving.leaf,))
@@ -78,12 +78,12 @@ def not_up(state: CertificateState, now: datetime) -> str:
         return "no server is ready behind the Service"
     bundle, mode = bundle_of(state, now), state.mode
     if mode is Mode.EXTERNAL_INJECTION:
-        return ""  # somebody else publishes the trust, and has said nothing of when
+        return ""  # trust is published externally, at an unknown time
     return "" if bundle and everywhere(state, bundle) else "the trust is not published to every configuration object yet"
 
 
 def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
-    """Everything that stands wrong at this moment and that waiting alone may not repair."""
+    """All current problems that waiting may not repair."""
     found = []
     if abs(state.skew) > SKEW_WARN:
         found.append(Report("ClockSkew", _skew_text(state)))
@@ -103,7 +103,7 @@ def reports(state: CertificateState, now: datetime) -> tuple[Report, ...]:
 
 
 def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
-    """The metrics that follow from facts alone; counters are counted where steps are performed."""
+    """The gauges that follow from facts; steps count counters."""
     phase, bundle = phase_of(state, now), bundle_of(state, now)
     found = [Gauge("rotation_phase", float(one is phase), (("phase", one.value),)) for one in Phase]
     found.append(Gauge("clock_skew_seconds", state.skew.total_seconds()))
@@ -127,7 +127,7 @@ def gauges(state: CertificateState, now: datetime) -> tuple[Gauge, ...]:
 
 
 def _stuck(state: CertificateState, now: datetime) -> str:
-    """Who holds a rotation up beyond `roll_warn`; empty when nobody does."""
+    """What delays a rotation beyond `roll_warn`, or an empty string."""
     phase = phase_of(state, now)
     lasted = age(state.hint.since, now)
     if phase not in {Phase.TRUST, Phase.ROLL} or lasted is None or lasted < state.timings.roll_warn:

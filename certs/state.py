@@ -1,4 +1,4 @@
-"""What is known about certificates in one moment, gathered from facts alone. Reading it from objects is reading.py's matter."""
+"""The state of certificates at one moment. reading.py reads it from objects."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Mode(StrEnum):
     """Who makes certificates and who writes trust."""
 
     MANAGED = "managed"  # we do both
-    PROVIDED = "provided"  # somebody else fills the serving Secret; we publish the trust
-    EXTERNAL_INJECTION = "external-injection"  # somebody else does both; we compare and report
+    PROVIDED = "provided"  # the serving Secret is external; the provisioner publishes the trust
+    EXTERNAL_INJECTION = "external-injection"  # both are external; the provisioner compares and reports
 
 
 class Phase(StrEnum):
-    """Where a rotation stands; derived from facts by phase.py, written down only as a hint."""
+    """The phase of a rotation, derived from facts by phase.py; stored only as a hint."""
 
     BOOTSTRAP = "BOOTSTRAP"
     STABLE = "STABLE"
@@ -44,7 +44,7 @@ class Stance(StrEnum):
     """Whose the way to us in a configuration object is."""
 
     OURS = "ours"  # entries that name our service; their bundles are ours to write
-    UNSET = "unset"  # a CRD without conversion by webhook, or one we were told to take over: the whole stanza is written
+    UNSET = "unset"  # a CRD without conversion webhook, or one to take over: write the whole stanza
     FOREIGN = "foreign"  # it points elsewhere; reported, never written
     ANNOTATED = "annotated"  # cert-manager injects into it; compared, never written
     ABSENT = "absent"  # expected and not there; reported, never created
@@ -118,7 +118,7 @@ class Target:
     version: str = ""
     stance: Stance = Stance.OURS
     bundles: tuple[bytes, ...] = ()  # decoded PEM, one per entry that names our service
-    refused: str = ""  # why the last write failed; no step writes it again until whoever gathers empties this (after a pause)
+    refused: str = ""  # why the last write failed; no step writes it again until gathering clears this, after a delay
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What our certificates must say."""
+    """The contents of our certificates."""
 
     service: str
     namespace: str
@@ -166,7 +166,7 @@ class CertificateState:
     serving: Serving | None = None
     trust: Trust | None = None
     targets: tuple[Target, ...] = ()  # every expected object, absent ones too
-    endpoints: tuple[Endpoint, ...] | None = ()  # None: nobody may be probed (no permission)
+    endpoints: tuple[Endpoint, ...] | None = ()  # None: probing isn't permitted
     skew: timedelta = timedelta(0)  # our clock minus the API server's
     configured_trust: bytes = b""  # mode `provided` without ca.crt: the bundle from a separate Secret or ConfigMap
     reference_running: bool = False  # the Go operator has ready pods, and adoption is not forced

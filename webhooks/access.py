@@ -1,4 +1,4 @@
-"""The access log: what one line says of an answer. It holds names, codes and rules, never a value of an object; writing lines: logs.py."""
+"""Formats lines of the access log: names, codes and rules, never a value of an object. logs.py writes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Access:
         self._stamp = Stamp()
 
     def line(self, route: Route | None, verdict: Verdict, seconds: float, traceparent: str = "") -> bytes:
-        """The line of one answer, with its newline; `traceparent` is the request's header, told where it is what W3C says it must be."""
+        """The line of one response, with its newline; `traceparent` is the request's header, logged if it is valid."""
         line: dict[str, Any] = {
             "ts": self._stamp.text(time.time()),
             "level": "error" if verdict.outcome == "fault" else "info",

@@ -29,7 +29,7 @@ class Bodies:
     __slots__ = ("_admission", "_conversion", "_idle_trim", "_limits")
 
     def __init__(self, limits: Limits, met: Callable[[Bound], None]) -> None:
-        """Nothing is being read yet; `met` is told when a body has to wait for room."""
+        """`met` is called if a body has to wait for memory."""
         self._limits = limits
         # apart, so that no long list keeps an object waiting
         self._admission, self._conversion = (
@@ -89,7 +89,7 @@ class Bodies:
         return self._limits.body if request.content_length is None else self._limits.conversion_body
 
     def too_long(self, request: BaseRequest, *, conversion: bool = False) -> RejectedError:
-        """What is said of a body that is longer than it may be."""
+        """The error for a body that is too long."""
         return _too_long(self._bounds(request, conversion=conversion)[0], conversion=conversion)
 
     def _bounds(self, request: BaseRequest, *, conversion: bool) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""Memory for long bodies and their answers: so many bytes at one time, given in the order in which they were asked for.
+"""Memory for long bodies and their responses: a budget of bytes, granted in the order of requests.
 
 Whoever has room must make use of it: a client that reads or writes too slowly loses its place as soon as others wait for one. Reading and
 writing itself is the business of bodies.py and reply.py.
@@ -43,7 +43,7 @@ class Reservation:
         self.change(0)
 
     async def enter(self, size: int) -> None:
-        """Waits for room for so many bytes; what is more than there is at all has everything, alone."""
+        """Wait for memory; a request larger than the whole budget waits for exclusive use."""
         await self._memory.take(self, size)
 
     def change(self, size: int) -> None:
@@ -78,7 +78,7 @@ class BodyMemory:
     """All that one worker has for one purpose."""
 
     def __init__(self, size: int, limits: Limits, crowded: Callable[[], None]) -> None:
-        """`size` bytes; `crowded` is called when somebody has to wait."""
+        """`size` bytes; `crowded` is called if a request has to wait."""
         self._size = self._free = size
         self._limits = limits
         self._crowded = crowded

@@ -1,4 +1,4 @@
-"""Who asks: where client certificates are wanted, admission is for callers with one that is verified and allowed. Conversion is for all."""
+"""Checks callers: if configured, admission requires a verified and allowed client certificate. Conversion doesn't."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Callers:
     __slots__ = ("_clock", "_meter", "_trust")
 
     def __init__(self, trust: ClientTrust | None, meter: Meter, clock: Callable[[], float] = time.time) -> None:
-        """Without `trust` nobody is asked for a certificate, and all may call."""
+        """Without `trust` no certificate is required."""
         self._trust, self._meter, self._clock = trust, meter, clock
 
     def generation(self) -> int:
-        """Which set of authorities verifies now; a connection must be told before its handshake."""
+        """The number of the current set of authorities; set it on a connection before its handshake."""
         return self._trust.generation if self._trust is not None else 0
 
     def refusal(self, route: Route, connection: Connection) -> Answer | None:
         """Counts a request by its caller, and answers it when that must not call this path."""
         wrong = self._wrong(connection)
         self._meter.called(route.path, UNVERIFIED if wrong else VERIFIED)
-        # a caller whom other authorities verified is heard this once: they may have been joined, and not replaced
+        # a caller verified by earlier authorities gets one more response: an authority may only have been added
         connection.last |= connection.generation != self.generation()
         return rejection(403, wrong) if wrong and self._trust is not None and route.purpose is not Purpose.CONVERT else None
 

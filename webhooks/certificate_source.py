@@ -47,7 +47,7 @@ def _now() -> datetime:
 
 
 class CertificateSource:
-    """Holds what was delivered; `offer` is what a context asks, `line` what workers are told."""
+    """Holds delivered pairs; contexts call `offer`, workers get `line`."""
 
     def __init__(
         self, names: SecretNames, directory: Path, *, now: Callable[[], datetime] = _now, seconds: Callable[[], float] = time.monotonic
@@ -57,7 +57,7 @@ class CertificateSource:
         self._files = Directory(directory)
         self._now, self._seconds = now, seconds
         self._warned = ""
-        self.away = ""  # why what the API server said last may be old; empty while it is heard
+        self.away = ""  # why the API server's last data may be outdated; empty while the watch is healthy
 
     def delivered(self, report: Mapping[str, Any]) -> None:
         """Takes a report of secret_watch.py."""
@@ -104,7 +104,7 @@ class CertificateSource:
 
 
 class ForwardedCertificate:
-    """What a worker was told last; its context asks it."""
+    """The worker's last delivered pair, for its context."""
 
     def __init__(self, line: bytes) -> None:
         """Begins with what is known when the worker starts."""

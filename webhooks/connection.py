@@ -42,14 +42,14 @@ def is_last(request: BaseRequest) -> bool:
 
 
 class Connection(RequestHandler):
-    """A connection that is dropped when no request arrives in time; `spoken` is set by whoever answers the first one."""
+    """A connection that is closed if no request arrives in time; the first response sets `spoken`."""
 
     __slots__ = ("_arriving", "_late", "_limits", "_unreadable", "caller", "client", "generation", "last", "met", "spoken", "unread")
 
     def __init__(
         self, server: Server, loop: asyncio.AbstractEventLoop, limits: Limits, met: Callable[[Bound], None], generation: int = 0
     ) -> None:
-        """Bounds come from `limits`; `met` is told of those that are met. Bodies stay as they were sent: compressed ones are not JSON.
+        """Bounds come from `limits`; `met` is called for those that are met. Bodies aren't decompressed.
 
         `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
         """
@@ -74,7 +74,7 @@ class Connection(RequestHandler):
         self.unread: StreamReader | None = None  # a body that was answered before all of it had come
         self._arriving: StreamReader = EMPTY_PAYLOAD  # the body of the request that began last
         self._late: asyncio.TimerHandle | None = None
-        self._unreadable = False  # what has come last isn't HTTP: where a next request would begin, nobody knows
+        self._unreadable = False  # the last data isn't HTTP: the next request's begin is unknown
 
     @property
     def answered(self) -> bool:
@@ -114,7 +114,7 @@ class Connection(RequestHandler):
         self._unreadable = True
         found.exc.__traceback__ = None
         self._messages[-1] = (_UNREADABLE, EMPTY_PAYLOAD)
-        if not self._arriving.is_eof():  # whoever reads it would wait for its end in vain
+        if not self._arriving.is_eof():  # a reader would wait forever for its end
             self._arriving.set_exception(BadHttpMessage("not HTTP"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -140,7 +140,7 @@ class Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002 - the signature is aiohttp's
     ) -> StreamResponse:
-        """Answers what isn't HTTP, and says nothing of it in the log, since it may hold anything; logs an internal error."""
+        """Answer what isn't HTTP without logging its content; log an internal error."""
         if request.writer.output_size > 0:
             raise ConnectionError
         if status < 500:

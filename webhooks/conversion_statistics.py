@@ -15,7 +15,7 @@ OTHER: Final = "other"
 
 _VERSIONS: Final = {f"{GROUP}/{version.name}": version.name for kind in BY_NAME.values() for version in kind.versions}
 _OURS: Final = frozenset((name, version.name) for name, kind in BY_NAME.items() for version in kind.versions)
-# kind, the object's version, the version that was asked for, outcome; "other" where they are none of ours
+# kind, the object's version, the desired version, outcome; "other" if unknown
 ConversionKey: TypeAlias = tuple[str, str, str, str]
 
 
@@ -30,7 +30,7 @@ class ConversionStatistics:
         self.damaged = 0  # annotations whose text could not be used
 
     def add(self, obj: object, version: str, outcome: str, seconds: float) -> None:
-        """Counts one object, the version that it was asked for in, and the time that it took."""
+        """Count one object, its desired version, and the time."""
         key = _key(obj, version, outcome)
         counted = self.counts.get(key)
         if counted is None:

@@ -1,6 +1,6 @@
 """What a ConversionReview is answered: bytes in, bytes out.
 
-What an object becomes, the room `conversion` says. No facts, no cluster: the answer depends on the request alone.
+The room `conversion` converts objects. The response depends only on the request.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _at_one_go(body: bytes | mmap, sink: Sink) -> Answer:
 
 
 def _released(objects: list[Any]) -> Iterator[Any]:
-    """Each object, held no longer when the next is asked for: a long list must not lie in memory twice."""
+    """Each object, released before the next one, so that a long list isn't in memory twice."""
     for index, obj in enumerate(objects):
         objects[index] = None
         yield obj
@@ -238,7 +238,7 @@ def _failed(version: str, uid: str, code: int, sentences: list[str], outcome: st
 
 
 def example(uid: str = "ready") -> bytes:
-    """A small review of one object, which is what readiness asks of the server itself."""
+    """A small review of one object, for the readiness check."""
     obj = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "ready"}}
     request = {"uid": uid, "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [obj]}
     return orjson.dumps({"apiVersion": VERSIONS[0], "kind": "ConversionReview", "request": request})

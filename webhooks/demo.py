@@ -1,4 +1,4 @@
-"""Shows the server at work (`make serve`): starts it with its own certificates, asks about a broken graph, prints the answer, serves on."""
+"""A demonstration (`make serve`): starts the server with its own certificates, sends a broken graph, prints the response, keeps serving."""
 
 from __future__ import annotations
 

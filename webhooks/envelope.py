@@ -60,7 +60,7 @@ class Verdict(NamedTuple):
     namespace: str = ""
     name: str = ""
     rules: tuple[str, ...] = ()
-    skipped: str = ""  # why no rule was asked: deleting, excluded, schema (a bound of it)
+    skipped: str = ""  # why no rule ran: deleting, excluded, schema (a bound of it)
     patched: int = 0  # operations in the patch
     tally: ConversionStatistics | None = None  # of a conversion's objects
     bound: str = ""  # the bound of limits.py that was met
@@ -75,7 +75,7 @@ class Answer(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A review's request, with the fields that decide; anything else in it is nobody's concern here."""
+    """The fields of a review's request that matter."""
 
     version: str  # apiVersion of the review, echoed
     uid: str
@@ -113,7 +113,7 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
     try:
         review = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        # the decoder says so, too, of a short text that is broken below many levels
+        # the decoder reports this also for a short text that is invalid below many levels
         short_of_memory = "memory" in error.msg
         if short_of_memory and len(body) > _SMALL:
             raise RejectedError(413, MEMORY, Bound.REQUEST_MEMORY) from None

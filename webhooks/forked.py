@@ -57,5 +57,5 @@ def _release(kept: set[int]) -> None:
 def _open() -> set[int]:
     try:
         return {int(path.name) for path in Path("/dev/fd").iterdir()}
-    except OSError:  # nobody has mounted /proc
+    except OSError:  # /proc isn't mounted
         return set(range(MOST_DESCRIPTORS))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATIENCE: Final = 3.0  # seconds; an API server gives up after ten
-FRESH: Final = 1.0  # seconds for which a good answer is not asked for again
+FRESH: Final = 1.0  # seconds for which a success is cached
 _LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where all addresses are listened on, loopback is one
 
 
@@ -23,7 +23,7 @@ class Handshake:
     """Asks one port of our own."""
 
     def __init__(self, bound: socket.socket, server_name: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Without a server name nothing is said about what the certificate must be, and nothing is verified."""
+        """Without a server name nothing is verified."""
         host, port = bound.getsockname()[:2]
         self._address = (_LOOPBACK.get(host, host), port)
         self._server_name, self._clock = server_name, clock

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONG: Final = 32 * 1024  # bytes: what is shorter is decoded in a sixth of a millisecond
 _HEAD: Final = 4 * 1024  # bytes in which the list begins, and as many in which it ends
 _LIST: Final = re.compile(rb'"objects":\[(\{"apiVersion":"[^"\\]{1,253}","kind":")')
-_MARK: Final = secrets.token_hex(16)  # stands for the objects; nobody outside can write it by chance or on purpose
+_MARK: Final = secrets.token_hex(16)  # placeholder of the objects, which no client can send
 _QUOTED: Final = f'"{_MARK}"'.encode()
 _ABOVE: Final = b"[[[", b"]]]"  # an object lies three levels deep in its review, and the decoder's bound of depth counts from the top
 
@@ -30,7 +30,7 @@ class NotDivisibleError(ValueError):
 
 
 class Apart(NamedTuple):
-    """A review and the list in it, which stands from `start` to `end` without its brackets."""
+    """A review and its list, from `start` to `end` without brackets."""
 
     frame: bytes  # the review, with a mark in the place of its objects
     lead: bytes  # how each object begins
@@ -63,7 +63,7 @@ class Apart(NamedTuple):
 
 
 def apart(body: bytes | mmap) -> Apart | None:
-    """Finds the list by its look alone; None for a body that is short or looks otherwise."""
+    """Find the list by its form; None for a short or different body."""
     if len(body) < LONG:
         return None
     found, last = _LIST.search(body, 0, _HEAD), body.rfind(b"}]", max(0, len(body) - _HEAD))

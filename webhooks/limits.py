@@ -1,4 +1,4 @@
-"""Bounds of the wire: sizes in bytes, times in seconds. Tests shorten them; nobody else needs to."""
+"""Bounds of connections and requests: sizes in bytes, times in seconds. Tests shorten them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Limits(NamedTuple):
     goodbye_seconds: float = 1  # for a client to take leave of a closed TLS connection
     drain_seconds: float = 20  # for requests in flight after SIGTERM
     connections: int = 1_000  # open at one time, per worker; an API server holds one for each request that it has in flight
-    handshakes: int = 200  # connections beside those that have said nothing intelligible yet; the oldest goes when there are more
+    handshakes: int = 200  # unfinished handshakes; beyond that the oldest is closed
     line: int = 4096
     headers: int = 64
     poll_seconds: float = 1.5  # between two looks at the certificate's files

@@ -1,4 +1,4 @@
-"""Accepting connections on one socket and greeting them over TLS. What is said on them is the business of connection.py.
+"""Accepts connections on one socket, with TLS. connection.py handles their requests.
 
 The event loops' own servers let any number of clients begin a handshake that they never end, and each costs memory that no bound counts.
 Here the oldest of too many must go: who means it needs milliseconds.
@@ -44,7 +44,7 @@ class Listener:
         self._sock, self._context, self._limits, self._factory, self._met = sock, context, limits, factory, met
         self._greeting: dict[socket.socket, asyncio.Task[None]] = {}  # the oldest first
         self._closed = False
-        self._quiet = 0.0  # until when no strange certificate is told
+        self._quiet = 0.0  # until when no invalid certificate is logged
         sock.listen(_BACKLOG)
         self._resume()
 
@@ -97,7 +97,7 @@ class Listener:
             self._greeting.pop(accepted, None)
 
     def _strange(self, error: ssl.SSLCertVerificationError) -> None:
-        """Says why, from time to time: the client learns of nothing but the end of its connection, as no event loop sends TLS's alert."""
+        """Log the reason, rate-limited: the client only sees its connection end, because event loops send no TLS alert."""
         self._met(Bound.CLIENT_CERTIFICATE)
         if self._loop.time() >= self._quiet:
             self._quiet = self._loop.time() + _QUIET_SECONDS
@@ -105,7 +105,7 @@ class Listener:
 
     def _lost(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
         accepted.close()
-        protocol.connection_lost(None)  # nobody else tells it, and its parser and it would hold one another
+        protocol.connection_lost(None)  # otherwise its parser and it would form a reference cycle
 
     def _drop(self, oldest: socket.socket) -> None:
         """Ends a handshake by the end of its connection, which the transport notices."""

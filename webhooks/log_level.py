@@ -25,14 +25,14 @@ KEY: Final = "logging.level"
 
 
 class LevelSource(NamedTuple):
-    """Where the level stands."""
+    """The source of the level."""
 
     file: Path
     command: tuple[str, ...]  # prints the effective configuration as JSON: `config -o json`
 
 
 class LevelFile:
-    """Looks at the file; `taken` gets the level that it asks for now, each time the file is another one."""
+    """Polls the file; `taken` gets its level after each change."""
 
     def __init__(self, source: LevelSource, taken: Callable[[str], None]) -> None:
         """What the file holds now is taken to be in effect."""
@@ -49,7 +49,7 @@ class LevelFile:
                 _LOG.exception("the configuration file could not be looked at")
 
     async def look(self) -> None:
-        """Asks for the level when the file has changed; says what came of it."""
+        """Read the level if the file has changed; returns the outcome."""
         content = self._content()
         if content in (b"", self._seen):
             return

@@ -1,4 +1,4 @@
-"""Log lines: one JSON object a line on stderr, never a value of an object, and never waiting for whoever reads them."""
+"""Log lines: one JSON object a line on stderr, never a value of an object, never waiting for the reader."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Lines:
         """
         self._piece = ATOMIC_BYTES if shared else HELD_BYTES
         self.console = False  # whether people read the lines, who are shown text
-        # each counter is written by one thread alone, the loop's or the writing one, so that none needs a lock
+        # each counter is written by only one thread, so none needs a lock
         self._refused = self._lost = 0
         self._given = self._taken = 0
         self._descriptor = descriptor
@@ -51,7 +51,7 @@ class Lines:
 
     @property
     def dropped(self) -> int:
-        """How many lines nobody will ever read."""
+        """The number of dropped lines."""
         return self._refused + self._lost
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -176,22 +176,22 @@ class JsonHandler(logging.Handler):
 
 
 def install(lines: Lines, wanted: Logs | None = None) -> logging.Handler:
-    """Sends all log records of this process to the lines, and returns the handler that does; JSON from info on unless told."""
+    """Send all log records of this process to the lines, and return the handler; JSON from level info by default."""
     root = logging.getLogger()
     handler = JsonHandler(lines)
     root.handlers[:] = [other for other in root.handlers if not isinstance(other, JsonHandler)] + [handler]
     root.setLevel(wanted.level.upper() if wanted is not None else logging.INFO)
     lines.console = wanted is not None and wanted.console
-    # it says the same as our own line, with pieces of the request in it
+    # equal to our line, but with parts of the request
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     return handler
 
 
 def set_level(level: str) -> None:
-    """Logs from another level on: `debug`, `info`, `warning` or `error`. Access lines are of level info, faults are told in any."""
+    """Set the level: `debug`, `info`, `warning` or `error`. Access lines have level info; internal errors are always logged."""
     logging.getLogger().setLevel(level.upper())
 
 
 def remove(handler: logging.Handler) -> None:
-    """Undoes `install`, for a process that goes on after its server."""
+    """Undo `install`, for a process that continues after its server."""
     logging.getLogger().removeHandler(handler)

@@ -31,7 +31,7 @@ class IdleTrim:
     __slots__ = ("_busy", "_give_back", "_last", "_seconds", "_timer")
 
     def __init__(self, busy: Callable[[], bool], give_back: Callable[[], None] = trim, seconds: float = QUIET_SECONDS) -> None:
-        """`busy` says whether a long review is being worked on."""
+        """`busy` returns whether a long review is in progress."""
         self._busy, self._give_back, self._seconds = busy, give_back, seconds
         self._last = 0.0  # when a long review began, by the loop's clock
         self._timer: asyncio.TimerHandle | None = None

@@ -29,7 +29,7 @@ _NO_LIMIT: Final = 1 << 50  # version 1 of control groups writes a number near 2
 
 
 def container_limit(files: Iterable[Path] = _LIMIT_FILES) -> int:
-    """The memory limit of this container in bytes, DEFAULT where it has none or says none."""
+    """The memory limit of this container in bytes, or DEFAULT."""
     for file in files:
         try:
             said = int(file.read_text(encoding="ascii"))

@@ -36,14 +36,14 @@ class Meter:
 
     def __init__(self) -> None:
         """Everything is zero."""
-        # path -> requests whose body is still arriving; an answer itself takes no turn of the loop, so nobody could see it in flight
+        # path -> requests whose body is arriving; responses take no turn of the loop
         self.reading: dict[str, int] = {}
         self.requests: dict[RequestKey, list[float]] = {}  # seconds in all, then a count for each bucket and beyond
         self.spreads: dict[Histogram, list[float]] = {}  # the sum, then as above
         self.denials: dict[RuleKey, int] = {}  # by the first rule that refused
-        self.spoke: dict[RuleKey, int] = {}  # every rule or default that had something to say
+        self.spoke: dict[RuleKey, int] = {}  # every rule or default that fired
         self.conversions: dict[ConversionKey, list[float]] = {}  # objects, and seconds in all
-        self.skipped: dict[tuple[str, str], int] = {}  # path, and why no rule was asked
+        self.skipped: dict[tuple[str, str], int] = {}  # path, and why no rule ran
         self.callers: dict[tuple[str, str], int] = {}  # path, and whether the caller's certificate is verified and allowed
         self.bounds: dict[str, int] = {}  # how often each bound of limits.py was met
         self.counts: dict[str, float] = {}  # everything that has a name and nothing else

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 ALLOW_SECONDS: Final = 60.0  # as long as the Go operator keeps whose a token is
 DENY_SECONDS: Final = 30.0  # as long as it keeps a no
-STALE_ALLOW_SECONDS: Final = 900.0  # for which a yes counts while nobody can be asked
+STALE_ALLOW_SECONDS: Final = 900.0  # for which a positive review counts while the API server is unreachable
 KEPT: Final = 256  # answers; a client that tries many tokens costs no more memory
 
 
 class Refusal(NamedTuple):
-    """An HTTP status and what people are told."""
+    """An HTTP status and its message."""
 
     status: int
     text: str

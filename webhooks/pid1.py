@@ -34,7 +34,7 @@ def fork_below(patience: float = PATIENCE) -> None:
 
     It exits as the child did.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever started us may have ignored it, and the dead would vanish without a word
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the parent may have ignored it, and ended children would be lost
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     child = os.fork()
     if child:
@@ -56,7 +56,7 @@ def _outlive(child: int, patience: float) -> int:
 
 
 def _heard(end: float) -> int | None:
-    """The next signal; nothing when the time is over."""
+    """The next signal; None after the time."""
     if end == float("inf"):
         return signal.sigwait(_HEARD)
     found = signal.sigtimedwait(_HEARD, max(0.0, end - time.monotonic()))
@@ -64,22 +64,22 @@ def _heard(end: float) -> int | None:
 
 
 def _dead() -> Iterator[tuple[int, int]]:
-    """Buries all children that have ended, whoever they are: process ids and statuses."""
+    """Reap all ended children: process ids and statuses."""
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             yield ended
 
 
 def _kin() -> bool:
-    """Whether a child is left that the serving process has forked, and not somebody who was sent into the container."""
+    """Whether a child of the serving process is left, ignoring processes of an exec."""
     try:
-        os.waitpid(0, os.WNOHANG)  # of this process group alone
+        os.waitpid(0, os.WNOHANG)  # only of this process group
     except ChildProcessError:
         return False
     return True
 
 
 def _code(status: int) -> int:
-    """As shells and container runtimes say it: 128 and the number of the signal that killed."""
+    """The exit code as in shells: 128 plus the number of a fatal signal."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code

@@ -24,7 +24,7 @@ _POLL_SECONDS = 5.0  # between two looks at the certificate of a listener with T
 
 
 class Probed(Protocol):
-    """What a serving process, or a supervisor of several, tells of itself."""
+    """The probes' view of a serving process, or of a supervisor."""
 
     async def checks(self) -> dict[str, list[str]]:
         """By the name of each check why requests must not be sent here; all lists are empty when ready."""
@@ -36,7 +36,7 @@ class Probed(Protocol):
 
 
 class Probes:
-    """One or two plain HTTP listeners; they live until the process ends, so that a draining server can say so."""
+    """One or two plain HTTP listeners, open until the process ends, so that draining is visible."""
 
     def __init__(self, state: Probed, details: Callable[[], Awaitable[list[str]]] | None = None) -> None:
         """Listens on nothing yet. `details` are lines for people who ask verbosely; nothing that readiness depends on."""

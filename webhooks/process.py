@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SAME_SECONDS: Final = 0.2
 LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready
 AT_ONCE: Final = 130  # exit code after a second signal
-# Objects of one request die by reference counting; cycles come from connections alone, so that looking for them may be rare.
+# Objects of a request are freed by reference counting; only connections make cycles, so the collector may run rarely.
 GC_THRESHOLD: Final = (50_000, 20, 50)
 
 
@@ -48,11 +48,11 @@ class Plan(NamedTuple):
     settings: Settings
     directory: Path  # of tls.crt and tls.key
     limits: Limits
-    lag: float  # seconds from not ready to not accepting, in which endpoints learn of it
+    lag: float  # seconds from not ready to not accepting, for endpoints to be updated
     orders: dict[str, Any] | None = None  # for the process that watches the cluster; None: there is none
     logs: Logs = Logs("info", console=False)
-    secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: the directory alone counts
-    level: LevelSource | None = None  # where the log level stands while the server runs; None: it stays
+    secret_names: SecretNames | None = None  # how the cluster delivers certificates; None: only the directory
+    level: LevelSource | None = None  # source of the log level while the server runs; None: fixed
     callers: tuple[Path, tuple[str, ...]] | None = None  # the file of client authorities, and the names of callers; None: all may call
 
     @property
@@ -117,7 +117,7 @@ def run(main: Coroutine[None, None, None]) -> None:
 
 
 def serve_alone(plan: Plan, sockets: list[socket.socket], plain: SideListeners, ready: Callable[[], None]) -> None:
-    """Serves in this one process until a signal; `ready` is called once, when requests may come."""
+    """Serve in this process until a signal; `ready` is called once when the server is ready."""
     self_check(plan.settings)  # what it loads is there before the executor is forked
     run(_serve_alone(plan, sockets, plain, ready, Executor(plan.limits)))
 
@@ -228,7 +228,7 @@ def follow_level(plan: Plan, taken: Callable[[str], None]) -> asyncio.Task[None]
 
 
 def metrics_access_of(feed: Feed | None, meter: Meter) -> MetricsAccess | None:
-    """Who may read metrics, where a cluster can be asked."""
+    """The check of metrics readers, if there is a cluster."""
     return MetricsAccess(feed.ask, lambda: meter.count("metrics_access_denied")) if feed is not None else None
 
 

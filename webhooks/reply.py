@@ -115,7 +115,7 @@ class Reply:
                         await _handed_over(connection)
 
     async def _in_pieces(self, request: BaseRequest, body: memoryview, reservation: Reservation | None) -> None:
-        """A transport over TLS that is given much at one time takes it all, and never says that nobody reads it."""
+        """Write in pieces: a TLS transport buffers everything at once, without backpressure."""
         connection = request.protocol
         for start in range(0, len(body), PIECE):
             if connection.writing_paused:
@@ -159,7 +159,7 @@ async def _handed_over(connection: BaseProtocol) -> None:
 
 
 def _unsent(transport: asyncio.Transport) -> int:
-    """Bytes in the system that the client's has not received; 0 where nobody can tell."""
+    """Bytes that the client's system has not received; 0 if unknown."""
     try:
         return int.from_bytes(fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
     except (OSError, ValueError):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.webhooks.limits import Limits
 
 _LOG: Final = logging.getLogger("webhooks.server")
-_ACCESS: Final = logging.getLogger("webhooks.access")  # asked for its level alone: lines are made by access.py
+_ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: access.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 B = TypeVar("B")
 
@@ -102,7 +102,7 @@ class Webhooks:
         return {**self.certificate.gauges(), "open_connections": float(len(self._http.connections))}
 
     def report(self) -> dict[str, Any]:
-        """How the server is, in JSON's terms: what a worker tells its supervisor."""
+        """The server's state as JSON data, for the supervisor."""
         return {
             "reasons": self.reasons(),
             "meter": self.snapshot().snapshot(),
@@ -126,8 +126,8 @@ class Webhooks:
         deadline = self._loop.time() + self._limits.drain_seconds
         self._close_idle(self._http.connections)
         while self._http.connections and self._loop.time() < deadline:
-            await asyncio.sleep(0.02)  # aiohttp tells nobody of its last connection
-            # an answer that had begun before doesn't say that its connection ends
+            await asyncio.sleep(0.02)  # aiohttp doesn't report its last connection
+            # an earlier response doesn't announce the end of its connection
             self._close_idle([each for each in self._http.connections if cast("Connection", each).answered])
         for _ in self._http.connections:
             self.meter.met(Bound.DRAIN_SECONDS)
@@ -138,7 +138,7 @@ class Webhooks:
         for connection in connections:
             if connection not in self._busy:
                 connection.close()
-                if cast("Connection", connection).unread is not None:  # answered: nobody waits for the rest of its body
+                if cast("Connection", connection).unread is not None:  # answered without the rest of its body
                     connection.force_close()
 
     async def _follow(self) -> None:
@@ -223,7 +223,7 @@ class Webhooks:
             self._told(route, request, found, started, size)
             reply = self._reply(request, found)
             del found
-            with contextlib.suppress(ConnectionResetError):  # the client has left, or was too slow: nobody is there to be told
+            with contextlib.suppress(ConnectionResetError):  # the client has left or was too slow
                 await reply.send(request, reservation)
             return cast("StreamResponse", reply)
 
@@ -305,7 +305,7 @@ def _unfit(route: Route | None, request: BaseRequest) -> Answer | None:
 
 
 def self_check(settings: Settings) -> str:
-    """Answers a small request on every path, which also loads everything that answers need; says what failed, or nothing."""
+    """Answer a small request on every path, which also loads all modules; returns the failure, or an empty string."""
     for route in ROUTES.values():
         converting = route.purpose is Purpose.CONVERT
         found = answer(route, convert.example() if converting else example(route), settings)

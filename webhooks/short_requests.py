@@ -41,7 +41,7 @@ class ShortRequests:
         return found
 
     async def run(self, client: str, work: Callable[[], T], size: int = 0) -> T:
-        """Does the work now if nobody waits and this turn of the loop has time left, else when it is the client's turn."""
+        """Work at once if no client waits and this turn of the loop has time left, else at the client's turn."""
         if not self._queue and self._spent < TURN_SECONDS:
             return self._do(client, work)
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()

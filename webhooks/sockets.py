@@ -24,7 +24,7 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        """HOST:PORT as it stands in a URL."""
+        """HOST:PORT as in a URL."""
         host = self.host or ANY
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
@@ -45,7 +45,7 @@ def parse(text: str) -> Address:
 
 
 def bind(address: Address, copies: int = 1) -> tuple[Address, list[socket.socket]]:
-    """Binds `copies` sockets to one address and returns it with the port that was picked; nobody listens yet.
+    """Bind `copies` sockets to one address, without listening; returns them and the chosen port.
 
     With several copies the kernel spreads connections over them (SO_REUSEPORT).
 

@@ -83,9 +83,9 @@ class Supervisor:
         self._watches: set[asyncio.Task[None]] = set()
         self._source = plan.certificate_source()
         self._feed = process.feed_of(plan, self._pass_on, self._source, self._deliver)
-        self._pair = self._source.line() if self._source is not None else b""  # the pair that workers were told to serve
+        self._pair = self._source.line() if self._source is not None else b""  # the workers' current pair
         self._handshake = Handshake(sockets[0], plan.server_name)
-        self._told: dict[bytes, bytes] = {}  # lines that workers were told and later ones must be: facts, and the log level
+        self._told: dict[bytes, bytes] = {}  # lines for all workers, later ones too: facts and log level
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serves until a signal, then lets all workers finish."""
@@ -126,7 +126,7 @@ class Supervisor:
         return {**found, "handshake": [] if any(found.values()) else await self._handshake.reasons(bundle)}
 
     async def details(self) -> list[str]:
-        """What the workers serve; asked after `checks`."""
+        """The workers' pair; call it after `checks`."""
         told: list[str] = []
         for place, worker in sorted(self._workers.items()):
             told += [f"worker {place}: {line}" for line in process.details(worker.certificate, worker.trouble, None)]
@@ -151,7 +151,7 @@ class Supervisor:
         return metrics.export(total, {**gauges, **self._feed.gauges()}, certificate, self._feed.traffic())
 
     def _deliver(self) -> None:
-        """Tells all workers which pair to serve, when it is another one; later ones are told when they start."""
+        """Send a new pair to all workers, later ones too."""
         line = self._source.line() if self._source is not None else b""
         if line != self._pair:
             self._pair = line
@@ -178,7 +178,7 @@ class Supervisor:
             self._feed.log_level(level)
 
     def _tell(self, what: bytes, line: bytes) -> None:
-        """Tells all workers; later ones are told when they start."""
+        """Send a line to all workers, later ones too."""
         self._told[what] = what + line
         for worker in self._workers.values():
             worker.writer.write(what + line)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import socket
 
 _LOG: Final = logging.getLogger("webhooks.workers")
-# what the supervisor says, a line each; its question is any other
+# lines of the supervisor; any other is a request for a report
 ASK: Final = b"ask\n"
 DRAIN: Final = b"drain\n"
 FACTS: Final = b"facts "  # and then the facts
@@ -47,7 +47,7 @@ def become(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes)
 
 
 async def _work(plan: Plan, sock: socket.socket, channel: socket.socket, pair: bytes, executor: Executor) -> None:
-    """Serves one socket until the supervisor says so, or is gone."""
+    """Serve one socket until the supervisor stops it, or ends."""
     loop = asyncio.get_running_loop()
     lines = Lines(shared=True)
     logs.install(lines, plan.logs)

@@ -1,1 +1,1 @@
-"""Facts about the cluster, watched in a process of their own and passed to those that serve; nobody asks for them while a request waits."""
+"""Facts about the cluster, watched by a separate process and sent to the serving ones; requests never wait for them."""

@@ -1,4 +1,4 @@
-"""The watching process: takes its orders from standard input, writes reports to it, and ends with it. Started by feed.py alone."""
+"""The watching process, started by feed.py: reads orders from standard input, writes reports to it, and ends with it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MANAGER: Final = "dynamo-webhooks-server"
 
 
 class Holder:
-    """Claims the namespace of a restricted operator, and says why it doesn't hold it when another one does."""
+    """Claims the namespace of a restricted operator, or reports the other holder."""
 
     def __init__(self, cluster: Cluster, scope: ScopeSettings) -> None:
         """Writes nothing yet."""
@@ -66,7 +66,7 @@ class Holder:
 
 
 async def _cluster(orders: dict[str, Any], report: Callable[[dict[str, Any]], None], traffic: Traffic) -> Cluster:
-    """Finds a way to an API server, however long it takes; says each reason once, and meanwhile reports what it was told."""
+    """Connect to an API server, retrying forever; logs each reason once, and reports configured facts meanwhile."""
     from dynamo_webhooks.kube.client import connect
 
     said = ""
@@ -138,7 +138,7 @@ async def _main() -> None:
 
 
 def main() -> None:
-    """Runs until it is told to stop, or its parent is gone, which leaves a Lease to run out."""
+    """Run until stopped, or until the parent ends, which leaves the Lease to expire."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     logs.install(Lines(shared=True))

@@ -1,4 +1,4 @@
-"""The serving side of the facts: starts the watching process, hears it, starts it again when it ends, and keeps what it said last."""
+"""The serving side of the facts: starts and restarts the watching process, and keeps its last report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STOP: Final = b"stop\n"
 LEVEL: Final = b"level "  # and then the log level
 ACCESS: Final = b"access "  # and then a question about a token
 ASK_SECONDS: Final = 5.0  # for the answer
-STALE_SECONDS: Final = 60.0  # a source that is older is told of: a watch that is well is never older than its last event or a second
+STALE_SECONDS: Final = 60.0  # older sources are reported: a healthy watch is never older than its last event or a second
 COMMAND: Final = child_process.command("dynamo_webhooks.webhooks.cluster")
 SOURCES: Final = {
     "scope_watch": "Seconds since the claims of namespaces were last known to be complete",
@@ -43,7 +43,7 @@ SOURCES: Final = {
 
 
 class Feed:
-    """One watching process and what it said last. `taken` gets all facts, judged, in the form of the file, when one changed."""
+    """One watching process and its last report. `taken` gets all facts, validated, in the form of the file, when one changed."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Feed:
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Starts nothing yet; `orders` is what the process is told first. `delivered` gets what secret_watch.py reports."""
+        """`orders` are sent to the process first. `delivered` gets the reports of secret_watch.py."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
         self._taken, self._delivered = taken, delivered
         self._command = command
@@ -100,12 +100,12 @@ class Feed:
         return [f"{text}: {age:.0f}" for text, age in ages.items() if age > STALE_SECONDS]
 
     def log_level(self, level: str) -> None:
-        """Tells the process from which level to log; one that is started again is told too."""
+        """Set the process's log level, also after a restart."""
         self._level = LEVEL + level.encode() + b"\n"
         self._tell(self._level)
 
     async def ask(self, token: str) -> bool | None:
-        """Whether the bearer of a token may read metrics; None when nobody can tell now."""
+        """Whether the bearer of a token may read metrics; None if unknown."""
         number = next(self._questions)
         answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
@@ -152,7 +152,7 @@ class Feed:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         with theirs:
-            # its own session: a signal to our group must not end it before it has been told to stop
+            # its own session: a signal to our group must not end it early
             end = theirs.fileno()
             self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own module; starting takes no longer than a fork
                 self._command, stdin=end, stdout=end, start_new_session=True, env=child_process.environment()
@@ -177,7 +177,7 @@ class Feed:
                 self._process.wait()
 
     def _tell(self, line: bytes) -> bool:
-        """Writes to the process; False when nobody reads. Writing to a closed transport of uvloop raises RuntimeError."""
+        """Write to the process; False if it is closed. Writing to a closed transport of uvloop raises RuntimeError."""
         writer = self._writer
         if writer is None or writer.is_closing():
             return False
@@ -185,12 +185,12 @@ class Feed:
         return True
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
-        """Waits for a report; a process that says nothing for long hangs, and is started again."""
+        """Wait for a report; a silent process hangs and is restarted."""
         async with asyncio.timeout(HUNG_SECONDS):
             return await reader.readline()
 
     def _hear(self, line: bytes) -> None:
-        """Takes one report: all facts, how stale each source is, why we must not work, if so, and what was asked of the API server."""
+        """Take one report: all facts, the age of each source, why this operator must not work, and counts of API calls."""
         report = orjson.loads(line)
         if "access" in report:
             self._answer(report["access"]["id"], report["access"]["allowed"])

@@ -24,7 +24,7 @@ class Observed(NamedTuple):
 
 
 def facts_of(told: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
-    """The facts: what configuration and facts file say (`told`) wins over what was seen; a fact that is neither is left out."""
+    """The facts: those of configuration and facts file (`told`) override observed ones; unknown facts are omitted."""
     facts: dict[str, Any] = dict(observed.served)
     if observed.no_topologies or facts.get("grove") is False:
         facts["clusterTopologies"] = None
@@ -36,7 +36,7 @@ def facts_of(told: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
 
 
 def told_by(settings: ServerSettings) -> dict[str, Any]:
-    """The facts that a configuration states, whatever the cluster says."""
+    """The facts of the configuration, which override the cluster's."""
     features = settings.features
     switches = {"grove": features.grove, "lws": features.lws, "dra": features.dra}
     return {
@@ -52,7 +52,7 @@ def told_by(settings: ServerSettings) -> dict[str, Any]:
 
 
 def missing(told: Mapping[str, Any], observed: Observed) -> list[str]:
-    """Facts that the configuration states and the cluster belies: the feature was asked for, its API group isn't served."""
+    """Configured features whose API group the cluster doesn't serve."""
     return [name for name in _REQUIRED if told.get(name) is True and observed.served.get(name) is False]
 
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.resources import Resource
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
-PATIENCE: Final = 4.0  # seconds for both questions; whoever asked gives up a second later
+PATIENCE: Final = 4.0  # seconds for both reviews; the caller gives up a second later
 AT_ONCE: Final = 4  # questions at one time; further ones wait
 PATH: Final = "/metrics"
 
 
 async def may_read(cluster: Cluster, token: str) -> bool:
-    """Whether the bearer is somebody who may `get` the path. Raises ApiError when that can't be told."""
+    """Whether the bearer may `get` the path. Raises ApiError if that can't be checked."""
     found = (await _review(cluster, TOKEN_REVIEWS, {"token": token})).get("status") or {}
     if found.get("authenticated") is not True:
         return False
@@ -48,7 +48,7 @@ class AccessReviewer:
     """Answers the serving process; what it can't answer is None."""
 
     def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
-        """Nobody can be asked before `cluster` is set."""
+        """No review is possible before `cluster` is set."""
         self.cluster: Cluster | None = None
         self._report = report
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -66,7 +66,7 @@ class AccessReviewer:
         self._report({"access": {"id": asked["id"], "allowed": await self.ask(asked["token"])}})
 
     async def ask(self, token: str) -> bool | None:
-        """Whether the bearer may read; None when that can't be told now."""
+        """Whether the bearer may read; None if unknown."""
         try:
             async with asyncio.timeout(PATIENCE), self._free:
                 return await may_read(self.cluster, token) if self.cluster is not None else None
@@ -77,5 +77,5 @@ class AccessReviewer:
                     "metrics are read by nobody: our own service account must be allowed to create tokenreviews and subjectaccessreviews"
                 )
         except (ApiError, TimeoutError):
-            pass  # asked again at the next scrape; that the API server is away is told elsewhere
+            pass  # asked again at the next scrape; the outage is reported elsewhere
         return None

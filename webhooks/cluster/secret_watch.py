@@ -47,7 +47,7 @@ class SecretWatch:
             self._report({"delivery": found})
 
     def _pair(self) -> dict[str, str] | None:
-        """The three keys in base64, as they stand in the Secret."""
+        """The three keys in base64, as in the Secret."""
         secret = self._secret.get(self._names["secret"], self._names["namespace"])
         data: Node = (secret or {}).get("data") or {}
         return {key: str(data.get(key) or "") for key in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)} if secret is not None else None
@@ -60,6 +60,6 @@ class SecretWatch:
         return self._secret.reason
 
     def _usable(self) -> list[str] | None:
-        """Fingerprints; None when nobody keeps such a list."""
+        """Fingerprints; None without such a list."""
         trust = self._trust.get(self._names["trust"], self._names["namespace"])
         return None if trust is None else str((trust.get("data") or {}).get(USABLE, "")).split()

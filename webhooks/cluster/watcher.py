@@ -31,7 +31,7 @@ GROUPS_SECONDS: Final = 20.0  # between two questions for the served API groups,
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """What tells the time; tests bring their own."""
+    """The clocks; tests replace them."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], datetime] = local_time
@@ -50,7 +50,7 @@ class Watcher:
         refused: Callable[[], str] = lambda: "",
         clocks: Clocks | None = None,
     ) -> None:
-        """`told` are facts that win over the cluster; `report` takes each report; `refused` says why we must not work here, if so."""
+        """`told` are facts that override the cluster's; `report` takes each report; `refused` returns why this operator must not work."""
         self._clocks = clocks or Clocks()
         now, sleep = self._clocks.monotonic, self._clocks.sleep
         self.claims = Claims(scope)
@@ -68,7 +68,7 @@ class Watcher:
         self._groups.subscribe(lambda _known: self.look())
 
     async def run(self) -> None:
-        """Watches until it is cancelled; a restricted operator asks nobody about claims."""
+        """Watch until cancelled; a restricted operator ignores claims."""
         async with asyncio.TaskGroup() as tasks:
             if not self.claims.scope.restricted:
                 tasks.create_task(self._leases.run())

@@ -64,13 +64,13 @@ class Executor:
         self.lost.set()
 
     async def run(self, route: Route, client: str, body: Spool, settings: Settings, here: Callable[[], bool]) -> Answer | LongAnswer:
-        """Answers a request when it is the client's turn; `here` says whether the client still is."""
+        """Answer a request at the client's turn; `here` returns whether the client is still connected."""
         converting = route.purpose is Purpose.CONVERT
         lane = self._lanes[converting]
         await lane.enter(client, body.size)
         outcome = None
         try:
-            if not here():  # nobody would take the answer: an API server that gave up asks again, and the work would pile up
+            if not here():  # the client is gone: an API server that gave up asks again, and work would pile up
                 return rejection(408, "the client has left")
             with Spool() as out:
                 outcome = await self._perform(self._order(route, body.size, converting=converting), body, out, settings)

@@ -82,7 +82,7 @@ def _reap() -> None:
 
 
 def _answer(frame: bytes, files: list[int]) -> NoReturn:
-    """Answers one request and ends the process; the pipe's end without a line says that it was ended."""
+    """Answer one request and exit; a pipe that closes without a line means that the process was killed."""
     try:
         body, out, settings, pipe = files
         wanted = Order(*orjson.loads(frame))

@@ -36,7 +36,7 @@ PATIENCE_SECONDS: Final = 120  # in all, however little CPU the process gets
 
 
 class Order(NamedTuple):
-    """What a worker asks for, as it is sent: names and numbers."""
+    """A worker's order, as sent: names and numbers."""
 
     path: str
     size: int  # of the body, in bytes
@@ -46,7 +46,7 @@ class Order(NamedTuple):
 
 
 class Kept:
-    """Log lines of this process, as far as they are few: its worker writes them, so that nobody who doesn't read them is waited for."""
+    """A limited number of log lines of this process, which its worker writes, so that it never waits for readers."""
 
     MOST: Final = 64
 
@@ -61,7 +61,7 @@ class Kept:
 
 
 class JobResult(NamedTuple):
-    """What the process says of its answer, which stands in a spool."""
+    """The process's report on its response, which is in a spool."""
 
     status: int
     size: int  # of the answer, in bytes
@@ -89,7 +89,7 @@ def _answered(order: Order, body: Spool, out: Spool, settings: Settings) -> Answ
         if route.purpose is Purpose.CONVERT:
             return convert.answer_into(text, out)
         return answer(route, memoryview(text), settings)
-    except BudgetError as error:  # so early that nobody knew yet whom to answer
+    except BudgetError as error:  # before the request's uid was known
         return rejection(413, str(error), Bound.REQUEST_CPU)
     except MemoryError:
         return rejection(413, MEMORY, Bound.REQUEST_MEMORY)
@@ -113,7 +113,7 @@ def bound(order: Order) -> None:
 
 
 def _data() -> int:
-    """Bytes of memory of its own that this process may write to; 0 where the kernel doesn't say."""
+    """The private writable memory of this process in bytes; 0 if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -78,7 +78,8 @@ def merged(source: Source, findings: list[Reported], open_: Sequence[Open]) -> l
     first = min((*(one.position for one in about), *(one.position for one in open_)))
     where = next(((one.identity, one.path) for one in about if one.position == first), None)
     identity, path = where or next((one.found.identity, one.path) for one in open_ if one.position == first)
-    places = {**{one.text: one.position.line for one in open_}, **{texts[id(one)]: one.position.line for one in about}}
+    lines = [*((one.position.line, one.text) for one in open_), *((one.position.line, texts[id(one)]) for one in about)]
+    places = {text: line for line, text in sorted(lines, reverse=True)}  # the first line of each
     said = own(UNFILLED, level, DECODE, source, first, identity, path, _sentence(places))
     return [*(one for one in findings if id(one) not in texts), said]
 

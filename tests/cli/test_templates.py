@@ -64,6 +64,13 @@ def test_all_placeholders_of_a_file_are_one_finding(command: Command, files: Fil
     )
 
 
+def test_a_placeholder_is_named_once_with_its_first_line(command: Command, files: Files) -> None:
+    again = "    other: {componentType: worker, replicas: '${R}'}\n"
+    files(a=GOOD.replace("replicas: 2", "replicas: ${R}") + again)
+    (row,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert row["message"] == "is a placeholder that nothing fills; this file holds ${R} on line 10"
+
+
 def test_a_placeholder_that_a_server_would_take_is_a_warning(command: Command, files: Files) -> None:
     files(a=GOOD.replace("replicas: 2", "extraPodSpec: {mainContainer: {image: <image>}}"))
     (row,) = command("check", "a.yaml", "-o", "json").json["findings"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dynamo_webhooks.kube.protocol import Node
+
+DEEPEST: Final = 1000  # levels of maps and lists that are read of an answer; the decoder takes 1,024
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 # Their messages say who may not, what is missing or who else wrote; the others may quote what was sent.
 _NEVER_QUOTE: Final = frozenset({401, 403, 404, 409, 410, 429})
@@ -37,12 +41,38 @@ def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
 def decoded(content: bytes, asked: str) -> Node:
     """The JSON object of a successful answer. Raises UnavailableError when it isn't one: a proxy answered, or the answer was cut."""
     try:
-        node = orjson.loads(content)
+        node = _loaded(content)
     except ValueError as error:
         raise UnavailableError(0, "", f"{asked}: the answer must be JSON, seen {len(content)} bytes that aren't") from error
     if not isinstance(node, dict):
         raise UnavailableError(0, "", f"{asked}: the answer must be a JSON object, seen a {type(node).__name__}")
     return node
+
+
+def _loaded(content: bytes) -> Any:
+    """JSON of any depth: what lies deeper than the decoder goes is left out, or one object would keep all others from being read."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        if "depth" not in str(error):
+            raise
+    return orjson.loads(shallow(content))
+
+
+def shallow(content: bytes) -> bytes:
+    """The JSON text with null for each map and list below `DEEPEST` levels. Linear in its length."""
+    pieces, depth, kept = [], 0, 0
+    for token in _BRACKETS.finditer(content):
+        sign = token[0]
+        if sign in b"{[":
+            if depth == DEEPEST:
+                pieces += [content[kept : token.start()], b"null"]
+            depth += 1
+        elif sign in b"}]":
+            depth -= 1
+            if depth == DEEPEST:
+                kept = token.end()
+    return b"".join([*pieces, content[kept:]])
 
 
 def event(line: bytes, asked: str) -> Event:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
+from dynamo_webhooks.reconciler.loop.depth import cut
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, UNATTENDED, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
@@ -165,9 +166,7 @@ class Cache:
         if seen is None:
             return
         key = key_of(seen)
-        if key.kind == SLICE and new is not None:
-            lighten(new)
-        self._sharing.share(_lighten(seen))
+        self._trim(seen)
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])
         if mine is not None and (new is None or _version(new) >= _version(mine[1])):
@@ -184,6 +183,9 @@ class Cache:
 def _lighten(obj: Node) -> Node:
     """Drops what nobody here reads and what is often half of an object. The object is ours alone: a reflector's, or an answer."""
     obj["metadata"].pop("managedFields", None)
+    cut(obj)
+    if obj["kind"] == SLICE:
+        lighten(obj)
     if obj["kind"] == CLIQUE:
         (obj.get("spec") or {}).pop("podSpec", None)
     return obj

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
+from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.keys import Key, controller
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH
 from dynamo_webhooks.reconciler.loop.moving import pathway_of
@@ -31,7 +32,10 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
         await work.let_go(obj)
         return PassResult()
     wide, facts = on_leader_worker_sets(obj), facts_of(work.settings, work.known())
-    if not _of_a_graph(obj) and (refusal := work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)):
+    refusal = refusal_of(obj)
+    if not refusal and not _of_a_graph(obj):
+        refusal = work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
+    if refusal:
         await work.say(obj, "Warning", "ValidationFailed", refusal)
         return await _failed(work, obj, [Problem(refusal, "validation")], 0.0)
     settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])

@@ -10,6 +10,7 @@ from dynamo_webhooks.reconciler.loop.adapter import adapter_to_apply
 from dynamo_webhooks.reconciler.loop.clique_set import know_cliques, put_cliques
 from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_grove
 from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
+from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of, unreachable
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
@@ -50,6 +51,8 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
+    if deep := refusal_of(obj):
+        return await _refuse(work, obj, deep)
     way = pathway_of(work, obj)
     wide = any(on_leader_worker_sets(one) for one in components_of(work, obj))
     facts = way.facts(facts_of(work.settings, work.known()))

@@ -52,7 +52,9 @@ class Found(NamedTuple):
 
 
 def lighten(found: Node) -> None:
-    """Reduces a slice in place to what `endpoints_in` reads."""
+    """Reduces a slice in place to what `endpoints_in` reads; one that was reduced stays as it is."""
+    if isinstance(found.get("endpoints"), tuple):
+        return
     namespace = str(found["metadata"].get("namespace") or "")
     sightings = [_sighting(one, namespace) for one in found.get("endpoints") or ()]
     found["endpoints"] = tuple(one for one in sightings if one is not None)

@@ -112,3 +112,16 @@ def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
         answers.event(b'{"type": "ERROR"}', "watch /x")
     with pytest.raises(UnavailableError, match="NEWS"):
         answers.event(b'{"type": "NEWS"}', "watch /x")
+
+
+@pytest.mark.parametrize("depth", [10, answers.DEEPEST - 3, answers.DEEPEST, 1023, 1024, 50_000])
+def test_one_object_that_is_too_deep_keeps_no_other_from_being_read(depth: int) -> None:
+    deep = b'{"x":' * depth + b'[{}, "}]"]' + b"}" * depth
+    found = answers.decoded(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")
+    assert found["items"][0]["a"] == '{["'
+    assert found["items"][1] == {"c": [1]}
+
+
+def test_what_is_cut_off_is_still_no_json() -> None:
+    with pytest.raises(UnavailableError, match="must be JSON"):
+        answers.decoded(b'{"x":' * 5000, "list")

@@ -1,4 +1,4 @@
-"""What was measured, as rows of a table: printed when they are known, and written to docs/bench.md and docs/bench.png at the end."""
+"""Measurements as rows of tables, printed at once, and written to docs/bench.md and docs/bench.png at the end."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ HEAD: Final = """<!-- written by `make bench` (tests/bench) -->
 
 # Measurements
 
-CPU time of the server process per request, over one TLS keep-alive connection, against a bare aiohttp server that decodes the body with
-orjson and answers a fixed review. Both run in one measurement, in interleaved blocks, with the client on a CPU of its own, so that the
-ratio means something where the microseconds, which belong to the machine of the day, do not. The goal of a row is for its ratio where it
-has one, else for its value.
+This page compares the CPU time of the server process per request, over one TLS keep-alive connection, with that of a bare aiohttp server,
+which decodes the body with orjson and answers a fixed review. Both run in interleaved blocks, with the client on its own CPU: ratios are
+comparable between machines, microseconds aren't. Goals apply to the ratio where one is given, otherwise to the absolute value.
 
 ![ratios, percentiles, cost by size, memory](bench.png)
 """

@@ -270,3 +270,26 @@ def test_a_component_that_is_not_ready_does_not_hold_up_the_restart_of_others(si
     site.grove.ready.clear()
     site.plane.ready(namespace)
     site.plane.until(lambda: site.status(namespace)["restart"]["phase"] == "Completed", "the restart being over")
+
+
+def test_a_set_of_the_go_operator_is_taken_over_with_what_counts_for_its_pods(site: Site) -> None:
+    namespace = site.plane.plane.namespace()
+    site.plane.kill()
+    site.plane.plane.apply(_graph(namespace, vllm("w", "decode", replicas=2)))
+    made = site.plane.get(GRAPHS, namespace, "g")
+    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
+    labels = {"nvidia.com/dynamo-graph-deployment-name": "g", "nvidia.com/dynamo-component": "w"}
+    labels |= {"nvidia.com/dynamo-component-type": "worker", "nvidia.com/dynamo-sub-component-type": "decode"}
+    theirs: list[Node] = [{"name": name, "spec": {"roleName": name, "replicas": 7, "minAvailable": 1}} for name in ("w", "frontend")]
+    theirs[0] |= {"labels": labels, "annotations": {"nvidia.com/restartAt": "r0"}}
+    theirs[1] |= {"labels": {"nvidia.com/dynamo-graph-deployment-name": "g", "nvidia.com/dynamo-component": "Frontend"}}
+    foreign = {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "g", "ownerReferences": [owner]}}
+    foreign["spec"] = {"replicas": 1, "template": {"cliques": theirs}}
+    assert site.plane.plane.request("POST", SETS.format(namespace), foreign).status == 201
+    site.plane.reconcile()
+    site.plane.ready(namespace)
+    cliques = site.plane.get(SETS, namespace, "g")["spec"]["template"]["cliques"]
+    assert [(one["name"], one["spec"]["replicas"], "podSpec" in one["spec"]) for one in cliques] == [("w", 7, True), ("frontend", 7, True)]
+    assert labels.items() <= cliques[0]["labels"].items()
+    assert cliques[0]["annotations"]["nvidia.com/restartAt"] == "r0"
+    assert (site.replicas(CLIQUES, namespace, "g-0-w"), site.replicas(CLIQUES, namespace, "g-0-frontend")) == (2, 1)

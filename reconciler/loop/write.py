@@ -199,6 +199,8 @@ class Writer:
 
     def _contest(self, key: Key, owner: str, others: list[str], message: str) -> None:
         """Count others' changes of a child, for the owner's status. Raises: ContestedError if there are too many."""
+        if len(self._repaired) > REMEMBERED:
+            self._repaired = {one: then for one, then in self._repaired.items() if self._clock() - then[-1] < WINDOW}
         times = self._repaired.setdefault(key, deque(maxlen=REPAIRS))
         if len(times) == REPAIRS and self._clock() - times[0] < WINDOW:
             raise ContestedError(f"{key.kind} {key.name} is changed again and again by {', '.join(others)}, and is left alone: {message}")

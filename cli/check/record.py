@@ -94,7 +94,7 @@ LEGACY_KIND: Final = OwnRule(
     "DYN009",
     "A document of an earlier form of the API.",
     "No API server with today's definitions takes it; what it means has other fields, and often another kind, today.",
-    "Run `dynamo-webhooks convert` on the file: it writes today's form and lists what a person must decide",
+    "Run `dynamo-webhooks convert` on the file: it writes the current form and lists what you must decide",
 )
 DAMAGED_REMAINDER: Final = OwnRule(
     "damaged-remainder",

@@ -164,7 +164,7 @@ class _Document:
             self.file.failures.append(f"{where}: {field}{': ' if field else ''}{error.reason}")
             return data
         if self.file.verify and not _same(home, data):
-            self.file.failures.append(f"{where}: does not come back from {wanted.version} as it was; this is an internal error")
+            self.file.failures.append(f"{where}: does not round-trip through {wanted.version}; this is an internal error")
             return data
         new = done.object if "metadata" in data or done.object.get("metadata") else _without_metadata(done.object)
         origin = converted_from(KINDS[data["kind"]], data, new)
@@ -178,7 +178,7 @@ class _Document:
             self.file.notes.append(f"{where}: the annotation {key} could not be used and is set aside")
         for key, fields in remains(obj):
             what = ", ".join(fields) or "how the object was written"
-            back = f"to come back from {self.file.target.version} as it was"
+            back = f"restored when converted back from {self.file.target.version}"
             self.file.notes.append(f"{where}: kept in the annotation {key}, {back}: {what}")
 
     def _line(self, path: Path) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from dynamo_webhooks.cli.legacy.fields import Field, How, LegacyKind
 from dynamo_webhooks.cli.legacy.kinds import KINDS
 
-_TODAY: Final = {How.GONE: "no equivalent", How.DECIDE: "a person must decide", How.CLAIM: "a claim of the graph, and a mount"}
+_TODAY: Final = {How.GONE: "no equivalent", How.DECIDE: "you must decide", How.CLAIM: "a claim of the graph, and a mount"}
 
 Page = dict[str, Any]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAPPED: Final = "mapped"
 NO_EQUIVALENT: Final = "no equivalent"
 DECIDE: Final = "decide"
-_HEADINGS: Final = {NO_EQUIVALENT: "no equivalent", DECIDE: "a person must decide"}
+_HEADINGS: Final = {NO_EQUIVALENT: "no equivalent", DECIDE: "you must decide"}
 _NAMED: Final = 3  # fields that one sentence names before it counts the others
 _LONGEST: Final = 300  # characters of a path: map keys come from authors
 

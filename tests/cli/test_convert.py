@@ -43,7 +43,7 @@ def test_there_and_back_through_files(command: Command, files: Files) -> None:
 def test_what_goes_into_the_remainder_is_said(command: Command, files: Files) -> None:
     files(a=LOSSY, b=GOOD)
     ran = command("convert", "a.yaml", "--to", "v1beta1")
-    note = "kept in the annotation nvidia.com/dgd-spec, to come back from v1beta1 as it was: spec.pvcs"
+    note = "kept in the annotation nvidia.com/dgd-spec, restored when converted back from v1beta1: spec.pvcs"
     assert ran.err == f"a.yaml:1: DynamoGraphDeployment llm/good: {note}\n"
     assert command("convert", "a.yaml", "--to", "v1beta1", "-q").err == ""
     assert command("convert", "b.yaml", "--to", "v1beta1").err == ""
@@ -144,7 +144,7 @@ def test_verify_refuses_what_does_not_come_home(command: Command, files: Files, 
     monkeypatch.setattr("dynamo_webhooks.cli.convert.run._same", lambda home, data: False)
     ran = command("convert", "a.yaml", "--to", "v1beta1", "--verify", "--write")
     assert ran.code == 1
-    assert "does not come back from v1beta1" in ran.err
+    assert "does not round-trip through v1beta1" in ran.err
     assert (folder / "a.yaml").read_text() == GOOD
 
 
@@ -281,7 +281,7 @@ spec:
 def test_comments_and_habits_stay_there_and_back(command: Command, files: Files) -> None:
     folder = files(a=COMMENTED)
     ran = command("convert", "a.yaml", "--to", "v1beta1", "--write")
-    note = "kept in the annotation nvidia.com/dgd-spec, to come back from v1beta1 as it was: how the object was written"
+    note = "kept in the annotation nvidia.com/dgd-spec, restored when converted back from v1beta1: how the object was written"
     assert ran == (0, "", f"a.yaml:1: DynamoGraphDeployment good: {note}\n")
     assert (folder / "a.yaml").read_text() == CONVERTED
     assert command("convert", "a.yaml", "--to", "v1alpha1", "--write") == (0, "", "")
@@ -361,7 +361,7 @@ def test_documents_of_the_first_releases_become_current_ones(command: Command, f
     ran = command("convert", "a.yaml", "--to", version, "--write", "--verify", "-q")
     assert ran.code == 0
     assert "a.yaml:1: DynamoDeployment old (a kind of the first releases) becomes DynamoGraphDeployment" in ran.err
-    assert "a person must decide: spec" in ran.err
+    assert "you must decide: spec" in ran.err
     text = (folder / "a.yaml").read_text()
     now, build = load(text)
     assert (now.data["kind"], now.data["apiVersion"]) == ("DynamoGraphDeployment", f"nvidia.com/{version}")

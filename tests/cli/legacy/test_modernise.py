@@ -201,8 +201,8 @@ def test_wrong_types_are_left_out_and_said() -> None:
     lines = done.lines()
     assert "  mapped: spec.services[A].envs[0].value as text" in lines
     assert "  no equivalent: spec.services[A].replcas: no field today; did you mean replicas?" in lines
-    assert "  a person must decide: spec.services[A].replicas: must be a whole number, and is text; it is left out" in lines
-    assert "  a person must decide: spec.envs: must be a list, and is a mapping; it is left out" in lines
+    assert "  you must decide: spec.services[A].replicas: must be a whole number, and is text; it is left out" in lines
+    assert "  you must decide: spec.envs: must be a list, and is a mapping; it is left out" in lines
 
 
 def test_lines_for_people() -> None:
@@ -214,9 +214,9 @@ def test_lines_for_people() -> None:
         == "DynamoGraphDeployment llm-agg (a kind of the first releases) becomes DynamoGraphDeployment of v1alpha1, 15 fields mapped"
     )
     outcomes = [line.partition(":")[0].strip() for line in lines[1:]]
-    assert outcomes == sorted(outcomes, key=("mapped", "no equivalent", "a person must decide").index)
+    assert outcomes == sorted(outcomes, key=("mapped", "no equivalent", "you must decide").index)
     assert lines[-1].startswith(
-        "  a person must decide: spec.services[Frontend], spec.services[Processor], spec.services[VllmWorker]: must say what the build knew"
+        "  you must decide: spec.services[Frontend], spec.services[Processor], spec.services[VllmWorker]: must say what the build knew"
     )
     assert any("spec.services[VllmWorker] and 2 more: " in line for line in modernised(document("graph")).lines())
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SHAPE: Final = r"\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_]\w*\)|<[A-Za-z][\w .:/-]*>|\{\{.*?\}\}"
 _WHOLE: Final = r"\$\{[A-Za-z_][^{}]*\}|<[A-Za-z][\w .:/-]*>|\{\{[^{}]*\}\}"  # a pod's own $(NAME) is none
 _HINTS: Final = ("${", "$(", "<", "{{")
-_OF_SHELLS: Final = frozenset(("args", "command", "env", "lifecycle", "annotations"))  # hold such words for others
+_OF_SHELLS: Final = frozenset(("args", "command", "env", "envs", "lifecycle", "annotations"))  # hold such words for others
 _NAMED: Final = 5
 _SHOWN: Final = 60  # characters of one
 LONGEST: Final = 2_000  # characters of a path

@@ -83,7 +83,8 @@ def test_a_placeholder_that_a_server_would_take_is_a_warning(command: Command, f
 
 def test_words_for_a_shell_are_no_placeholders(command: Command, files: Files) -> None:
     files(a=GOOD.replace("replicas: 2", 'extraPodSpec: {mainContainer: {image: x, args: ["${A}"], env: [{name: B, value: "${C}"}]}}'))
-    assert command("check", "a.yaml", "-o", "json").json["findings"] == []
+    files(b=GOOD.replace("good", "b").replace("replicas: 2", 'envs: [{name: B, value: "${C}"}]'))
+    assert command("check", "a.yaml", "b.yaml", "-o", "json").json["findings"] == []
 
 
 def test_a_variable_of_a_container_is_no_placeholder_to_rules(command: Command, files: Files) -> None:

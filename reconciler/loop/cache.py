@@ -12,7 +12,7 @@ from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.depth import cut
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, UNATTENDED, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, STATEFUL_SET, UNATTENDED, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
 from dynamo_webhooks.reconciler.model.endpoints import lighten
@@ -188,6 +188,8 @@ def _lighten(obj: Node) -> Node:
         lighten(obj)
     if obj["kind"] == CLIQUE:
         (obj.get("spec") or {}).pop("podSpec", None)
+    if obj["kind"] == STATEFUL_SET:
+        (obj.get("spec") or {}).pop("template", None)
     return obj
 
 

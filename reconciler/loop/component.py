@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
-from dynamo_webhooks.reconciler.loop.keys import Key, controller
-from dynamo_webhooks.reconciler.loop.kinds import GRAPH
+from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
+from dynamo_webhooks.reconciler.loop.kinds import GRAPH, LWS, STATEFUL_SET
 from dynamo_webhooks.reconciler.loop.moving import pathway_of
 from dynamo_webhooks.reconciler.loop.observe import observed_component
 from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
@@ -58,12 +58,21 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
     if problems or workload is None:
         return await _failed(work, obj, problems, SLOWLY)
     before = obj.get("status") or {}
-    now = status_of(before, obj["metadata"]["generation"], workload, work.now())
+    now = status_of(before, obj["metadata"]["generation"], workload, work.now(), _workers(work, workload))
     was, became = (found(one, "Available").get("status") for one in (before, now))
     if await work.patch_status(obj, now) and was != became and (was or became == "True"):  # that nothing is ready yet is no news
         told = found(now, "DynamoComponentReady")
         await work.say(obj, "Normal", told["reason"], told["message"])
     return PassResult()
+
+
+def _workers(work: Work, workload: Node) -> list[Node | None]:
+    """The StatefulSet of each replica of a LeaderWorkerSet; none for other kinds, and where they can't be read."""
+    if workload["kind"] != LWS or not work.cache.knows(STATEFUL_SET):
+        return []
+    key, replicas = key_of(workload), workload["spec"].get("replicas")
+    names = [f"{key.name}-{number}" for number in range(1 if replicas is None else replicas)]
+    return [work.cache.get(Key(STATEFUL_SET, key.namespace, name)) for name in names]
 
 
 async def _failed(work: Work, obj: Node, problems: list[Problem], after: float) -> PassResult:

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 RECONCILING: Final = "Reconciling"
 
 
-def is_ready(workload: Node) -> bool:
-    """Whether a Deployment or LeaderWorkerSet is up to date and available."""
+def is_ready(workload: Node, workers: Sequence[Node | None] = ()) -> bool:
+    """Whether a Deployment or LeaderWorkerSet is up to date and available.
+
+    `workers` are the StatefulSets of a LeaderWorkerSet, which counts their pods as soon as they are made.
+    """
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
     replicas = spec.get("replicas")
     desired = 1 if replicas is None else int(replicas)
@@ -26,15 +29,16 @@ def is_ready(workload: Node) -> bool:
         return not spec.get("paused")
     available = found(status, "Available").get("status") == "True"
     if workload["kind"] != "Deployment":
-        return _count(status, "readyReplicas") >= desired and available
+        running = all(one is not None and _count(one.get("status") or {}, "readyReplicas") >= one["spec"]["replicas"] for one in workers)
+        return _count(status, "readyReplicas") >= desired and available and running
     current = (status.get("observedGeneration") or 0) >= workload["metadata"].get("generation", 0)
     enough = _count(status, "updatedReplicas") >= desired and _count(status, "availableReplicas") >= desired
     return not spec.get("paused") and current and enough and _count(status, "replicas") == desired and available
 
 
-def status_of(before: Node, generation: int, workload: Node, moment: datetime) -> Node:
+def status_of(before: Node, generation: int, workload: Node, moment: datetime, workers: Sequence[Node | None] = ()) -> Node:
     """The status after a successful pass."""
-    kind, ready = str(workload["kind"]), is_ready(workload)
+    kind, ready = str(workload["kind"]), is_ready(workload, workers)
     told, yes = ("ready", "True") if ready else ("not ready", "False")
     suffix = "Ready" if ready else "NotReady"
     now = [

@@ -16,6 +16,8 @@ GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
 ADAPTER: Final = "DynamoGraphDeploymentScalingAdapter"
 LWS: Final = "LeaderWorkerSet"
+STATEFUL_SET: Final = "StatefulSet"  # the workers of one replica of a LeaderWorkerSet
+SET_NAME: Final = "leaderworkerset.sigs.k8s.io/name"  # its label of everything that it makes
 CLIQUES: Final = "PodCliqueSet"
 CLIQUE: Final = "PodClique"
 CLIQUE_GROUP: Final = "PodCliqueScalingGroup"
@@ -49,6 +51,7 @@ OPTIONAL: Final = {
 }
 # what an optional controller makes of our objects: capability -> resources with the labels that they are watched by
 MADE: Final = {
+    "leader-worker-sets": ((Resource("apps", "v1", "statefulsets", STATEFUL_SET), SET_NAME),),
     "grove": (
         (Resource("grove.io", "v1alpha1", "podcliques", CLIQUE), GRAPH_NAME),
         (Resource("grove.io", "v1alpha1", "podcliquescalinggroups", CLIQUE_GROUP), ""),

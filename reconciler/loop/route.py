@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, MODEL, UNATTENDED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, LWS, MODEL, SET_NAME, STATEFUL_SET, UNATTENDED
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
         keys += _owners(old, new, key.namespace)
     if owner is not None and owner.get("kind") == CLIQUES and not known and _counted(old) != _counted(new):
         keys += _of_set(Key(CLIQUES, key.namespace, str(owner["name"])), cache)
+    if key.kind == STATEFUL_SET and _counted(old) != _counted(new):
+        keys += _of_set(Key(LWS, key.namespace, str((seen["metadata"].get("labels") or {}).get(SET_NAME))), cache)
     if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
         keys.append(Key(GRAPH, key.namespace, str(graph)))
     if key.kind == GRAPH and (old is None or new is None or old.get("spec") != new.get("spec")):
@@ -41,14 +43,14 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
 
 
 def _of_set(key: Key, cache: Cache) -> list[Key]:
-    """The graph that a set of cliques belongs to."""
+    """What a set of cliques, or of leaders and workers, belongs to."""
     found = cache.get(key)
     owner = controller(found) if found is not None else None
-    return [Key(GRAPH, key.namespace, str(owner["name"]))] if owner is not None and owner.get("kind") == GRAPH else []
+    return [Key(str(owner["kind"]), key.namespace, str(owner["name"]))] if owner is not None and owner.get("kind") in _OWN else []
 
 
 def _counted(obj: Node | None) -> object:
-    """What a graph's pass reads of an object that Grove has made."""
+    """What a pass reads of an object that an orchestrator has made."""
     if obj is None:
         return None
     status = {name: value for name, value in (obj.get("status") or {}).items() if isinstance(value, int)}

@@ -131,6 +131,7 @@ def _orchestrators() -> list[Grant]:
     made = ("podcliques", "podcliquescalinggroups")
     return [
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads of several nodes") for group, resource in kinds),
+        Grant("reconciler", EVERYWHERE, "apps", "statefulsets", "", ("list", "watch"), "workers of LeaderWorkerSets"),
         *(Grant("reconciler", EVERYWHERE, "grove.io", resource, "", READ, "what runs of a graph on Grove") for resource in made),
         *(Grant("reconciler", EVERYWHERE, "grove.io", f"{resource}/scale", "", ("patch",), "replicas on Grove") for resource in made),
     ]

@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.resources import SECRETS
-from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, OPTIONAL
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, MADE, OPTIONAL
 from tests.reconciler.loop.site import NAMESPACE, Site, running
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
 
 LWS = OPTIONAL["leader-worker-sets"]
+[(STATEFUL_SETS, _)] = MADE["leader-worker-sets"]
 
 
 def _graph(*args: str) -> Node:
@@ -21,9 +22,15 @@ def _graph(*args: str) -> Node:
     return graph(frontend, vllm("decode", "decode", args=args, replicas=1, multinode={"nodeCount": 2}))
 
 
-async def _all_ready(site: Site) -> None:
-    """What the orchestrator would say."""
+async def _all_ready(site: Site, *, workers: int = 1) -> None:
+    """What the orchestrator would make and say, with so many workers of each replica running."""
     for name, one in (await site.all(LWS)).items():
+        made: Node = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
+        made["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
+        if f"{name}-0" not in await site.all(STATEFUL_SETS):
+            await site.kubelet.create(STATEFUL_SETS, made, NAMESPACE)
+        ran = {"status": {"replicas": 1, "readyReplicas": workers}}
+        await site.kubelet.merge_patch(STATEFUL_SETS, f"{name}-0", ran, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}
         if one.get("status") != status:
             await site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
@@ -71,6 +78,20 @@ async def test_the_old_generation_goes_when_the_new_one_is_there() -> None:
     await site.user.delete(LWS, new, NAMESPACE)
     await site.rest()
     assert new in await site.all(LWS)
+    await site.stop()
+
+
+async def test_a_replica_is_ready_when_its_workers_are() -> None:
+    """The orchestrator counts workers as soon as their pods are made."""
+    site = Site()
+    site.cluster.served.update({"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})})
+    site.start()
+    await site.make(_graph())
+    await site.rest()
+    for workers, status in ((0, "False"), (1, "True"), (0, "False")):
+        await _all_ready(site, workers=workers)
+        await site.later(2)
+        assert (await site.condition())["status"] == status
     await site.stop()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, PODS, SERVICES
-from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, OPTIONAL
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, MADE, OPTIONAL
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -162,6 +162,11 @@ async def test_replicas_of_several_nodes_go_on_when_no_more_can_be_made() -> Non
         await site.make(graph(frontend, vllm("decode", "decode", replicas=1, multinode={"nodeCount": 2})))
         await site.rest()
         [name] = await site.all(LWS)
+        workers: Any = {"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {"replicas": 1}}
+        workers["metadata"] = {"name": f"{name}-0", "labels": {"leaderworkerset.sigs.k8s.io/name": name}}
+        [(sets, _)] = MADE["leader-worker-sets"]
+        await site.kubelet.create(sets, workers, NAMESPACE)
+        await site.kubelet.merge_patch(sets, f"{name}-0", {"status": {"readyReplicas": 1}}, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}
         await site.kubelet.merge_patch(LWS, name, {"status": status}, NAMESPACE)
         await site.rest()

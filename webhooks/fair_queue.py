@@ -43,6 +43,8 @@ class FairQueue(Generic[T]):
 
     def take(self, without: Container[str] = ()) -> tuple[str, T] | None:
         """Removes the next entry that isn't of a client in `without`, and returns its client and itself; None when there is none."""
+        if not self._waiting:
+            return None
         now = self._clock()
         client = min((each for each in self._waiting if each not in without), key=lambda each: self._recently(each, now), default=None)
         if client is None:

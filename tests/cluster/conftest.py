@@ -17,6 +17,7 @@ from tests.cluster.admission import SELECTED, Admission, register, serving
 from tests.cluster.assets.build import CONTROL_PLANE
 from tests.cluster.assets.wanted import wanted
 from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixture: the modules of this folder find it here
+from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
 
@@ -95,6 +96,13 @@ def guarded_beta(beta: ControlPlane, admission: Admission) -> ControlPlane:
     """`beta` with our webhooks registered for the namespaces that are labelled so."""
     register(beta, admission, "dynamo", SELECTED)
     return beta
+
+
+@pytest.fixture(scope="session")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """Both versions of all kinds, converted by our server; no admission. Modules that restart it, or kill our server, have their own."""
+    with converting_plane(assets, tmp_path_factory.mktemp("plane")) as (found, _):
+        yield found
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.applying import Held
-from tests.cluster.conversion import converting_plane
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.managers.law import breaches
@@ -20,20 +19,12 @@ from tests.laws.managers.test_managers import TRIED
 from tests.laws.managers.twins import ALPHA_ONLY, EXCLUSIVE, TRAITS, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from tests.cluster.harness import ControlPlane
 
 SEQUENCES: Final = int(os.environ.get("APPLY_LAW_SEQUENCES") or 12)  # generated ones a kind, of each sort
 MOVES: Final = [(first, second, mover) for first, second in ((ALPHA, BETA), (BETA, ALPHA)) for mover in (OWNER, SUCCESSOR)]
-
-
-@pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Both versions of all kinds, converted by our server; no admission."""
-    with converting_plane(assets, tmp_path_factory.mktemp("apply")) as (found, _):
-        yield found
 
 
 def _everything() -> list[Subject]:

@@ -9,7 +9,6 @@ import pytest
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from dynamo_webhooks.cli.convert.served import as_served
 from dynamo_webhooks.conversion.objects import target
-from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import path_of
 from tests.laws.managers.law import sorted_lists
 from tests.laws.managers.subjects import GRAPH, Subject
@@ -17,9 +16,6 @@ from tests.laws.managers.twins import Part
 from tests.laws.managers.types import type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
@@ -34,13 +30,6 @@ SUBJECT = Subject(
 # Of each way of kubectl: its flags for applying, and for applying over somebody else's fields.
 WAYS = {"server-side": ("--server-side", "--force-conflicts"), "client-side": ()}
 LABEL = '{"metadata": {"labels": {"a": "b"}}}'
-
-
-@pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Both versions of all kinds, converted by our server; no admission."""
-    with converting_plane(assets, tmp_path_factory.mktemp("kubectl")) as (found, _):
-        yield found
 
 
 def _manifest(namespace: str, version: str) -> Node:

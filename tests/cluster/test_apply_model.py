@@ -13,7 +13,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.applying import Held
-from tests.cluster.conversion import converting_plane, without_server_fields
+from tests.cluster.conversion import without_server_fields
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
 from tests.laws.managers.apply import ConflictError
@@ -26,20 +26,12 @@ from tests.laws.managers.typed import InvalidError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 SEQUENCES: Final = int(os.environ.get("APPLY_SEQUENCES") or 300)
 SHARES: Final = 10
-
-
-@pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Both versions of all kinds, converted by our server; no admission."""
-    with converting_plane(assets, tmp_path_factory.mktemp("apply")) as (found, _):
-        yield found
 
 
 @pytest.mark.parametrize("share", range(SHARES))

@@ -9,14 +9,12 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, api_version
 from dynamo_webhooks.conversion.bounds import TOO_LONG
-from tests.cluster.conversion import converting_plane
 from tests.cluster.objects import make, path_of
 from tests.cluster.provisioning import MERGE_PATCH
 from tests.conversion.test_bounds import noise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from tests.cluster.harness import ControlPlane
 
@@ -60,13 +58,6 @@ def _pod(size: int, name: str = "main") -> Node:
 
 def _size(spec: Node) -> int:
     return len(json.dumps(spec))
-
-
-@pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Both versions of all kinds, converted by our server; no admission."""
-    with converting_plane(assets, tmp_path_factory.mktemp("size")) as (found, _):
-        yield found
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -14,26 +14,15 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.cluster.applying import Held
-from tests.cluster.conversion import converting_plane
 from tests.golden.upstream import CONVERTED, accepted, converted_wrongly, manifests, moved_wrongly, pairs, stability
 from tests.laws.managers.law import breaches
 from tests.laws.managers.test_managers import TRIED, modelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from tests.cluster.harness import ControlPlane
 
 pytestmark = pytest.mark.golden
 RECORDED: Final = int(os.environ.get("APPLY_RECORDED") or 60)
-
-
-@pytest.fixture(scope="module")
-def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Both versions of all kinds, converted by our server; no admission."""
-    with converting_plane(assets, tmp_path_factory.mktemp("upstream")) as (found, _):
-        yield found
 
 
 def test_recorded_objects_and_what_convert_writes_of_them_are_stable(plane: ControlPlane) -> None:

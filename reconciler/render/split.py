@@ -55,6 +55,8 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     spec: Fields = copy.deepcopy(member.fields)
     if member.type not in TYPES:
         spec.pop("type", None)  # its schema refuses others; pods are marked with what the object remembers
+    if member.type != EPP:
+        spec.pop("eppConfig", None)  # its schema refuses it for others, and v1alpha1's admits it
     if framework:
         spec["backendFramework"] = framework
     generation = worker_hash if member.is_worker else ""

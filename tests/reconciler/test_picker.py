@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
+from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.split import component_object
 from tests.reconciler.rendering import children, component, graph, vllm
 
 Fields = dict[str, Any]
@@ -40,3 +42,12 @@ _NAMED = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "Endpo
 def test_fields_that_the_pickers_types_always_say_are_said(config: Fields, told: Fields) -> None:
     made = children(graph(component("e", "epp", eppConfig={"config": config}), vllm("w")))["ConfigMap g-epp-config"]
     assert yaml.safe_load(made["data"]["epp-config-dynamo.yaml"]) == {**told, **_NAMED}
+
+
+def test_a_pickers_configuration_of_another_type_is_left_out() -> None:
+    """v1alpha1 admits it; the definition of components refuses it."""
+    obj = graph(vllm("w", eppConfig={"config": {}}))
+    made = component_object(read_graph(obj), read_graph(obj).members[0], "", "")
+    assert "eppConfig" not in made["spec"]
+    picker = graph(component("e", "epp", eppConfig={"config": {}}), vllm("w"))
+    assert component_object(read_graph(picker), read_graph(picker).members[0], "", "")["spec"]["eppConfig"] == {"config": {}}

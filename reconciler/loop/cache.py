@@ -12,10 +12,10 @@ from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.depth import cut
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, SLICE, STATEFUL_SET, UNATTENDED, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, MODEL, SLICE, STATEFUL_SET, UNATTENDED, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
-from dynamo_webhooks.reconciler.model.endpoints import lighten
+from dynamo_webhooks.reconciler.model import assessment, endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -184,13 +184,16 @@ def _lighten(obj: Node) -> Node:
     """Drops what nobody here reads and what is often half of an object. The object is ours alone: a reflector's, or an answer."""
     obj["metadata"].pop("managedFields", None)
     cut(obj)
-    if obj["kind"] == SLICE:
-        lighten(obj)
+    if (reduce := _REDUCED.get(obj["kind"])) is not None:
+        reduce(obj)
     if obj["kind"] == CLIQUE:
         (obj.get("spec") or {}).pop("podSpec", None)
     if obj["kind"] == STATEFUL_SET:
         (obj.get("spec") or {}).pop("template", None)
     return obj
+
+
+_REDUCED: Final = {SLICE: endpoints.lighten, MODEL: assessment.lighten}
 
 
 def _owner(obj: Node | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from dynamo_webhooks.reconciler.loop.problems import LONGEST
@@ -68,7 +70,7 @@ def of_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Seq
 
 
 def assessed(model: Node, seen: Found, ready: Collection[str], verdict: Verdict, moment: datetime) -> Assessment:
-    """The whole status after a pass; `ready` are uids of pods."""
+    """The whole status after a pass; `ready` are uids of pods. Endpoints that are as before stay the digest that they were."""
     before, base = model.get("status") or {}, str((model.get("spec") or {}).get("baseModelName") or "")
     generation = model["metadata"].get("generation")
     told = [
@@ -76,15 +78,29 @@ def assessed(model: Node, seen: Found, ready: Collection[str], verdict: Verdict,
         Condition(ENDPOINTS, _word(verdict.fine), verdict.reason, verdict.message[:LONGEST], generation),
         Condition(READY, _word(verdict.fine), *_short(verdict.detail or (verdict.reason, verdict.message)), generation),
     ]
-    listed = [{"address": one.urls[0], "podName": one.pod, "ready": one.uid in ready} for one in seen.endpoints]
+    listed: list[Node] = [{"address": one.urls[0], "podName": one.pod, "ready": one.uid in ready} for one in seen.endpoints]
     status: dict[str, Any] = {**before, "conditions": conditions(before.get("conditions") or (), told, moment)}
     status |= {"readyEndpoints": sum(one.uid in ready for one in seen.endpoints), "totalEndpoints": len(listed)}
-    status.pop("endpoints", None)
-    if listed:
-        status["endpoints"] = listed if len(listed) <= LISTED else sorted(listed, key=_readiness)[:LISTED]
+    listed = listed if len(listed) <= LISTED else sorted(listed, key=_readiness)[:LISTED]
+    if not listed:
+        status.pop("endpoints", None)
+    elif status.get("endpoints") != _digest(listed):
+        status["endpoints"] = listed
     was = found(before, ENDPOINTS)
     same = (was.get("status"), was.get("reason")) == (_word(verdict.fine), verdict.reason)
     return Assessment(status, () if same else tuple(_events(verdict, status, base)))
+
+
+def lighten(model: Node) -> None:
+    """Leaves only a digest of the endpoints in a status, in place: a cluster has a hundred thousand of them."""
+    status = model.get("status") or {}
+    if isinstance(status.get("endpoints"), list):
+        status["endpoints"] = _digest(status["endpoints"])
+
+
+def _digest(listed: list[Node]) -> str:
+    text = json.dumps(listed, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _services(seen: Found, base: str, generation: int | None) -> Condition:

@@ -19,10 +19,9 @@ _FAMILIES: Final = {"IPv4": 0, "IPv6": 1}  # addressType -> order of preference;
 
 
 class Trust(NamedTuple):
-    """Which slices and addresses are believed: anybody who may write EndpointSlices could else direct our calls anywhere."""
+    """Which slices are believed: anybody who may write EndpointSlices could else direct our calls anywhere."""
 
     any_slice: bool = False  # also those that the EndpointSlice controller didn't write
-    any_address: bool = False  # also loopback; tests alone
 
 
 class Sighting(NamedTuple):
@@ -31,8 +30,7 @@ class Sighting(NamedTuple):
     address: str
     uid: str  # of the pod, else its name
     pod: str
-    callable: bool  # ready, or serving although it isn't, and not terminating
-    terminating: bool
+    callable: bool  # ready, or serving although it isn't
 
 
 class Endpoint(NamedTuple):
@@ -40,8 +38,15 @@ class Endpoint(NamedTuple):
 
     uid: str
     pod: str
-    urls: tuple[str, ...]  # `http://address:port`, the preferred one first
+    address: str  # the preferred one
+    port: int
     callable: bool
+    other: str = ""  # the address of the other family, if the pod has two
+
+    @property
+    def urls(self) -> list[str]:
+        """`http://address:port`, the preferred one first."""
+        return [f"http://{f'[{one}]' if ':' in one else one}:{self.port}" for one in (self.address, self.other) if one]
 
 
 class Found(NamedTuple):
@@ -62,35 +67,34 @@ def lighten(found: Node) -> None:
 
 def endpoints_in(slices: Iterable[Node], trust: Trust) -> Found:
     """The pods of some slices, each lightened, of one namespace. Linear in the number of endpoints."""
-    pods: dict[str, tuple[Sighting, dict[int, str]]] = {}
+    pods: dict[str, Endpoint] = {}
     services = set()
-    for one in sorted(slices, key=_name):
+    for one in sorted(slices, key=_order):
         labels = one["metadata"].get("labels") or {}
-        family = _FAMILIES.get(str(one.get("addressType")))
-        if family is None or not (trust.any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
+        if one.get("addressType") not in _FAMILIES or not (trust.any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
             continue
         port = _port(one.get("ports") or ())
         for seen in one["endpoints"]:
-            if seen.terminating or not (trust.any_address or _is_plain(seen.address)):
-                continue
-            known, urls = pods.setdefault(seen.uid, (seen, {}))
-            urls.setdefault(family, f"http://{f'[{seen.address}]' if family else seen.address}:{port}")
-            if seen.callable and not known.callable:
-                pods[seen.uid] = (seen, urls)
+            known = pods.get(seen.uid)
+            if known is None:
+                pods[seen.uid] = Endpoint(seen.uid, seen.pod, seen.address, port, seen.callable)
+            else:
+                other = known.other or (seen.address if seen.address != known.address else "")
+                pods[seen.uid] = known._replace(other=other, callable=known.callable or seen.callable)
+        if one["endpoints"]:
             services.add(str(labels.get(SERVICE_NAME) or ""))
-    made = (Endpoint(uid, seen.pod, tuple(url for _, url in sorted(urls.items())), seen.callable) for uid, (seen, urls) in pods.items())
-    return Found(tuple(made), tuple(sorted(services - {""})))
+    return Found(tuple(pods.values()), tuple(sorted(services - {""})))
 
 
 def _sighting(endpoint: Node, namespace: str) -> Sighting | None:
-    target, addresses = endpoint.get("targetRef") or {}, endpoint.get("addresses") or ()
+    target, addresses, conditions = endpoint.get("targetRef") or {}, endpoint.get("addresses") or (), endpoint.get("conditions") or {}
     if target.get("kind") != "Pod" or not addresses or (target.get("namespace") or namespace) != namespace:
         return None
-    conditions = endpoint.get("conditions") or {}
-    terminating = conditions.get("terminating") is True
+    if conditions.get("terminating") is True or not _is_plain(str(addresses[0])):
+        return None
     ready = conditions.get("ready") is not False or conditions.get("serving") is True  # absent is ready, as the API says
     name = str(target.get("name") or "")
-    return Sighting(str(addresses[0]), str(target.get("uid") or name), name, ready and not terminating, terminating)
+    return Sighting(str(addresses[0]), str(target.get("uid") or name), name, ready)
 
 
 def _port(ports: Sequence[Node]) -> int:
@@ -98,7 +102,7 @@ def _port(ports: Sequence[Node]) -> int:
 
 
 def _is_plain(address: str) -> bool:
-    """Whether an address may be a pod's."""
+    """Whether an address may be a pod's: never loopback and the like."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -106,5 +110,6 @@ def _is_plain(address: str) -> bool:
     return not (found.is_loopback or found.is_link_local or found.is_unspecified or found.is_multicast)
 
 
-def _name(found: Node) -> str:
-    return str(found["metadata"]["name"])
+def _order(found: Node) -> tuple[int, str]:
+    """IPv4 first, which is preferred, then by name."""
+    return _FAMILIES.get(str(found.get("addressType")), len(_FAMILIES)), str(found["metadata"]["name"])

@@ -120,6 +120,22 @@ async def test_a_failing_pod_is_named_with_what_it_said() -> None:
         assert await site.reasons() == ["PartialEndpointFailure", "NotReady", "EndpointsReady"]
 
 
+async def test_the_cache_keeps_no_endpoints_of_a_status_and_writes_those_that_change() -> None:
+    async with scene(model(modelType="base", source=None), slice_of("10.0.0.1")) as site:
+        assert site.reconciler is not None
+        assert site.reconciler.cache is not None
+        [kept] = site.reconciler.cache.all("DynamoModel")
+        assert isinstance(kept["status"]["endpoints"], str)
+        assert len(kept["status"]["endpoints"]) == 16
+        await site.put(slice_of(pod("10.0.0.1", ready=False), "10.0.0.2"))
+        await site.later(2)
+        told = (await site.model())["status"]["endpoints"]
+        assert [(one["address"], one["ready"]) for one in told] == [("http://10.0.0.1:9090", False), ("http://10.0.0.2:9090", True)]
+        await site.put(slice_of())
+        await site.later(2)
+        assert "endpoints" not in (await site.model())["status"]
+
+
 async def test_a_thousand_pods_are_loaded_with_few_writes() -> None:
     pods = [f"10.0.{index // 250}.{index % 250 + 1}" for index in range(1000)]
     slices = [slice_of(*pods[start : start + 100], name=f"s{start}") for start in range(0, 1000, 100)]

@@ -20,18 +20,19 @@ def found(*slices: Node, trust: Trust | None = None) -> Found:
 
 def test_a_ready_pod_is_an_endpoint_at_the_port_of_its_slice() -> None:
     seen = found(slice_of(pod("10.0.0.1", name="a", uid="u"), ports=[{"name": "http", "port": 80}, {"name": "system", "port": 9191}]))
-    assert seen.endpoints == (Endpoint("u", "a", ("http://10.0.0.1:9191",), callable=True),)
+    assert seen.endpoints == (Endpoint("u", "a", "10.0.0.1", 9191, callable=True),)
+    assert seen.endpoints[0].urls == ["http://10.0.0.1:9191"]
     assert seen.services == ("dynamo-model-fb68f5a6",)
 
 
 def test_without_a_port_of_the_name_the_usual_one_is_called() -> None:
-    assert found(slice_of("10.0.0.1", ports=[])).endpoints[0].urls == ("http://10.0.0.1:9090",)
+    assert found(slice_of("10.0.0.1", ports=[])).endpoints[0].urls == ["http://10.0.0.1:9090"]
 
 
 def test_a_pod_in_two_slices_and_two_families_is_one_endpoint() -> None:
     six = slice_of(pod("fd00::1", name="a"), name="s6", addressType="IPv6")
     seen = found(six, slice_of(pod("10.0.0.1", name="a"), name="s0"), slice_of(pod("10.0.0.1", name="a"), name="s1"))
-    assert [one.urls for one in seen.endpoints] == [("http://10.0.0.1:9090", "http://[fd00::1]:9090")]
+    assert [one.urls for one in seen.endpoints] == [["http://10.0.0.1:9090", "http://[fd00::1]:9090"]]
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,7 @@ async def test_a_wish_that_changes_during_a_call_is_met_afterwards() -> None:
 async def test_the_other_address_family_is_tried_where_the_first_takes_no_connection() -> None:
     async with scene() as at:
         at.workers.status["10.0.0.1"] = None
-        at.loader.keep(MODEL, WISH, [Endpoint("u", "p", ("http://10.0.0.1:9090", "http://[fd00::1]:9090"), callable=True)], check=False)
+        at.loader.keep(MODEL, WISH, [Endpoint("u", "p", "10.0.0.1", 9090, callable=True, other="fd00::1")], check=False)
         await at.run()
         assert at.workers.of("POST") == [("10.0.0.1", "a"), ("[fd00::1]", "a")]
         assert at.ready == 1

@@ -94,6 +94,8 @@ def _at(finding: Reported) -> str:
     """The placeholder in what a finding marks; empty where that holds none."""
     lines, (line, column, end) = finding.source.lines, finding.position
     marked = lines[line - 1][column - 1 : end - 1] if line <= len(lines) else ""
+    if marked[:1] in ("{", "[") and not marked.startswith("{{"):  # what is missing in an object on one line is no matter of its texts
+        return ""
     fill = finding.source.fill
     open_ = (text for text in re.findall(_SHAPE, marked) if fill is None or fill.veiled(text) == text)
     # rules read texts of pods, too, where $(NAME) is a variable of the container

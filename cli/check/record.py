@@ -185,10 +185,12 @@ OWN_BY_NAME: Final = {rule.name: rule for rule in OWN_RULES}
 
 
 class Also(NamedTuple):
-    """A rule that finds the same mistake as another one, and its words."""
+    """A rule that finds the same mistake as another one, in which stage and at which field, and its words."""
 
     rule: str
     code: str
+    stage: str
+    path: str
     message: str
 
     def __str__(self) -> str:

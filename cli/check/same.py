@@ -41,7 +41,7 @@ def one_each(findings: Sequence[Reported]) -> list[Reported]:
             at = first.get((*place, one.path.removesuffix(_NAME), _got(one)))
         main = merged[at] if at is not None else None
         if at is not None and main is not None:
-            merged[at] = main._replace(also=(*main.also, Also(one.rule, one.code, one.message)))
+            merged[at] = main._replace(also=(*main.also, Also(one.rule, one.code, one.stage, one.path, one.message)))
             merged[index] = None
             continue
         first.setdefault((*place, one.path, one.position), index)

@@ -64,6 +64,17 @@ def test_all_placeholders_of_a_file_are_one_finding(command: Command, files: Fil
     )
 
 
+def test_what_is_missing_in_an_object_on_one_line_is_told_itself(command: Command, files: Files) -> None:
+    text = '{"containers": [{"name": "main", "image": "${IMAGE}"}]}'
+    component = f'{{"type": "worker", "podTemplate": {{"spec": {text}}}}}'
+    head = '"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}'
+    files(a=f'{{{head}, "spec": {{"components": [{component}]}}}}')
+    rows = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert [(row["path"], row["message"]) for row in rows if row["rule"] == "schema-mismatch"] == [
+        ("spec.components[0].name", "must be given")
+    ]
+
+
 def test_a_placeholder_is_named_once_with_its_first_line(command: Command, files: Files) -> None:
     again = "    other: {componentType: worker, replicas: '${R}'}\n"
     files(a=GOOD.replace("replicas: 2", "replicas: ${R}") + again)

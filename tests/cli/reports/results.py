@@ -67,7 +67,7 @@ def everything() -> Result:
     comment = reported(rule="unused-ignore", code="DYN007", level=record.WARNING, stage=record.COMMENT, identity=None, path="")
     return assemble(
         findings=[
-            reported(source=source, also=(Also("schema-mismatch", "DYN004", "must be another"),)),
+            reported(source=source, also=(Also("schema-mismatch", "DYN004", record.SCHEMA, "spec.modelName", "must be another"),)),
             comment,
             reported(level=record.FAULT, rule="schema-rule", code="DYN005", fix=""),
         ],

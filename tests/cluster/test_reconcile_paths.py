@@ -60,6 +60,8 @@ def _uid(site: Reconciled, path: str, namespace: str, name: str) -> str:
 
 
 def _available(site: Reconciled, namespace: str, name: str) -> int:
+    if name not in site.names(DEPLOYMENTS, namespace):
+        return 0
     return int(site.get(DEPLOYMENTS, namespace, name).get("status", {}).get("availableReplicas", 0))
 
 

@@ -74,7 +74,7 @@ REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 
 
 def resource_of(obj: Node) -> Resource:
-    """The resource of a child as rendered. A kind that nobody foresaw is called as most are."""
+    """The resource of a child as rendered. An unknown kind gets the usual plural."""
     kind, (group, _, version) = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")
     known = _KNOWN.get(kind)
     if known is not None and known.api_version == obj["apiVersion"]:

@@ -222,7 +222,7 @@ class Reconciler:
             except ApiError as error:
                 result = self._again(key, PassResult((of_error(error, str(key)),)))
             except Exception:
-                LOG.exception("a pass over %s failed in a way nobody foresaw", key)
+                LOG.exception("a pass over %s failed with an unexpected error", key)
                 self.meters.errors[self.meters.label(key.kind, "internal", key.namespace)] += 1
                 self.meters.panics[key.kind] += 1
                 self.queue.failed(key)

@@ -1,6 +1,6 @@
 """What the process of one long request does: bounds itself, answers, writes the answer and its verdict, ends.
 
-The kernel holds the bounds, so that they hold for code that nobody foresaw to be slow: a timer of CPU time raises in the middle of it, and
+The kernel holds the bounds, so that they hold for code that is unexpectedly slow: a timer of CPU time raises in the middle of it, and
 what doesn't notice that is ended a little later. The process ends with the request, and its memory with it.
 """
 

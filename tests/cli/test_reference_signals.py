@@ -13,7 +13,7 @@ import pytest
 
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
-from tools.manual.metrics import PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
+from tools.manual.metrics import MODEL_EVENTS, PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
 
 ROOT: Final = Path(__file__).parents[2]
 FIRST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -105,7 +105,7 @@ def test_it_has_that_name_type_labels_and_buckets(row: Row) -> None:
 
 def test_the_page_says_what_is_not_there() -> None:
     assert not [sample for sample in SAMPLES if sample.startswith(ABSENT)]
-    assert f"`{ABSENT}*`" in metrics_page().partition("## Left out")[2]
+    assert f"`{ABSENT}*`" in metrics_page().partition("## Not exported")[2]
 
 
 def test_no_metric_has_a_namespace_for_a_label_unasked() -> None:
@@ -135,3 +135,4 @@ def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_a
     assert len(written) >= 6
     assert written <= set(RECONCILER_EVENTS)
     assert set(RECONCILER_EVENTS) <= literals("reconciler/loop/*.py")
+    assert set(MODEL_EVENTS) <= literals("reconciler/model/assessment.py")

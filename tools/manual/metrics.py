@@ -41,7 +41,12 @@ RECONCILER_EVENTS: Final = (
     "ValidationFailed",
     "DriftRepaired",
     "PlannerRights",
+    "LoRAUnloaded",
+    "LoRAUnloadFailed",
+    "CleanupFailed",
 )
+# of models, beside the reasons of the condition EndpointsReady
+MODEL_EVENTS: Final = ("NoEndpointsFound", "EndpointsDiscovered", "EndpointsReady", "PartialEndpointFailure", "NotReady")
 _HEAD: Final = """\
 <!-- written by `make docs` (tools/pages.py) from webhooks/metrics_table.py and the meters.py of each room; edit those, not this file -->
 
@@ -116,7 +121,7 @@ def metrics_page() -> str:
         facts=STALE_SECONDS,
         poll=Limits().poll_seconds,
         certificates=_listed(PROVISIONER_EVENTS),
-        objects=_listed((*RECONCILER_EVENTS, "Deleted<Kind>")),
+        objects=_listed((*RECONCILER_EVENTS, *MODEL_EVENTS, "Deleted<Kind>")),
     )
     lines = [head, "## Metrics of the server", "", *_table(iter(DECLARED.values()))]
     lines += ["", "## Metrics of the provisioner", "", *_table(provisioner_metrics())]

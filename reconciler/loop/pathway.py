@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.reconciler.loop.kinds import CLIQUES, COMPONENT, LWS
+from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT, LWS
 from dynamo_webhooks.reconciler.loop.status import Condition, found
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.facts import Facts
 
 ORCHESTRATOR: Final = "Orchestrator"  # the condition of a graph
+_MADE: Final = (CLIQUE, CLIQUE_GROUP)  # what another operator's status says of a graph on Grove, whose objects may not be seen here
 _GROVE: Final = "Grove"
 _COMPONENTS: Final = "Components"
 _MOVING: Final = "Moving"
@@ -41,8 +42,10 @@ class Pathway(NamedTuple):
 def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Pathway:
     """Where a graph runs, from what it owns. Grove is `usable` where it is served and not switched off."""
     alive = {one["kind"] for one in owned if not one["metadata"].get("deletionTimestamp")}
-    before = found(graph.get("status") or {}, ORCHESTRATOR).get("reason")
-    runs = False if COMPONENT in alive else True if CLIQUES in alive or before in (_GROVE, _LOST) else None
+    status = graph.get("status") or {}
+    before = found(status, ORCHESTRATOR).get("reason")
+    ran = before in (_GROVE, _LOST) or any((one or {}).get("componentKind") in _MADE for one in (status.get("components") or {}).values())
+    runs = False if COMPONENT in alive else True if CLIQUES in alive or ran else None
     said = str((graph["metadata"].get("annotations") or {}).get(ENABLE_GROVE, "")).lower()
     kept = usable if runs is None else runs
     grove = said != "false" and (usable or runs is True if said == "true" else kept)

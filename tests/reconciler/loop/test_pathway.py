@@ -63,6 +63,23 @@ async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
         assert set(await site.all(GROVE)) == {"new"}  # what doesn't run yet is made there
 
 
+async def test_a_graph_that_another_operator_runs_on_grove_is_not_made_a_second_time_without_grove() -> None:
+    site = Site()
+    await site.make(disagg())
+    status = {"state": "successful", "components": {"decode": {"componentKind": "PodClique", "replicas": 2}}}
+    await site.user.merge_patch(GRAPHS, "g", {"status": status}, NAMESPACE, subresource="status")
+    site.start()
+    try:
+        await site.rest()
+        assert await site.all(COMPONENTS) == {}
+        assert await site.all(DEPLOYMENTS) == {}
+        assert (await site.condition(kind="Orchestrator"))["reason"] == "GroveNotServed"
+        await _say(site, "false")
+        assert len(await site.all(DEPLOYMENTS)) == 3
+    finally:
+        await site.stop()
+
+
 async def test_a_set_that_was_made_beside_running_components_goes_again() -> None:
     """As earlier releases left it."""
     async with running() as site:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Node: TypeAlias = dict[str, Any]
 ADMIN: Final = "admin"
+_ATTEMPTS: Final = 40  # at a request, half a second apart
 USER: Final = "author"
 TOKENS: Final = {ADMIN: ("token-of-the-admin", "system:masters"), USER: ("token-of-an-author", "authors")}
 # Go programs that collect garbage less often need less CPU
@@ -119,7 +120,15 @@ class ControlPlane:
     def request(
         self, method: str, path: str, body: Node | list[Node] | None = None, *, kind: str = "application/json", user: str = ADMIN
     ) -> Reply:
-        """Sends one raw request; `kind` is the content type of the body."""
+        """Sends one raw request; `kind` is the content type of the body. As every client, asks again where a kind has just been changed."""
+        for _ in range(_ATTEMPTS):
+            reply = self._request(method, path, body, kind, user)
+            if reply.status != 429 or "storage is (re)initializing" not in str(reply.body.get("message")):
+                break
+            time.sleep(0.5)
+        return reply
+
+    def _request(self, method: str, path: str, body: Node | list[Node] | None, kind: str, user: str) -> Reply:
         headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json"}
         with self._connection() as connection:
             connection.request(method, path, None if body is None else json.dumps(body), headers)

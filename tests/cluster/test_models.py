@@ -53,7 +53,7 @@ class Fleet:
         application.router.add_post("/v1/loras", self._load)
         application.router.add_delete("/v1/loras/{name:.*}", self._unload)
         application.router.add_get("/v1/loras", self._list)
-        self._runner = web.AppRunner(application)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.UnixSite(self._runner, str(self.socket)).start()
 

@@ -23,7 +23,7 @@ async def serving(handler: Handler, patience: Patience | None = None) -> AsyncIt
     """A worker that answers so, and who calls it."""
     application = web.Application()
     application.router.add_route("*", "/{rest:.*}", handler)
-    runner = web.AppRunner(application)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)  # some of its answers never end
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

@@ -162,7 +162,6 @@ def test_a_graph_that_is_not_ready_says_why_its_pods_wait(site: Reconciled) -> N
 def test_an_object_that_no_controller_acts_on_says_so(site: Reconciled) -> None:
     namespace = site.plane.namespace()
     site.plane.install(crd("DynamoCheckpoint", versions=["v1alpha1"]))
-    _again(site)
     identity = {"model": "Qwen/Qwen3-0.6B", "backendFramework": "vllm"}
     template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
     made = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", "metadata": {"name": "m", "namespace": namespace}}

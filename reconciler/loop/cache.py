@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
 from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.depth import cut
-from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
+from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of, move
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, MODEL, SLICE, STATEFUL_SET, UNATTENDED, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Changed = Callable[[Node | None, Node | None, bool], None]
 
-_Group = TypeVar("_Group", str, Key)
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)
 _TOLD: Final = frozenset(each.kind for each in UNATTENDED)
@@ -84,9 +83,8 @@ class Cache:
 
         Of other kinds it is enough to know why they can't be listed.
         """
-        lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set()]
+        lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set() and kind not in _TOLD]
         known = (WatchState.FORBIDDEN, WatchState.ABSENT)
-        lacking = [kind for kind in lacking if kind not in _TOLD]
         return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
 
     def why(self, kind: str) -> str:
@@ -166,7 +164,6 @@ class Cache:
         if seen is None:
             return
         key = key_of(seen)
-        self._trim(seen)
         mine = self._written.get(key)
         ours = mine is not None and new is not None and _version(new) == _version(mine[1])
         if mine is not None and (new is None or _version(new) >= _version(mine[1])):
@@ -175,9 +172,9 @@ class Cache:
         self._changed(old, new, ours)
 
     def _index(self, key: Key, new: Node | None, old: Node | None = None) -> None:
-        _move(self._owned, key, _owner(old), _owner(new))
+        move(self._owned, key, _owner(old), _owner(new))
         if key.kind == ADAPTER:
-            _move(self._scaling, key, _scaled(old), _scaled(new))
+            move(self._scaling, key, _scaled(old), _scaled(new))
 
 
 def _lighten(obj: Node) -> Node:
@@ -205,16 +202,6 @@ def _scaled(obj: Node | None) -> Key | None:
     """The graph that an adapter names."""
     name = (((obj or {}).get("spec") or {}).get("dgdRef") or {}).get("name")
     return Key(GRAPH, key_of(obj).namespace, str(name)) if obj is not None and name else None
-
-
-def _move(index: dict[_Group, set[Key]], key: Key, before: _Group | None, now: _Group | None) -> None:
-    """Takes a key out of one group and puts it into another."""
-    if before and before != now and before in index:
-        index[before].discard(key)
-        if not index[before]:
-            del index[before]
-    if now:
-        index.setdefault(now, set()).add(key)
 
 
 def _version(obj: Node) -> int:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from dynamo_webhooks.kube.protocol import Node
+
+_Group = TypeVar("_Group", bound="Hashable")
 
 
 class Key(NamedTuple):
@@ -41,3 +45,13 @@ def is_controlled(obj: Node, owner: Node) -> bool:
     """Whether this owner, not an earlier one of the same name, controls an object."""
     found = controller(obj)
     return found is not None and bool(found.get("uid")) and found["uid"] == uid_of(owner)
+
+
+def move(index: dict[_Group, set[Key]], key: Key, before: _Group | None, now: _Group | None) -> None:
+    """Takes a key out of one group of an index and puts it into another; an empty group is none."""
+    if before and before != now and before in index:
+        index[before].discard(key)
+        if not index[before]:
+            del index[before]
+    if now:
+        index.setdefault(now, set()).add(key)

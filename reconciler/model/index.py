@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.loop.keys import Key, key_of
+from dynamo_webhooks.reconciler.loop.keys import Key, key_of, move
 from dynamo_webhooks.reconciler.model.lora import adapter_of
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH, digest
 
@@ -44,15 +45,9 @@ class ModelIndex:
         return {*self._keys.get(adapter_of(model), _NONE)}
 
     def _move(self, old: Node | None, new: Node | None, places: Callable[[Node], tuple[Hashable, ...]]) -> None:
-        if old is not None:
-            for place in places(old):
-                keys = self._keys.get(place, set())
-                keys.discard(key_of(old))
-                if not keys:
-                    self._keys.pop(place, None)
-        if new is not None:
-            for place in places(new):
-                self._keys.setdefault(place, set()).add(key_of(new))
+        key = key_of(new or old or {})
+        for before, now in zip_longest(places(old) if old else (), places(new) if new else ()):
+            move(self._keys, key, before, now)
 
 
 def _of_model(model: Node) -> tuple[Hashable, ...]:

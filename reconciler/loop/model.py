@@ -9,7 +9,7 @@ from dynamo_webhooks.reconciler.loop.kinds import MODELS, SLICE
 from dynamo_webhooks.reconciler.loop.marks import FINALIZER
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.model.assessment import NAMED, Verdict, assessed, none_found, of_base, of_lora
-from dynamo_webhooks.reconciler.model.endpoints import Found, endpoints_in
+from dynamo_webhooks.reconciler.model.endpoints import Found
 from dynamo_webhooks.reconciler.model.loader import Wish
 from dynamo_webhooks.reconciler.model.lora import (
     LOADED,
@@ -44,7 +44,7 @@ async def reconcile_model(work: Work, obj: Node) -> PassResult:
     if not work.cache.knows(SLICE):
         why = work.cache.why(SLICE) or "not listed yet"
         return await _told(work, obj, NOTHING, (), Verdict(False, "Forbidden", f"EndpointSlices can't be read: {why}"), SLOWLY)
-    seen = endpoints_in(models.slices(work.cache, key.namespace, base), models.trust)
+    seen = models.seen(work.cache, obj)
     if not seen.endpoints:
         models.loader.forget(key)
         return await _told(work, obj, seen, (), none_found(base))
@@ -115,10 +115,10 @@ async def _release(work: Work, models: Models, obj: Node) -> PassResult:
 
 async def _unload(work: Work, models: Models, obj: Node) -> float:
     """Seconds for which pods may still take to unload; 0 when all did, or had their time."""
-    key, base = key_of(obj), str(obj["spec"].get("baseModelName") or "")
+    key = key_of(obj)
     taken = owner_of(obj, models.same(work.cache, obj)) is not obj  # another model goes on with it
     names = [name for name in dict.fromkeys((lora_of(obj).name, *remembered(obj))) if not (taken and name == lora_of(obj).name)]
-    seen = endpoints_in(models.slices(work.cache, key.namespace, base), models.trust)
+    seen = models.seen(work.cache, obj)
     if not names or not seen.endpoints:
         return 0.0
     models.loader.keep(key, Wish(Lora(names[0], ""), tuple(names[1:]), unload=True), seen.endpoints, check=False)

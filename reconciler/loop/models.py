@@ -9,7 +9,7 @@ from dynamo_webhooks.api.operator.controllers import OFF
 from dynamo_webhooks.kube.resources import SERVICES
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
 from dynamo_webhooks.reconciler.loop.kinds import SLICE
-from dynamo_webhooks.reconciler.model.endpoints import Trust
+from dynamo_webhooks.reconciler.model.endpoints import Found, endpoints_in
 from dynamo_webhooks.reconciler.model.index import ModelIndex
 from dynamo_webhooks.reconciler.model.loader import Loader, Pace
 from dynamo_webhooks.reconciler.model.lora import adapter_of
@@ -42,7 +42,7 @@ def models_by(
     patience = Patience(how.connect, how.load, how.unload, how.verify)
     pace = Pace(how.concurrency, how.per_model, how.verify_interval)
     loader = Loader(caller(patience), changed, pace, clock=clock, sleep=sleep, chance=chance)
-    return Models(loader, Trust(any_slice=how.any_slice), how.unload, base_as_reference=how.base_as_reference)
+    return Models(loader, how.any_slice, how.unload, base_as_reference=how.base_as_reference)
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Models:
     """For one term of leading."""
 
     loader: Loader
-    trust: Trust
+    any_slice: bool  # whether EndpointSlices of others are believed, too
     unload_patience: float  # seconds for which a model that is being deleted waits for its pods
     base_as_reference: bool  # whether pods of base models are told as the Go operator tells them
     index: ModelIndex = field(default_factory=ModelIndex)
@@ -67,10 +67,11 @@ class Models:
             self.loader.forget(key_of(seen))
         return self.index.model(old, new) - {key_of(seen)} if old is None or new is None or _asks(old) != _asks(new) else set()
 
-    def slices(self, cache: Cache, namespace: str, base: str) -> list[Node]:
-        """The slices of a base model."""
-        found = (cache.get(key) for key in self.index.slices(namespace, base))
-        return [one for one in found if one is not None]
+    def seen(self, cache: Cache, model: Node) -> Found:
+        """The pods that serve a model's base model."""
+        base = str((model.get("spec") or {}).get("baseModelName") or "")
+        slices = (cache.get(key) for key in self.index.slices(str(model["metadata"]["namespace"]), base))
+        return endpoints_in((one for one in slices if one is not None), any_slice=self.any_slice)
 
     def same(self, cache: Cache, model: Node) -> list[Node]:
         """The models that ask for the same adapter, this one among them as it is given."""

@@ -18,12 +18,6 @@ PORT: Final = 9090  # of it, where a slice has no port of that name
 _FAMILIES: Final = {"IPv4": 0, "IPv6": 1}  # addressType -> order of preference; others hold no IP address
 
 
-class Trust(NamedTuple):
-    """Which slices are believed: anybody who may write EndpointSlices could else direct our calls anywhere."""
-
-    any_slice: bool = False  # also those that the EndpointSlice controller didn't write
-
-
 class Sighting(NamedTuple):
     """One endpoint of a slice, with nothing but what is read here: a cluster has a hundred thousand of them."""
 
@@ -65,13 +59,16 @@ def lighten(found: Node) -> None:
     found["endpoints"] = tuple(one for one in sightings if one is not None)
 
 
-def endpoints_in(slices: Iterable[Node], trust: Trust) -> Found:
-    """The pods of some slices, each lightened, of one namespace. Linear in the number of endpoints."""
+def endpoints_in(slices: Iterable[Node], *, any_slice: bool = False) -> Found:
+    """The pods of some slices, each lightened, of one namespace. Linear in the number of endpoints.
+
+    `any_slice` believes those that the EndpointSlice controller didn't write, too: anybody who may write one then directs our calls.
+    """
     pods: dict[str, Endpoint] = {}
     services = set()
     for one in sorted(slices, key=_order):
         labels = one["metadata"].get("labels") or {}
-        if one.get("addressType") not in _FAMILIES or not (trust.any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
+        if one.get("addressType") not in _FAMILIES or not (any_slice or labels.get(MANAGED_BY) == SLICE_CONTROLLER):
             continue
         port = _port(one.get("ports") or ())
         for seen in one["endpoints"]:

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.kube.protocol import Node
-from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, Trust, endpoints_in, lighten
+from dynamo_webhooks.reconciler.model.endpoints import MANAGED_BY, Endpoint, Found, endpoints_in, lighten
 from tests.reconciler.model.workers import pod, slice_of
 
 
-def found(*slices: Node, trust: Trust | None = None) -> Found:
+def found(*slices: Node) -> Found:
     """The endpoints of slices as the cache holds them."""
     for one in slices:
         lighten(one)
-    return endpoints_in(slices, trust or Trust())
+    return endpoints_in(slices)
 
 
 def test_a_ready_pod_is_an_endpoint_at_the_port_of_its_slice() -> None:
@@ -67,7 +67,7 @@ def test_only_slices_of_the_clusters_controller_with_ip_addresses_are_believed()
     foreign = slice_of("10.0.0.1")
     del foreign["metadata"]["labels"][MANAGED_BY]
     assert found(foreign, slice_of("10.0.0.2", name="named", addressType="FQDN")).endpoints == ()
-    assert len(endpoints_in([foreign], Trust(any_slice=True)).endpoints) == 1
+    assert len(endpoints_in([foreign], any_slice=True).endpoints) == 1
 
 
 def test_endpoints_that_are_no_pods_of_the_namespace_are_passed_over() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.model import loader as under_test
-from dynamo_webhooks.reconciler.model.endpoints import Endpoint, Trust, endpoints_in, lighten
+from dynamo_webhooks.reconciler.model.endpoints import Endpoint, endpoints_in, lighten
 from dynamo_webhooks.reconciler.model.loader import Loader, Pace, Wish
 from dynamo_webhooks.reconciler.model.lora import Lora
 from tests.kube.timing import Timing, settle
@@ -67,7 +67,7 @@ def endpoints(*pods: Node | str) -> tuple[Endpoint, ...]:
     """Endpoints as passes find them."""
     found = slice_of(*pods)
     lighten(found)
-    return endpoints_in([found], Trust()).endpoints
+    return endpoints_in([found]).endpoints
 
 
 def many(number: int) -> list[str]:

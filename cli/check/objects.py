@@ -47,19 +47,20 @@ class Found(NamedTuple):
 def objects(documents: Iterable[Document]) -> Iterator[Found]:
     """The objects of our kinds, in the order in which they stand."""
     for document in documents:
-        for one in _unfolded(document):
+        for one in unfolded(document):
             if (found := _ours(one)) is not None:
                 yield found
 
 
-def _unfolded(document: Document, depth: int = 0) -> Iterator[Document]:
+def unfolded(document: Document, depth: int = 0) -> Iterator[Document]:
+    """The objects of a document of whatever kind: itself, or the items of the list that it is."""
     data = document.data
     if not isinstance(data, dict):
         return
     items, kind = data.get("items"), data.get("kind")
     if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and depth < 5:
         for index in range(len(items)):
-            yield from _unfolded(document.item(("items", index)), depth + 1)
+            yield from unfolded(document.item(("items", index)), depth + 1)
     else:
         yield document
 

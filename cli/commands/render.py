@@ -48,12 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.against is not None and arguments.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
     known = load_facts(arguments.facts, arguments.set_fact)
-    settings, assumed = choose(known, arguments.config)
+    operator, assumed = choose(known, arguments.config)
     if assumed and not arguments.quiet:
         say(assumed)
-    if known.operatorVersion is UNKNOWN and settings.operator_version:
-        known = known._replace(operatorVersion=settings.operator_version)
-    asked = Asked(known, settings, arguments.namespace)
+    if known.operatorVersion is UNKNOWN and operator.settings.operator_version:
+        known = known._replace(operatorVersion=operator.settings.operator_version)
+    asked = Asked(known, operator, arguments.namespace)
     files = find(arguments.paths, arguments.exclude)
     done = [_read(file, asked) for file in files]
     for line in (line for one in done for line in one.told):

@@ -1,23 +1,26 @@
-"""Chooses settings, renders the objects of one text, and writes children. Flags, messages and exit codes are the command's."""
+"""Chooses settings, renders the objects of one text beside what else it holds, writes children. Flags and exit codes are elsewhere."""
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import render as rendered_path
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.check.objects import objects, unknown
+from dynamo_webhooks.cli.check.objects import objects, unfolded, unknown
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.render.admit import admitted
+from dynamo_webhooks.cli.render.kinds import Operator, children
 from dynamo_webhooks.cli.rewrite.fresh import json_text, yaml_text
 from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.translate import translated
 from dynamo_webhooks.policies.facts import UNKNOWN
-from dynamo_webhooks.reconciler.render.children import render
+from dynamo_webhooks.reconciler.render.held import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.cli.check.objects import Found
     from dynamo_webhooks.conversion.lens.protocol import Fields
@@ -42,12 +45,15 @@ class Asked(NamedTuple):
     """What a run was asked for; the same for every object."""
 
     facts: Facts
-    settings: Settings
+    operator: Operator
     namespace: str  # of objects that name none
 
 
 def render_text(name: str, text: str, asked: Asked) -> Outcome:
-    """The children of every object in a text, in the order in which the objects stand."""
+    """The children of every object in a text, in the order in which the objects stand; the cluster holds all objects of the text.
+
+    Costs as much as the objects, each with what the text holds of the kinds that it depends on.
+    """
     out = Outcome([], 0, [], [])
     documents: list[Document] = []
     for one in read(Source(name, text)):
@@ -55,14 +61,14 @@ def render_text(name: str, text: str, asked: Asked) -> Outcome:
             out.unreadable.append(one)
         else:
             documents.append(one)
-    count = 0
-    for found in objects(documents):
-        count += 1
-        _render(found, asked, out)
-    return out._replace(objects=count)
+    ours = list(objects(documents))
+    held = Held((one.data for document in documents for one in unfolded(document)), asked.namespace)
+    for found in ours:
+        _render(found, held, asked, out)
+    return out._replace(objects=len(ours))
 
 
-def _render(found: Found, asked: Asked, out: Outcome) -> None:
+def _render(found: Found, held: Held, asked: Asked, out: Outcome) -> None:
     if not found.known:
         out.problems.append(_told(found, (), unknown(found.identity.kind, found.version)))
         return
@@ -70,7 +76,7 @@ def _render(found: Found, asked: Asked, out: Outcome) -> None:
     if stored.errors:
         out.problems.extend(_told(found, path, text) for path, text in stored.errors)
         return
-    made = render(stored.object, asked.settings)
+    made = children(stored.object, held, asked.operator)
     out.children.extend(made.children)
     out.problems.extend(_problem(found, stored.object, error) for error in made.problems)
 
@@ -92,28 +98,35 @@ def _told(found: Found, path: Path, text: str) -> str:
     return shortened(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
 
 
-def choose(known: Facts, config: str | None) -> tuple[Settings, str]:
-    """The settings, and what was assumed for them (empty when everything is known).
+def choose(known: Facts, config: str | None) -> tuple[Operator, str]:
+    """What the operator is set to, and what was assumed for it (empty when everything is known).
 
     Raises: UsageError for a configuration file that can't be used.
     """
-    usual = _configured(config) if config is not None else Settings()
+    load = cache(partial(_configured, config))
+    usual = _settings(load()) if config is not None else Settings()
     told = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
     restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
     settings = usual._replace(**told, operator_version=version, restricted=restricted)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in told]
     assumed += ["no operatorVersion"] * (not version)
-    return settings, f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
+    said = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""
+    return Operator(settings, load), said
 
 
-def _configured(config: str) -> Settings:
-    from dynamo_webhooks.api.operator.projection import reconciler
-    from dynamo_webhooks.cli.configuration import load_configuration
+def _settings(configuration: ReconcilerSettings) -> Settings:
     from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
 
+    return settings_from(configuration, Abilities())
+
+
+def _configured(config: str | None) -> ReconcilerSettings:
+    from dynamo_webhooks.api.operator.projection import reconciler
+    from dynamo_webhooks.cli.configuration import load_configuration
+
     # the environment is that of whoever asks, and has no say in what another operator renders
-    return settings_from(reconciler(load_configuration(config, {}).configuration), Abilities())
+    return reconciler(load_configuration(config, {}).configuration)
 
 
 def stream(children: list[Fields], form: str) -> str:

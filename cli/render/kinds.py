@@ -1,0 +1,44 @@
+"""Which kinds have children, and what makes them: one line a kind. Reading input and writing children are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, render
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.held import Held
+    from dynamo_webhooks.reconciler.render.settings import Settings
+
+
+class Operator(NamedTuple):
+    """What the operator is set to: settings, in which facts about the cluster have the last word, and its whole configuration."""
+
+    settings: Settings
+    configuration: Callable[[], ReconcilerSettings]  # read when a kind asks for it: graphs are content with settings
+
+
+Children: TypeAlias = "Callable[[Fields, Held, Operator], Rendered]"
+
+
+def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """The children of an object, as its controller would make them of what the cluster holds; none of a kind that has none.
+
+    Costs as much as the object and what is held of the kinds that its row reads.
+    """
+    row = ROWS.get(str(obj.get("kind")))
+    return row(obj, held, operator) if row is not None else Rendered([], [])
+
+
+def _by_settings(obj: Fields, _: Held, operator: Operator) -> Rendered:
+    return render(obj, operator.settings)
+
+
+ROWS: Final[Mapping[str, Children]] = {
+    GRAPH: _by_settings,
+    COMPONENT: _by_settings,
+    CHECKPOINT: _by_settings,
+}

@@ -46,10 +46,14 @@ class Found(NamedTuple):
 
 def objects(documents: Iterable[Document]) -> Iterator[Found]:
     """The objects of our kinds, in the order in which they stand."""
+    return (one for one in every(documents) if isinstance(one, Found))
+
+
+def every(documents: Iterable[Document]) -> Iterator[Found | Document]:
+    """All objects, those of other kinds as their documents."""
     for document in documents:
         for one in unfolded(document):
-            if (found := _ours(one)) is not None:
-                yield found
+            yield _ours(one) or one
 
 
 def unfolded(document: Document, depth: int = 0) -> Iterator[Document]:

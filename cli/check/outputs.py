@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.check.result import Result
 
-FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit")
+FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown")
 _TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
 
 
@@ -42,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--answer", action="store_true", help="also print the API server's response for each object")
     output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
+    output.add_argument("--summary", action="store_true", help="a table by rule on stderr before the last line")
     flags.verbose(output, "name each input on stderr; ")
     output.add_argument(
         "--color", choices=("auto", "always", "never"), default="auto", help="colours in text; NO_COLOR and FORCE_COLOR apply"
@@ -122,8 +123,10 @@ def deliver(arguments: argparse.Namespace, asked: list[Wish], result: Result, co
     if code == BUG:
         say(f"a rule of ours raised; to replay it: {_replay()}")
     if not arguments.quiet and not any(one.form in _TOLD and not one.file for one in asked):
-        from dynamo_webhooks.cli.check.reports.text import summary
+        from dynamo_webhooks.cli.check.reports.text import summary, table
 
+        if arguments.summary and result.findings:
+            say(table(result))
         say(summary(result))
     return code
 
@@ -162,6 +165,10 @@ def _report(arguments: argparse.Namespace, form: str, result: Result, code: int,
         from dynamo_webhooks.cli.check.reports import junit
 
         return junit.document(result, arguments.fail_on)
+    if form == "markdown":
+        from dynamo_webhooks.cli.check.reports import markdown
+
+        return markdown.document(result)
     from dynamo_webhooks.cli.check.reports import machine
 
     return machine.document(result, code) if form == "json" else machine.lines(result, code)

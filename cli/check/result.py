@@ -41,6 +41,16 @@ class Suppressed(NamedTuple):
     reason: str
 
 
+class Row(NamedTuple):
+    """One rule at one level: how often it found something, in how many files."""
+
+    rule: str
+    code: str
+    level: str
+    findings: int
+    files: int
+
+
 class Result(NamedTuple):
     """The whole result; each list is in the order in which it is printed."""
 
@@ -52,6 +62,7 @@ class Result(NamedTuple):
     answers: list[Answer]  # one for each checked object, or none where nobody asked
     unreachable: list[str]  # sentences about clusters that did not answer
     passed: list[InputError]  # files of others that can't be read
+    others: int = 0  # documents of other kinds, which nobody looked at
 
     def count(self, level: str) -> int:
         """How many findings have a level."""
@@ -67,6 +78,7 @@ def assemble(
     answers: Iterable[Answer] = (),
     unreachable: Iterable[str] = (),
     passed: Iterable[InputError] = (),
+    others: int = 0,
 ) -> Result:
     """Sorts what was found by file, line and rule."""
     return Result(
@@ -78,7 +90,17 @@ def assemble(
         sorted(answers, key=lambda answer: (answer.source.name, answer.line, answer.identity)),
         sorted(unreachable),
         _in_order(passed),
+        others,
     )
+
+
+def by_rule(result: Result) -> list[Row]:
+    """What was found, a row a rule and level: errors first, then what was found most often."""
+    found: dict[tuple[str, str, str], list[Reported]] = {}
+    for one in result.findings:
+        found.setdefault((one.rule, one.code, one.level), []).append(one)
+    rows = [Row(*key, len(group), len({one.source.name for one in group})) for key, group in found.items()]
+    return sorted(rows, key=lambda row: (row.level == record.WARNING, -row.findings, row.rule))
 
 
 def _in_order(errors: Iterable[InputError]) -> list[InputError]:

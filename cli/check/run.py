@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.choice import Choice
-from dynamo_webhooks.cli.check.objects import Found, objects
+from dynamo_webhooks.cli.check.objects import Found, every
 from dynamo_webhooks.cli.check.old import Olds, Past
 from dynamo_webhooks.cli.check.pipeline import LONGEST, Outcome, Settings, check_object
 from dynamo_webhooks.cli.check.record import CONVERSION, FAULT, STAYS_AFTER_MOVE, WARNING, NotEvaluated, Reported, own
@@ -44,15 +44,18 @@ class Gathered:
         self.checked: list[Checked] = []
         self.suppressed: list[Suppressed] = []
         self.answers: list[Answer] = []
+        self.others = 0
 
     def add(self, other: Gathered) -> None:
         """Adds what the files behind these gave."""
         for name, found in vars(other).items():
-            getattr(self, name).extend(found)
+            setattr(self, name, getattr(self, name) + found)
 
     def result(self) -> Result:
         """Everything, sorted."""
-        return assemble(self.findings, self.notes, self.unreadable, self.checked, self.suppressed, self.answers, passed=self.passed)
+        return assemble(
+            self.findings, self.notes, self.unreadable, self.checked, self.suppressed, self.answers, passed=self.passed, others=self.others
+        )
 
 
 class Run:
@@ -123,7 +126,10 @@ class Run:
                 found.unreadable.append(document)
                 continue
             source = document.source
-            for one in objects([document]):
+            for one in every([document]):
+                if not isinstance(one, Found):
+                    found.others += 1
+                    continue
                 open_ += _open(one)
                 findings += self._object(one)
         if source is not None:

@@ -56,6 +56,7 @@ def test_json_says_everything_in_stable_bytes(command: Command, files: Files) ->
     assert (unreadable["file"], unreadable["line"]) == ("broken.yaml", 2)
     assert ran.json["summary"] == {
         "objects": 3,
+        "others": 0,
         "errors": 1,
         "warnings": 0,
         "faults": 0,

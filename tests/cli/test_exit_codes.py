@@ -130,7 +130,7 @@ PARTS: Final[dict[int, dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("better", "worse"), [(better, worse) for worse, better in combinations(PARTS, 2)])
 def test_the_precedence_of_results(better: int, worse: int) -> None:
-    parts: dict[str, list[Any]] = {}
+    parts: dict[str, Any] = {}
     for name, values in (*PARTS[better].items(), *PARTS[worse].items()):
         parts[name] = [*parts.get(name, []), *values]
     checked = [] if 3 in (better, worse) else [Checked(MODEL.source, 1, MODEL.identity, "CREATE")]  # type: ignore[arg-type]  # as above

@@ -114,6 +114,7 @@ def _object(identity: Identity | None) -> dict[str, str] | None:
 def _summary(result: Result, code: int) -> dict[str, int]:
     return {
         "objects": len(result.checked),
+        "others": result.others,
         "errors": result.count(record.ERROR),
         "warnings": result.count(record.WARNING),
         "faults": result.count(record.FAULT),

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.wording import printable
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
 from dynamo_webhooks.cli.check.reports.notes import grouped, why
-from dynamo_webhooks.cli.check.result import BASELINE, COMMENT, PROJECT, Result
+from dynamo_webhooks.cli.check.result import BASELINE, COMMENT, PROJECT, Result, by_rule
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
@@ -53,8 +53,16 @@ def summary(result: Result) -> str:
         (len(result.unreachable), "cluster not reached", "clusters not reached"),
     ]
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
-    checked = f"{len(result.checked)} object{'' if len(result.checked) == 1 else 's'} checked"
-    return f"{checked}: {', '.join(said) if said else 'nothing found'}"
+    checked = f"{_many(len(result.checked), 'object')} checked"
+    others = f", {_many(result.others, 'document')} of other kinds not" if result.others else ""
+    return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
+
+
+def table(result: Result) -> str:
+    """What was found by rule, in columns."""
+    rows = [(row.rule, row.code, row.level, str(row.findings), _many(row.files, "file")) for row in by_rule(result)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def _block(finding: Reported, colour: bool) -> Iterator[str]:
@@ -106,6 +114,10 @@ def _answer(answer: Answer) -> Iterator[str]:
 def _fate(answer: Answer) -> str:
     verdict = "accepted" if answer.accepted else f"refused with {answer.status} at stage {answer.stage}"
     return printable(f"{answer.source.name}:{answer.line} {answer.operation.lower()} {answer.identity}: {verdict}")
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _painted(text: str, code: str, colour: bool) -> str:

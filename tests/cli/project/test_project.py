@@ -166,7 +166,10 @@ WRONG = [
         f"rules:\n  {BAD_RULE}:\n    severity: none\n    reason: x\n",
         f'3: rules.{BAD_RULE}.severity: must be one of error, warning, off, got "none"',
     ),
-    ("outputs: {html: a.html}\n", "1: outputs.html: there is no such format; known here: text, json, jsonl, sarif, github, junit"),
+    (
+        "outputs: {html: a.html}\n",
+        "1: outputs.html: there is no such format; known here: text, json, jsonl, sarif, github, junit, markdown",
+    ),
     ("a: 1\n---\nb: 1\n", "3: must hold one mapping; known keys: paths, exclude, profile, facts, rules, baseline, outputs"),
     ("- a\n", "1: must hold one mapping; known keys: paths, exclude, profile, facts, rules, baseline, outputs"),
     ("paths: [\n", "2:1: a value must stand here"),

@@ -12,7 +12,7 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test unit golden laws hostile cluster bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test unit golden laws hostile cluster neighbours bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,9 +28,9 @@ serve: $(READY) ## a server with its own certificates and no cluster; asks it on
 demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
-test: lint types ## everything: lint, types, and all tests, which look at contracts and generated files, too
+test: lint types ## lint, types, and all tests but those of `make neighbours`; they look at contracts and generated files, too
 	$(PYTEST) $(ALONE)
-	$(PYTEST) $(BESIDE) -m 'not alone'
+	$(PYTEST) $(BESIDE) -m 'not alone and not neighbours'
 
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
 	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone' $(TESTS)
@@ -46,8 +46,11 @@ hostile: $(READY) ## two hundred thousand damaged reviews, and as many through a
 	HOSTILE_REVIEWS=$(or $(HOSTILE_REVIEWS),200000) HOSTILE_SERVED=$(or $(HOSTILE_SERVED),200000) $(PYTEST) tests/hostile
 
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
-	$(PYTEST) $(BESIDE) -m 'cluster and not alone'
+	$(PYTEST) $(BESIDE) -m 'cluster and not alone and not neighbours'
 	$(PYTEST) -m 'cluster and alone'
+
+neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager and promtool, each built once
+	$(PYTEST) $(BESIDE) -m neighbours
 
 bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about six minutes
 	$(BIN)/python -m tests.bench --write

@@ -48,6 +48,14 @@ def test_no_other_top_level_folder_appears() -> None:
     }
 
 
+def test_only_make_neighbours_builds_more_than_a_control_plane_and_helm() -> None:
+    beyond = re.compile(r"^from tests\.cluster.* import .*\b(?:LWS|SCHEDULER|KWOK|CERT_MANAGER|PROMTOOL|neighbourhood)\b", re.MULTILINE)
+    found = {path.name for path in (ROOT / "tests").rglob("*.py") if beyond.search(path.read_text())}
+    marked = {name for name in found if name.startswith("test_neighbours")}
+    assert len(marked) == 4
+    assert found - marked == {"neighbours.py"}
+
+
 @pytest.mark.parametrize("generator", ["tools.pages", "tools.schemas", "tools.rule_index", "tools.crd_files", "tools.project_schema"])
 def test_generated_files_are_what_their_generator_writes_on_any_machine(generator: str, tmp_path: Path) -> None:
     (tmp_path / ".gitconfig").write_text("[core]\n autocrlf = true\n[diff]\n noprefix = true\n[color]\n ui = always\n")

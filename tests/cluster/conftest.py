@@ -44,10 +44,12 @@ _BETA_PLANE: Final = {
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks everything below this folder, so that no test can forget it."""
+    """Marks everything below this folder, and modules by their name, so that no test can forget it."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.cluster)
+            if item.path.name.startswith("test_neighbours"):
+                item.add_marker(pytest.mark.neighbours)
 
 
 @pytest.hookimpl(wrapper=True)

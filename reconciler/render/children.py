@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.reconciler.checkpoint import job
+from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
 from dynamo_webhooks.reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
 from dynamo_webhooks.reconciler.render.component import component_children, no_orchestrator
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.graph import experimental, read_graph
 from dynamo_webhooks.reconciler.render.grove.clique_set import clique_set
 from dynamo_webhooks.reconciler.render.grove.member import with_old_selectors
 from dynamo_webhooks.reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
@@ -21,7 +23,6 @@ from dynamo_webhooks.reconciler.render.split import component_object
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
     from dynamo_webhooks.reconciler.render.observed import Observed
@@ -65,11 +66,11 @@ def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Ren
     Never raises for what the schema admits: a part that can't be rendered is a problem, the others are made.
     """
     own = direct_children(obj, settings, observed)
-    made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] == COMPONENT]
+    made = [one for one in own.children if obj.get("kind") == GRAPH and one["kind"] in (COMPONENT, CHECKPOINT)]
     if not made:
         return own
-    paths = {member.name: member.path for member in read_graph(obj).members}
-    return _ordered(_joined([own, *(_below(one, paths[one["spec"]["name"]], settings, observed) for one in made)]))
+    members = read_graph(obj).members
+    return _ordered(_joined([own, *(_below(one, members, settings, observed) for one in made)]))
 
 
 def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
@@ -84,7 +85,7 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         name = (obj.get("metadata") or {}).get("name")
         return _ordered(_collected(component_children, obj, settings, name in observed.old_selectors))
     if kind == CHECKPOINT:
-        return _collected(checkpoint.jobs, obj, settings)
+        return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])
 
 
@@ -99,7 +100,7 @@ def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
         _collected(claims.claims, graph),
         _collected(_discovery, graph, settings),
         *(_collected(_claim_templates, graph, member, settings) for member in graph.members),
-        *(_collected(checkpoint.checkpoints, graph, member, settings) for member in graph.members),
+        *(_collected(checkpoint.checkpoints, graph, member, settings, observed) for member in graph.members),
         _collected(scaling.adapters, graph),
         _collected(epp.picker_objects, graph, settings),
         _collected(leader_wait.config_maps, graph),
@@ -127,10 +128,19 @@ def worker_hash(graph: Graph, observed: Observed = NOTHING) -> str:
     return generation.worker_digest(objects)
 
 
-def _below(component: Fields, path: Path, settings: Settings, observed: Observed) -> Rendered:
-    """The children of a component that a graph has just made; a problem is told of the graph's own field."""
-    made = direct_children(component, settings, observed)
-    return Rendered(made.children, [RenderError((*path, *one.path[1:]), one.reason) for one in made.problems])
+def _below(one: Fields, members: list[Member], settings: Settings, observed: Observed) -> Rendered:
+    """The children of an object that a graph has just made; a problem is told of the graph's own field."""
+    made = direct_children(one, settings, observed)
+    if one["kind"] == COMPONENT:
+        path = next(member.path for member in members if member.name == one["spec"]["name"])
+        return Rendered(made.children, [RenderError((*path, *error.path[1:]), error.reason) for error in made.problems])
+    path = (*next(member.path for member in members if _asks_for(member, one)), "experimental", "checkpoint")
+    return Rendered(made.children, [RenderError(path, error.reason) for error in made.problems])
+
+
+def _asks_for(member: Member, made: Fields) -> bool:
+    identity = (experimental(member.fields, "checkpoint") or {}).get("identity")
+    return isinstance(identity, dict) and identity_hash(identity) == identity_hash(made["spec"]["identity"])
 
 
 def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendered:

@@ -54,7 +54,7 @@ def settings_from(
         ssh_secret=found.ssh_secret,
         ssh_secret_namespace=found.ssh_secret_namespace,
         termination_delay=go_duration(found.grove_termination_delay),
-        checkpoints=_checkpoints(found.checkpoint),
+        checkpoints=_checkpoints(found.checkpoint, features),
         pull_secrets=pull_secrets if pull_secrets is not None else Settings().pull_secrets,
         service_account=service_account,
     )
@@ -89,15 +89,16 @@ def _mesh(found: ReconcilerSettings) -> Mesh:
     return Mesh("istio", mesh.tls_mode, mesh.insecure_skip_verify, mesh.client_certificate, mesh.private_key, mesh.ca_certificates)
 
 
-def _checkpoints(found: CheckpointSettings) -> Checkpoints:
-    usual = Checkpoints(enabled=found.enabled, seccomp_profile=found.seccomp_profile)
-    if found.storage not in ("", "pvc") or not found.claim:
-        return usual
-    return usual._replace(
+def _checkpoints(found: CheckpointSettings, features: Features) -> Checkpoints:
+    return Checkpoints(
+        enabled=found.enabled,
+        gate=features.gms_snapshot,
+        storage=found.storage,
         claim=found.claim,
         claim_create=found.create,
         claim_size=found.size,
         claim_class=found.storage_class,
-        claim_mode=found.access_mode or usual.claim_mode,
+        claim_mode=found.access_mode,
         base_path=found.base_path,
+        seccomp_profile=found.seccomp_profile,
     )

@@ -24,6 +24,7 @@ MANAGED: Final = GROUP + "managed-by"
 SNAPSHOT: Final = GROUP + "snapshot-"  # prefix of labels of checkpoints' pods
 CHECKPOINT_ID: Final = SNAPSHOT + "checkpoint-id"
 CHECKPOINT_SOURCE: Final = SNAPSHOT + "is-checkpoint-source"
+RESTORE_TARGET: Final = SNAPSHOT + "is-restore-target"
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 PART: Final = "app.kubernetes.io/component"
 APP: Final = "app.kubernetes.io/name"
@@ -49,6 +50,9 @@ ARTIFACT_VERSION: Final = GROUP + "snapshot-artifact-version"
 TARGET_CONTAINERS: Final = GROUP + "snapshot-target-containers"
 STORAGE_TYPE: Final = GROUP + "snapshot-storage-type"
 STORAGE_PATH: Final = GROUP + "snapshot-storage-base-path"
+CHECKPOINT_STATUS: Final = GROUP + "snapshot-checkpoint-status"  # of a Job, by the agent
+RESTORE_STATUS: Final = GROUP + "snapshot-restore-status"  # of a pod, by the agent; a container's name follows
+RESTORE_CONTAINER: Final = GROUP + "snapshot-restore-container-id"  # the same
 ISTIO_INJECT: Final = "sidecar.istio.io/inject"
 
 # the endpoint picker

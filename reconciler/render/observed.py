@@ -21,6 +21,7 @@ class Observed(NamedTuple):
     # component objects, or components on Grove, whose pods are still selected as `worker` with a sub-type
     grove: bool | None = None  # whether the graph runs on Grove, or is to; None: as the cluster serves it and the graph says
     old_selectors: frozenset[str] = frozenset()
+    checkpoints: frozenset[str] = frozenset()  # components whose checkpoint is there, so that none is made
 
 
 NOTHING: Final = Observed()

@@ -44,11 +44,14 @@ class Checkpoints(NamedTuple):
     """Snapshots of warm workers."""
 
     enabled: bool = False  # whether pods are restored from them
+    made: bool = True  # whether graphs ask for missing ones
+    gate: bool = False  # whether workers with the GPU memory service have any
+    storage: str = ""  # kind of storage; empty: as `pvc`
     claim: str = ""  # the PersistentVolumeClaim that holds them; empty: to be found
     claim_create: bool = False
     claim_size: str = ""
     claim_class: str = ""
-    claim_mode: str = "ReadWriteMany"
+    claim_mode: str = ""
     base_path: str = ""
     seccomp_profile: str = "profiles/block-iouring.json"  # empty: none
 

@@ -7,6 +7,7 @@ import gzip
 import importlib.util
 import json
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,24 @@ def compare() -> ModuleType:
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def compare_render() -> ModuleType:
+    """The comparison that came with the record, which imports its neighbour by a plain name."""
+    before = sys.modules.get("compare")
+    sys.modules["compare"] = compare()
+    try:
+        spec = importlib.util.spec_from_file_location("corpus_compare_render", corpus_file("compare_render.py"))
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules["compare"]
+        if before is not None:
+            sys.modules["compare"] = before
     return module
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import re
-import sys
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from dynamo_webhooks.reconciler.render.children import Rendered, render
 from dynamo_webhooks.reconciler.render.settings import Settings
-from tests.golden.corpus import compare, corpus_file
+from tests.golden.corpus import compare, compare_render, corpus_file
 from tests.reconciler.rendering import stored
 
 pytestmark = pytest.mark.golden
@@ -48,31 +45,13 @@ def _recorded() -> _Recorded:
     return _Recorded()
 
 
-@cache
-def _theirs() -> ModuleType:
-    """The comparison that came with the record, which imports its neighbour by a plain name."""
-    before = sys.modules.get("compare")
-    sys.modules["compare"] = compare()
-    try:
-        spec = importlib.util.spec_from_file_location("corpus_compare_render", corpus_file("compare_render.py"))
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules["compare"]
-        if before is not None:
-            sys.modules["compare"] = before
-    return module
-
-
 def _render(case: dict[str, Any]) -> Rendered:
     obj = stored(case["object"], version=case["operatorVersion"])
     return render(obj, Settings(**case["flags"], operator_version=case["operatorVersion"]))
 
 
 def _difference(case: dict[str, Any], done: Rendered, *, scripts: bool = True) -> str:
-    theirs = _theirs()
+    theirs = compare_render()
     have = theirs.tidy(done.children, theirs.worker_hash(done.children))
     want = theirs.tidy(_ours_by_decision(case["object"], case["expect"]), None)
     if not scripts:
@@ -82,7 +61,10 @@ def _difference(case: dict[str, Any], done: Rendered, *, scripts: bool = True) -
 
 
 def _ours_by_decision(obj: dict[str, Any], recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The recorded children but for two decisions: planner accounts belong to planners, a model's Service to the graph."""
+    """The recorded children but for three decisions.
+
+    Planner accounts belong to planners, a model's Service to the graph, and a checkpoint's Job is kept until its end has been noted.
+    """
     components = (obj.get("spec") or {}).get("components") or [*((obj.get("spec") or {}).get("services") or {}).values()]
     planned = any("planner" in (one.get("type"), one.get("componentType")) for one in components)
     out = []
@@ -93,6 +75,9 @@ def _ours_by_decision(obj: dict[str, Any], recorded: list[dict[str, Any]]) -> li
         if name.startswith("dynamo-model-") and obj["kind"] == "DynamoGraphDeployment":
             owners = [{**owner, "kind": obj["kind"], "name": obj["metadata"]["name"]} for owner in one["metadata"]["ownerReferences"]]
             one = {**one, "metadata": {**one["metadata"], "ownerReferences": owners}}  # noqa: PLW2901 - a copy
+        if one["kind"] == "Job":
+            spec = {name: value for name, value in one["spec"].items() if name != "ttlSecondsAfterFinished"}
+            one = {**one, "spec": spec}  # noqa: PLW2901 - a copy
         out.append(one)
     return out
 
@@ -101,7 +86,7 @@ def test_decisions_concern_only_what_they_name() -> None:
     """Most recorded graphs have a planner's account and no planner, and some a model's Service."""
     changed = [case for case in _recorded().cases if _ours_by_decision(case["object"], case["expect"]) != case["expect"]]
     kinds = {one["kind"] for case in changed for one in case["expect"] if one not in _ours_by_decision(case["object"], case["expect"])}
-    assert kinds == {"ServiceAccount", "RoleBinding", "Service"}
+    assert kinds == {"ServiceAccount", "RoleBinding", "Service", "Job"}
 
 
 # the texts of generated scripts, which are our own (docs/decisions.md), and what of each is left to compare

@@ -50,7 +50,9 @@ def test_every_key_that_matters_arrives(tmp_path: Path) -> None:
     assert (found.mesh.provider, found.mesh.tls_mode) == ("istio", "SIMPLE")
     assert (found.planner_role, found.epp_role, found.ssh_secret, found.ssh_secret_namespace) == ("plan", "pick", "ssh", "keys")
     assert found.termination_delay == "1m30s"
-    assert found.checkpoints == (True, "snaps", False, "", "", "ReadWriteMany", "/c", "")
+    kept = found.checkpoints
+    assert (kept.enabled, kept.made, kept.gate, kept.storage, kept.seccomp_profile) == (True, True, False, "pvc", "")
+    assert (kept.claim, kept.base_path, kept.claim_create) == ("snaps", "/c", False)
 
 
 def test_what_is_not_switched_is_what_the_cluster_serves(tmp_path: Path) -> None:

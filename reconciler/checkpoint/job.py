@@ -1,0 +1,134 @@
+"""The Job that starts a worker, waits until it is warm, and has its snapshot taken."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Final
+
+from dynamo_webhooks.api.decode import decoder
+from dynamo_webhooks.api.quantity import is_quantity, is_zero
+from dynamo_webhooks.reconciler.checkpoint import storage as stored
+from dynamo_webhooks.reconciler.checkpoint.identity import check_version, hash_of, job_name, processes, version_of
+from dynamo_webhooks.reconciler.checkpoint.volumes import CONTROL_PATH, add, control, podinfo, secured, tell_control_path
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.merge import items, texts
+from dynamo_webhooks.reconciler.render.names import (
+    ARTIFACT_VERSION,
+    CHECKPOINT_ID,
+    CHECKPOINT_SOURCE,
+    MAIN,
+    RESTORE_TARGET,
+    STORAGE_PATH,
+    STORAGE_TYPE,
+    TARGET_CONTAINERS,
+)
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.pod.volumes import add_shared_memory
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.checkpoint.storage import Storage
+    from dynamo_webhooks.reconciler.render.settings import Checkpoints
+
+KEPT_FOR: Final = 300  # seconds that a finished Job is kept for once the checkpoint has taken note of its end
+_DEADLINE: Final = 3600  # seconds
+_POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
+
+
+def job_of(checkpoint: Fields, settings: Checkpoints) -> Fields:
+    """The Job of a checkpoint; it costs one copy of the pod template.
+
+    It has no `ttlSecondsAfterFinished`: that is set when its end has been noted, so that no end is missed.
+
+    Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
+    """
+    wrong = decoder("DynamoCheckpoint", "v1alpha1")(checkpoint)
+    if wrong:
+        raise RenderError(wrong[0].path, wrong[0].message)
+    check_version(checkpoint)
+    metadata, asked = checkpoint["metadata"], (checkpoint.get("spec") or {}).get("job") or {}
+    found = stored.configured(settings)
+    out = child(
+        "batch/v1",
+        "Job",
+        job_name(checkpoint),
+        str(metadata.get("namespace") or "default"),
+        labels={CHECKPOINT_ID: hash_of(checkpoint)},
+        owner=checkpoint,
+    )
+    template: Fields = copy.deepcopy(asked.get("podTemplateSpec") or {})
+    target = str(asked.get("targetContainerName") or MAIN)
+    out["spec"] = {
+        "activeDeadlineSeconds": asked.get("activeDeadlineSeconds") or _DEADLINE,
+        "backoffLimit": 0,
+        "template": {
+            "metadata": _marked(template.get("metadata") or {}, checkpoint, target, found),
+            "spec": _prepared(template.get("spec") or {}, checkpoint, target, settings, found),
+        },
+    }
+    return out
+
+
+def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
+    """The objects of a checkpoint: its claim, where that is created, and its Job.
+
+    Raises: RenderError naming what of the checkpoint, or of the configuration, makes no Job.
+    """
+    namespace = str((checkpoint.get("metadata") or {}).get("namespace") or "default")
+    return [*stored.claims(settings, namespace), job_of(checkpoint, settings)]
+
+
+def _marked(head: Fields, checkpoint: Fields, target: str, found: Storage | None) -> Fields:
+    labels = {key: value for key, value in texts(head.get("labels")).items() if key != RESTORE_TARGET}
+    labels |= {CHECKPOINT_ID: hash_of(checkpoint), CHECKPOINT_SOURCE: "true"}
+    annotations = {**texts(head.get("annotations")), ARTIFACT_VERSION: version_of(checkpoint), TARGET_CONTAINERS: target}
+    if found is not None:
+        annotations |= {STORAGE_TYPE: "pvc", STORAGE_PATH: found.path}
+    return {"labels": labels, "annotations": annotations}
+
+
+def _prepared(pod: Fields, checkpoint: Fields, target: str, settings: Checkpoints, found: Storage | None) -> Fields:
+    """A worker's pod, changed into one whose snapshot is taken when it is warm."""
+    containers = items(pod.get("containers"))
+    if not containers:
+        raise RenderError((*_POD, "containers"), "checkpoint job requires at least one container")
+    main = next((one for one in containers if one.get("name") == target), None)
+    if main is None:
+        text = f'checkpoint job pod template: pod spec has no container named "{target[:80]}"'
+        raise RenderError((*_POD, "containers"), text)
+    at: Path = (*_POD, "containers", containers.index(main))
+    pod["restartPolicy"] = "Never"
+    secured(pod, settings.seccomp_profile)
+    _wait_for_snapshot(main, processes((checkpoint.get("spec") or {}).get("identity") or {}), at)
+    add(pod, main, podinfo(), at)
+    _share_memory(pod, main, ((checkpoint.get("spec") or {}).get("job") or {}).get("sharedMemory") or {})
+    if found is not None:
+        add(pod, main, (_claim(found), {"name": stored.VOLUME, "mountPath": found.path}), at)
+    add(pod, main, control(target), at)
+    tell_control_path(main)
+    return pod
+
+
+def _claim(found: Storage) -> Fields:
+    return {"name": stored.VOLUME, "persistentVolumeClaim": {"claimName": found.claim}}
+
+
+def _share_memory(pod: Fields, main: Fields, asked: Fields) -> None:
+    """The job's own size: a worker with less shared memory, or none, isn't what is checkpointed."""
+    size: Any = asked.get("size")
+    if not asked.get("disabled"):
+        add_shared_memory(pod, main, None if size is None or (is_quantity(size) and is_zero(size)) else size)
+
+
+def _wait_for_snapshot(container: Fields, count: int, path: Path) -> None:
+    for kind in ("livenessProbe", "startupProbe"):
+        container.pop(kind, None)
+    container["readinessProbe"] = {"exec": {"command": ["cat", f"{CONTROL_PATH}/ready-for-checkpoint"]}, "periodSeconds": 1}
+    if count <= 1:
+        return
+    if not container.get("command"):
+        text = "checkpoint job requires container.command when cuda-checkpoint launch-job wrapping is enabled"
+        raise RenderError((*path, "command"), text)
+    words = [*container["command"], *(container.get("args") or ())]
+    container["command"], container["args"] = ["cuda-checkpoint"], ["--launch-job", *words]

@@ -94,6 +94,7 @@ class Detector:
         Permissions are asked for `namespace`, empty for all of them. `interval` is seconds between two detections.
         """
         self.known: dict[str, Presence] = {each.name: Presence.UNKNOWN for each in capabilities}
+        self.denied: dict[str, str] = {}  # capability that is served -> the first permission for it that we lack
         self.reason = ""  # why the last detection failed; empty when it didn't
         self._cluster, self._capabilities, self._namespace = cluster, capabilities, namespace
         self._ask_permission, self._interval = ask_permission, interval
@@ -137,8 +138,10 @@ class Detector:
         for group, version in capability.groups.items():
             if group not in groups or (version and version not in groups[group]):
                 return Presence.ABSENT
+        self.denied.pop(capability.name, None)
         if self._ask_permission:
             for verb, resource in capability.needs:
                 if not await self._cluster.allowed(verb, resource, self._namespace):
+                    self.denied[capability.name] = f"{verb} {resource.plural}"
                     return Presence.FORBIDDEN
         return Presence.USABLE

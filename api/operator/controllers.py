@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
@@ -17,12 +17,13 @@ def _word(value: object) -> object:
     return (ON if value else OFF) if isinstance(value, bool) else value
 
 
+_Controller: TypeAlias = Annotated[str, one_of(AUTO, ON, OFF), BeforeValidator(_word)]
+
+
 class Controllers(Section):
     """Which kinds are reconciled beside graphs, components and scaling adapters."""
 
-    models: Annotated[str, one_of(AUTO, ON, OFF), BeforeValidator(_word)] = Field(
-        default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions"
-    )
+    models: _Controller = Field(default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions")
 
 
 class Models(Section):

@@ -103,6 +103,7 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         ssh_secret=found.mpi.ssh_secret_name,
         ssh_secret_namespace=found.mpi.ssh_secret_namespace,
         checkpoint=_checkpoint(found),
+        controllers=found.controllers.model_dump(),
         models=_models(found),
         discovery=found.discovery.backend,
         gpu_metrics_template=found.gpu.metrics_endpoint_template,
@@ -118,7 +119,6 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
 def _models(found: OperatorConfiguration) -> ModelSettings:
     how = found.models
     return ModelSettings(
-        controller=found.controllers.models,
         concurrency=how.concurrency,
         per_model=how.per_model,
         connect=how.connect_timeout,

@@ -5,6 +5,7 @@ Times are seconds, sizes bytes, empty texts mean "not set". `None` in a switch m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -170,7 +171,6 @@ class CheckpointSettings:
 class ModelSettings:
     """How DynamoModels are reconciled; times are seconds."""
 
-    controller: str  # auto, on or off
     concurrency: int
     per_model: int
     connect: float
@@ -208,6 +208,7 @@ class ReconcilerSettings:
     ssh_secret: str
     ssh_secret_namespace: str
     checkpoint: CheckpointSettings
+    controllers: Mapping[str, str]  # kinds beside graphs, by the key of the file: auto, on or off
     models: ModelSettings
     discovery: str
     gpu_metrics_template: str

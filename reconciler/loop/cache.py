@@ -12,7 +12,7 @@ from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop.depth import cut
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of, move
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, MODEL, SLICE, STATEFUL_SET, UNATTENDED, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, MODEL, OPTED, SLICE, STATEFUL_SET, WATCHED
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
 from dynamo_webhooks.reconciler.model import assessment, endpoints
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KEPT: Final = 60.0  # seconds for which our own write is believed without having been heard of
 _NEEDED: Final = (GRAPH, COMPONENT)
-_TOLD: Final = frozenset(each.kind for each in UNATTENDED)
+_OPTED: Final = frozenset(each.kind for each in OPTED)  # graphs wait for none of them
 _OURS: Final = frozenset(each.kind for each in MAIN)
 ACCOUNTS: Final = "accounts of pods"  # the name of a selection that is no kind's only one
 
@@ -57,7 +57,7 @@ class Cache:
         self._tasks: list[asyncio.Task[None]] = []
         self._sharing = Sharing()
         self.reflectors: dict[str, Several] = {each.kind: self._reflector(each) for each in MAIN}
-        self.reflectors |= {each.kind: self._reflector(each) for each in UNATTENDED}
+        self.reflectors |= {each.kind: self._reflector(each) for each in OPTED}
         self.reflectors |= {each.kind: self._reflector(each, f"{RECONCILED}=true") for each in WATCHED}
         self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", heard=False)
 
@@ -83,7 +83,7 @@ class Cache:
 
         Of other kinds it is enough to know why they can't be listed.
         """
-        lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set() and kind not in _TOLD]
+        lacking = [kind for kind, each in self.reflectors.items() if not each.synced.is_set() and kind not in _OPTED]
         known = (WatchState.FORBIDDEN, WatchState.ABSENT)
         return [kind for kind in lacking if kind in _NEEDED or self.reflectors[kind].state not in known]
 

@@ -28,12 +28,11 @@ GRAPHS: Final = of_kind(GRAPH, "v1beta1")
 COMPONENTS: Final = of_kind(COMPONENT, "v1beta1")
 ADAPTERS: Final = of_kind(ADAPTER, "v1beta1")
 MODELS: Final = of_kind(MODEL, "v1alpha1")
+CHECKPOINTS: Final = of_kind("DynamoCheckpoint", "v1alpha1")
+REQUESTS: Final = of_kind("DynamoGraphDeploymentRequest", "v1beta1")
 MAIN: Final = (GRAPHS, COMPONENTS, ADAPTERS)
-# kinds that nobody here acts on, which their objects are told
-UNATTENDED: Final = (
-    of_kind("DynamoCheckpoint", "v1alpha1"),
-    of_kind("DynamoGraphDeploymentRequest", "v1beta1"),
-)
+# kinds that may have no controller here, which their objects are told
+OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)
 # children of other groups, watched by our label; a kind that isn't here is read one by one when it is needed
 WATCHED: Final = (
     resources.DEPLOYMENTS,
@@ -67,7 +66,7 @@ _OTHERS: Final = (
     Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
 )
 _MADE: Final = tuple(each for several in MADE.values() for each, _ in several)
-_KNOWN: Final = {each.kind: each for each in (*MAIN, MODELS, *UNATTENDED, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
+_KNOWN: Final = {each.kind: each for each in (*MAIN, *OPTED, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
 ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, "DynamoCheckpoint"})  # they hold data: made when absent, never changed
 # nothing in them may be changed, so that they are made anew
 REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})

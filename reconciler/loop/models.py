@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.operator.controllers import OFF
 from dynamo_webhooks.kube.resources import SERVICES
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
 from dynamo_webhooks.reconciler.loop.kinds import SLICE
@@ -35,10 +34,8 @@ def models_by(
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]],
     chance: Callable[[], float],
-) -> Models | None:
-    """As the configuration says, None where DynamoModels are not reconciled; `changed` hears of models whose calls ended."""
-    if how.controller == OFF:
-        return None
+) -> Models:
+    """As the configuration says; `changed` hears of models whose calls ended."""
     patience = Patience(how.connect, how.load, how.unload, how.verify)
     pace = Pace(how.concurrency, how.per_model, how.verify_interval)
     loader = Loader(caller(patience), changed, pace, clock=clock, sleep=sleep, chance=chance)

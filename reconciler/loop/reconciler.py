@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.operator.controllers import ON
+from dynamo_webhooks.api.operator.controllers import OFF
 from dynamo_webhooks.kube.capability import Detector, Presence
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
-from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
 from dynamo_webhooks.kube.times import now as local_now
 from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
 from dynamo_webhooks.reconciler.loop.cache import Cache
@@ -24,10 +23,9 @@ from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, MODELS, OPTIONAL, SLICE, UNATTENDED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, OPTED, OPTIONAL, SLICE
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
-from dynamo_webhooks.reconciler.loop.model import reconcile_model
 from dynamo_webhooks.reconciler.loop.models import PAUSE, Models, models_by
 from dynamo_webhooks.reconciler.loop.object_counts import objects_by_state
 from dynamo_webhooks.reconciler.loop.pace import Pace
@@ -35,12 +33,12 @@ from dynamo_webhooks.reconciler.loop.pod_reasons import Reads
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
 from dynamo_webhooks.reconciler.loop.route import meant, routed
+from dynamo_webhooks.reconciler.loop.switched import SWITCHED, attend
 from dynamo_webhooks.reconciler.loop.territory import Territory
-from dynamo_webhooks.reconciler.loop.unattended import Waits, tell_unattended
+from dynamo_webhooks.reconciler.loop.unattended import Waits
 from dynamo_webhooks.reconciler.loop.work import PassResult, Work
 from dynamo_webhooks.reconciler.loop.write import Writer
 from dynamo_webhooks.reconciler.model.worker import Workers
-from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -60,8 +58,7 @@ _PASSES: Final = {
     GRAPH: reconcile_graph,
     COMPONENT: reconcile_component,
     ADAPTER: reconcile_adapter,
-    MODEL: reconcile_model,
-    **dict.fromkeys((each.kind for each in UNATTENDED), tell_unattended),
+    **dict.fromkeys((each.kind for each in OPTED), attend),
 }
 
 
@@ -152,7 +149,8 @@ class Reconciler:
             sleep=clocks.sleep,
             chance=clocks.chance,
         )
-        self.models = models_by(self._settings.models, self._caller, self._loaded, clocks.monotonic, clocks.sleep, clocks.chance)
+        if self._settings.controllers.get("models") != OFF:
+            self.models = models_by(self._settings.models, self._caller, self._loaded, clocks.monotonic, clocks.sleep, clocks.chance)
         writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
         work = Work(
             self._cluster,
@@ -169,6 +167,7 @@ class Reconciler:
             Reads(),
             Waits(),
             self.models,
+            lambda name: self.detector.denied.get(name, ""),
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
         if self.models is not None:
@@ -292,9 +291,10 @@ class Reconciler:
                 cache.also(resource)
                 for made, labels in MADE.get(name, ()):
                     cache.also(made, labels)
-        if self._settings.models.controller == ON or (self.models is not None and known["models"] is Presence.USABLE):
-            cache.also(ENDPOINT_SLICES, BASE_MODEL_HASH)
-            cache.also(MODELS, "")
+        for each in SWITCHED:
+            if each.runs(self._settings.controllers, known):
+                for watched, labels in each.watched:
+                    cache.also(watched, labels)
 
     def _loaded(self, key: Key) -> None:
         """Calls to pods of a model ended: its status is written now and then while more are under way."""

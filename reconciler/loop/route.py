@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, LWS, MODEL, SET_NAME, STATEFUL_SET, UNATTENDED
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, LWS, OPTED, SET_NAME, STATEFUL_SET
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
 
-_TOLD: frozenset[str] = frozenset(each.kind for each in UNATTENDED)
-_OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER, MODEL})
+_OPTED: frozenset[str] = frozenset(each.kind for each in OPTED)
+_OWN: frozenset[str] = frozenset({GRAPH, COMPONENT, ADAPTER}) | _OPTED
 
 
 def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = False) -> list[Key]:
@@ -23,10 +23,10 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
         return []
     key = key_of(seen)
     keys: list[Key] = []
-    if key.kind in _TOLD and new is not None and (old is None or old.get("status") != new.get("status")):
-        keys.append(key)
     if key.kind in _OWN and (old is None or new is None or meant(old) != meant(new)):
         keys.append(key)
+    elif key.kind in _OPTED and not ours and old is not None and new is not None and old.get("status") != new.get("status"):
+        keys.append(key)  # another controller may have begun, or ended, to act on it
     known = ours and (old or {}).get("status") == (new or {}).get("status")
     owner = controller(seen)
     if not known:

@@ -1,13 +1,15 @@
-"""Kinds that no controller of ours acts on: their objects say so. Those of another controller are left alone."""
+"""Objects that no controller of ours acts on, or may act on: they say so. Those of another controller are left alone."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.loop.keys import uid_of
+from dynamo_webhooks.kube.errors import ForbiddenError
+from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
+from dynamo_webhooks.reconciler.loop.problems import Problem
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
-from dynamo_webhooks.reconciler.loop.work import PassResult
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.work import Work
 
 RECONCILED: Final = "Reconciled"
-NO_CONTROLLER: Final = "NoController"
+FORBIDDEN: Final = "Forbidden"
 PATIENCE: Final = 60.0  # seconds within which another controller's word is expected
 REMEMBERED: Final = 5000  # objects; those that are forgotten wait anew
 
@@ -36,21 +38,52 @@ class Waits:
         return (moment - since).total_seconds()
 
 
-async def tell_unattended(work: Work, obj: Node) -> PassResult:
+async def tell_unattended(work: Work, obj: Node, reason: str, text: str) -> PassResult:
     """Puts a condition on an object that nobody acts on, and takes it away when somebody does. Raises: ApiError, StandDownError."""
     status: Node = obj.get("status") or {}
-    ours, others = found(status, RECONCILED), [one for one in status.get("conditions") or () if one.get("type") != RECONCILED]
+    ours = found(status, RECONCILED)
     if obj["metadata"].get("deletionTimestamp"):
         return PassResult()
-    if others or status.get("observedGeneration"):
-        if ours:
-            await work.patch_status(obj, {**status, "conditions": others})
+    if _others(status) or status.get("observedGeneration"):
+        await no_longer_told(work, obj)
         return PassResult()
     waited = 0.0 if ours else work.waits.seconds(uid_of(obj), work.now())
-    if ours or waited < PATIENCE:
-        return PassResult((), 0.0 if ours else PATIENCE - waited)
-    text = f"no controller acts on objects of the kind {obj['kind']}: neither the reconciler nor, for {PATIENCE:.0f} s, another one has"
-    told = Condition(RECONCILED, "False", NO_CONTROLLER, text, obj["metadata"].get("generation"))
-    if await work.patch_status(obj, {**status, "conditions": conditions([], [told], work.now())}):
-        await work.say(obj, "Warning", NO_CONTROLLER, text)
+    if waited < PATIENCE and not ours:
+        return PassResult((), PATIENCE - waited)
+    if await _tell(work, obj, reason, text):
+        await work.say(obj, "Warning", reason, text)
     return PassResult()
+
+
+async def tell_forbidden(work: Work, obj: Node, text: str) -> PassResult:
+    """Puts a condition on an object whose pass ended at a missing permission; where even that is not permitted, an Event says it.
+
+    Raises: ApiError, StandDownError.
+    """
+    try:
+        changed = await _tell(work, obj, FORBIDDEN, text)
+    except ForbiddenError:
+        changed = True
+    if changed:
+        await work.say(obj, "Warning", FORBIDDEN, text)
+    return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), SLOWLY)
+
+
+async def no_longer_told(work: Work, obj: Node) -> None:
+    """Takes the condition off an object that is acted on. Raises: ApiError, StandDownError."""
+    now = work.cache.get(key_of(obj)) or obj
+    status: Node = now.get("status") or {}
+    if found(status, RECONCILED):
+        await work.patch_status(now, {**status, "conditions": _others(status)})
+
+
+async def _tell(work: Work, obj: Node, reason: str, text: str) -> bool:
+    now = work.cache.get(key_of(obj)) or obj
+    status: Node = now.get("status") or {}
+    told = Condition(RECONCILED, "False", reason, text, obj["metadata"].get("generation"))
+    return await work.patch_status(now, {**status, "conditions": conditions(status.get("conditions") or (), [told], work.now())})
+
+
+def _others(status: Node) -> list[Node]:
+    """The conditions that are not ours."""
+    return [one for one in status.get("conditions") or () if one.get("type") != RECONCILED]

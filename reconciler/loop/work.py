@@ -62,6 +62,7 @@ class Work:
     reads: Reads
     waits: Waits
     models: Models | None = None  # None where DynamoModels are not reconciled
+    lacking: Callable[[str], str] = str  # the permission that a capability lacks; empty when that isn't known
 
     async def put(
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False

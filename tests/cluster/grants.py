@@ -85,7 +85,7 @@ def _reconciler() -> list[Grant]:
         ),
         *(
             Grant("reconciler", EVERYWHERE, "nvidia.com", f"{each}{part}", "", verbs, "what nobody acts on says so")
-            for each in ("dynamocheckpoints", "dynamographdeploymentrequests")
+            for each in ("dynamocheckpoints", "dynamographdeploymentrequests", "dynamomodels")
             for part, verbs in (("", ("list", "watch")), ("/status", ("patch",)))
         ),
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads") for group, resource in children),
@@ -138,11 +138,7 @@ def _orchestrators() -> list[Grant]:
 
 
 def _models() -> list[Grant]:
-    purpose = "adapters of models on worker pods"
-    return [
-        Grant("reconciler", EVERYWHERE, "nvidia.com", "dynamomodels", "", (*READ, "patch"), purpose),
-        Grant("reconciler", EVERYWHERE, "nvidia.com", "dynamomodels/status", "", ("patch",), purpose),
-    ]
+    return [Grant("reconciler", EVERYWHERE, "nvidia.com", "dynamomodels", "", ("get", "patch"), "adapters of models on worker pods")]
 
 
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())

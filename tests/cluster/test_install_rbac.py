@@ -91,7 +91,10 @@ def test_what_is_optional_is_granted_where_that_is_asked_for(
     before = granted(_overlay(overlay), home)
     found = granted(composed(tmp_path, overlay, f"../{component}"), home)
     where = HOME if values else EVERYWHERE
-    assert found == before | {(each.account, where, each.group, each.resource, each.name): set(each.verbs) for each in more}
+    expected = defaultdict(set, before)
+    for each in more:
+        expected[each.account, where, each.group, each.resource, each.name] |= {*each.verbs}
+    assert found == expected
     assert granted(charted(home, f"reconciler.{component}=true", *values), home) == found
 
 

@@ -184,7 +184,7 @@ class MemoryCluster:
         self, resource: Resource, name: str, patch: Node, namespace: str = "", *, subresource: str = "", dry_run: bool = False
     ) -> Node:
         """RFC 7386."""
-        record = await self._found("merge_patch", resource, name, namespace)
+        record = await self._found("merge_patch", resource, name, namespace, subresource)
         check(resource, record.obj, patch, whole=False)
         after: Any = merged(record.obj, patch)
         return await self._update(resource, record, after, subresource, dry_run=dry_run)
@@ -251,20 +251,19 @@ class MemoryCluster:
         """Notes it."""
         self.closed = True
 
-    async def _ask(self, verb: str, resource: Resource | None, namespace: str, name: str) -> None:
+    async def _ask(self, verb: str, resource: Resource | None, namespace: str, name: str, subresource: str = "") -> None:
         await asyncio.sleep(0)  # others run between any two calls, as they do with a server
         if verb in {"create", "replace", "json_patch", "merge_patch", "apply", "delete"} and resource:
             self.writes.append((verb, resource.plural, name))
         for fault in [*self._faults]:
             if error := fault(verb, resource, namespace, name):
                 raise error
-        if resource and (_RBAC.get(verb, verb), resource.plural) in self.denied:
-            raise ForbiddenError(
-                403, "Forbidden", f'{resource.plural} "{name}" is forbidden: cannot {_RBAC.get(verb, verb)} {resource.plural}'
-            )
+        plural = f"{resource.plural}/{subresource}" if resource and subresource else resource.plural if resource else ""
+        if (_RBAC.get(verb, verb), plural) in self.denied:
+            raise ForbiddenError(403, "Forbidden", f'{plural} "{name}" is forbidden: cannot {_RBAC.get(verb, verb)} {plural}')
 
-    async def _found(self, verb: str, resource: Resource, name: str, namespace: str) -> Record:
-        await self._ask(verb, resource, namespace, name)
+    async def _found(self, verb: str, resource: Resource, name: str, namespace: str, subresource: str = "") -> Record:
+        await self._ask(verb, resource, namespace, name, subresource)
         record = self.storage.records.get(key_of(resource, namespace, name))
         if record is None:
             raise NotFoundError(404, "NotFound", f'{resource.plural} "{name}" not found')

@@ -191,7 +191,7 @@ async def test_a_clique_that_another_set_controls_is_not_scaled() -> None:
     await site.stop()
 
 
-@pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques")])
+@pytest.mark.parametrize(("verb", "resource"), [("list", "podcliques"), ("patch", "podcliques/scale")])
 async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
     site = Site()
     site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "test": "run case files (allow, deny, default, convert) and compare with what they expect",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",
+    "picture": "draw graphs: components, pods, GPUs, claims and Services, and what a change does to them",
     "explain": "explain a rule, a field, a kind, a fact or a pasted server message",
     "rules": "list the rules and defaults",
     "config": "print the effective configuration and the source of each value",

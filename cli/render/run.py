@@ -70,11 +70,11 @@ def render_text(name: str, text: str, asked: Asked) -> Outcome:
 
 def _render(found: Found, held: Held, asked: Asked, out: Outcome) -> None:
     if not found.known:
-        out.problems.append(_told(found, (), unknown(found.identity.kind, found.version)))
+        out.problems.append(told(found, (), unknown(found.identity.kind, found.version)))
         return
     stored = admitted(found.data, asked.facts, asked.namespace)
     if stored.errors:
-        out.problems.extend(_told(found, path, text) for path, text in stored.errors)
+        out.problems.extend(told(found, path, text) for path, text in stored.errors)
         return
     made = children(stored.object, held, asked.operator)
     out.children.extend(made.children)
@@ -89,10 +89,11 @@ def _problem(found: Found, obj: Fields, error: RenderError) -> str:
         from dynamo_webhooks.reconciler.render.graph import NEW, converted
 
         path = translated(kind, path, converted(obj, NEW), found.version, obj).path
-    return _told(found, path, error.reason)
+    return told(found, path, error.reason)
 
 
-def _told(found: Found, path: Path, text: str) -> str:
+def told(found: Found, path: Path, text: str) -> str:
+    """A sentence about a field, behind its place in the text."""
     line, column, _ = found.document.value_position(path)
     field = rendered_path(path)
     return shortened(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)

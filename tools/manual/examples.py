@@ -145,6 +145,14 @@ TOLD: Final[dict[str, Told]] = {
         ),
         "[Default values of children](../defaults.md).",
     ),
+    "picture": Told(
+        (0, 1, 2, 3, 4, 70, 130),
+        (
+            Example("A flowchart for Markdown", "dynamo-webhooks picture deploy/chat.yaml"),
+            Example("A picture in a file", "dynamo-webhooks picture deploy/chat.yaml -o svg > chat.svg"),
+            Example("What a change does", "dynamo-webhooks picture deploy --against origin/main -o html", runs=False),
+        ),
+    ),
     "explain": Told(
         (0, 2, 70),
         (

@@ -1,0 +1,121 @@
+"""The command `picture`: graphs as Mermaid, SVG or a page. Flags, output and exit codes here; the work is in cli/picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.facts.load import load_facts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dynamo_webhooks.cli.picture.read import Drawn
+    from dynamo_webhooks.cli.render.run import Asked
+
+HELP = "draw graphs: components, pods, GPUs, claims and Services, and what a change does to them"
+
+
+class _Read(NamedTuple):
+    drawn: list[Drawn]
+    code: int
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    flags.paths(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("mermaid", "svg", "html"),
+        default="mermaid",
+        help="a Mermaid flowchart, an SVG or a page (default mermaid)",
+    )
+    parser.add_argument("--against", metavar="GIT-REF", help="mark what is added, removed, scaled or restarted since this Git revision")
+    parser.add_argument("-n", "--namespace", default="default", help="namespace of objects without one (default: default)")
+    flags.facts(parser)
+    parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration; facts override it")
+    parser.add_argument("--allow-empty", action="store_true", help="accept no graph")
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draws all graphs of the input; 0, 1 when one can't be read (the rest is drawn), 3, 4.
+
+    Raises: UsageError for wrong flags, facts, configuration or revision.
+    """
+    from dynamo_webhooks.cli.check.sources import find
+    from dynamo_webhooks.cli.exits import NOTHING_FOUND, UsageError, worst
+    from dynamo_webhooks.cli.output import say, write
+    from dynamo_webhooks.cli.picture.mermaid import mermaid
+    from dynamo_webhooks.cli.picture.read import changed
+    from dynamo_webhooks.cli.picture.svg import page, svg
+    from dynamo_webhooks.cli.render.run import Asked, choose
+
+    if not arguments.paths:
+        raise UsageError("name at least one file, folder or glob, or - for standard input")
+    known = load_facts(arguments.facts, arguments.set_fact)
+    operator, _ = choose(known, arguments.config)
+    asked = Asked(known, operator, arguments.namespace)
+    files = find(arguments.paths, arguments.exclude)
+    after = [_file(file, asked) for file in files]
+    drawn = [one for read in after for one in read.drawn]
+    codes = [read.code for read in after]
+    if arguments.against is not None:
+        named = [file for file in files if isinstance(file, str)]
+        before = _before(arguments, named, asked)
+        codes.append(before.code)
+        pictures = changed(before.drawn, drawn)
+    else:
+        pictures = [one.picture for one in drawn]
+    if not pictures:
+        if not arguments.allow_empty:
+            say("no graph was found; --allow-empty makes that fine")
+            codes.append(NOTHING_FOUND)
+    else:
+        write({"mermaid": mermaid, "svg": svg, "html": page}[arguments.output](pictures))
+    return worst(codes)
+
+
+def _file(file: object, asked: Asked) -> _Read:
+    from dynamo_webhooks.cli.exits import UNREADABLE
+    from dynamo_webhooks.cli.files import load_text
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.yaml.errors import InputError
+
+    try:
+        if isinstance(file, InputError):
+            raise file
+        text = load_text(str(file))
+    except InputError as error:
+        say(str(error))
+        return _Read([], UNREADABLE)
+    return _text(str(file), text, asked)
+
+
+def _text(name: str, text: str, asked: Asked, revision: str = "") -> _Read:
+    from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, worst
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.picture.read import draw
+
+    outcome = draw(name, text, asked)
+    for line in (*map(str, outcome.unreadable), *outcome.problems):
+        say(f"{revision}: {line}" if revision else line)
+    return _Read(outcome.drawn, worst([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)]))
+
+
+def _before(arguments: argparse.Namespace, files: list[str], asked: Asked) -> _Read:
+    from dynamo_webhooks.cli.exits import OK, UNREADABLE, worst
+    from dynamo_webhooks.cli.output import say
+    from dynamo_webhooks.cli.revision import texts_at
+    from dynamo_webhooks.cli.yaml.errors import InputError
+
+    drawn, codes = [], [OK]
+    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
+        if isinstance(text, InputError):
+            say(str(text))
+            codes.append(UNREADABLE)
+            continue
+        read = _text(file, text, asked, arguments.against)
+        drawn += read.drawn
+    return _Read(drawn, worst(codes))

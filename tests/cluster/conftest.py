@@ -20,6 +20,7 @@ from tests.cluster.backends import backend as backend  # noqa: PLC0414 - a fixtu
 from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
+from tests.cluster.reconciling import Reconciled, reconciled
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -105,6 +106,20 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
     """Both versions of all kinds, converted by our server; no admission. Modules that restart it, or kill our server, have their own."""
     with converting_plane(assets, tmp_path_factory.mktemp("plane")) as (found, _):
         yield found
+
+
+@pytest.fixture(scope="module")
+def reconciled_site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
+    """A control plane with a reconciler, of the module's own."""
+    with reconciled(assets, tmp_path_factory.mktemp("reconciled")) as found:
+        yield found
+
+
+@pytest.fixture
+def site(reconciled_site: Reconciled) -> Iterator[Reconciled]:
+    """The module's reconciler; pods that the test holds back may become ready after it. Modules with a site of their own override it."""
+    yield reconciled_site
+    reconciled_site.pods.held.clear()
 
 
 @pytest.fixture

@@ -16,10 +16,9 @@ No reaction was measured. Each is played as it is described; who describes it st
 
 from __future__ import annotations
 
-import contextlib
-import http.client
-import threading
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from tests.cluster.playing import MERGE, Player
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +30,6 @@ SETS: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliquesets"
 CLIQUES: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliques"
 GROUPS: Final = "/apis/grove.io/v1alpha1/namespaces/{}/podcliquescalinggroups"
 GROUP_LABEL: Final = "grove.io/podcliquescalinggroup"
-MERGE: Final = "application/merge-patch+json"
-_PAUSE: Final = 0.2  # seconds between two looks
 _FREE: Final[Node] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _NUMBER: Final[Node] = {"type": "integer", "format": "int32"}
 _CLIQUE: Final[Node] = {**_FREE, "required": ["name"], "properties": {"name": {"type": "string", "maxLength": 45}}}
@@ -81,32 +78,18 @@ def _definition(plural: str, kind: str, spec: Node) -> Node:
     }
 
 
-class Grove:
+class Grove(Player):
     """Plays the operator until the end of the block. All pods are ready but those that a test holds back."""
 
     def __init__(self, plane: ControlPlane) -> None:
         """Holds nothing yet."""
+        super().__init__(plane, "/apis/grove.io/v1alpha1/podcliquesets")
         self.ready: dict[str, int] = {}  # name of a PodClique or group -> how many of its replicas may become ready
         self.placed: dict[str, Node] = {}  # name of a set -> its condition of the topology
         self.late: set[str] = set()  # names of PodCliques and groups that are not made yet
-        self._plane, self._ended = plane, threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Grove:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(_PAUSE):
-            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-                for found in self._plane.request("GET", "/apis/grove.io/v1alpha1/podcliquesets").body.get("items", []):
-                    self._see_to(found)
-
-    def _see_to(self, found: Node) -> None:
+    def see_to(self, found: Node) -> None:
+        """Makes what is below a set, and reports."""
         namespace, template = found["metadata"]["namespace"], found["spec"]["template"]
         groups = template.get("podCliqueScalingGroups") or []
         grouped = {name for group in groups for name in group["cliqueNames"]}
@@ -130,15 +113,15 @@ class Grove:
         """The object, which is made when it is not there, and keeps its replicas when it is."""
         name = wanted["metadata"]["name"]
         path = _path(wanted, namespace)
-        reply = self._plane.request("GET", f"{path}/{name}")
+        reply = self.plane.request("GET", f"{path}/{name}")
         if reply.status == 200:
             spec = {key: value for key, value in wanted["spec"].items() if key != "replicas"}
             if any(reply.body["spec"].get(key) != value for key, value in spec.items()):
-                reply = self._plane.request("PATCH", f"{path}/{name}", {"spec": spec}, kind=MERGE)
+                reply = self.plane.request("PATCH", f"{path}/{name}", {"spec": spec}, kind=MERGE)
             return reply.body
         if name in self.late:
             return None
-        made = self._plane.request("POST", path, wanted)
+        made = self.plane.request("POST", path, wanted)
         return made.body if made.status == 201 else None
 
     def _report(self, live: Node) -> bool:
@@ -152,7 +135,7 @@ class Grove:
 
     def _write_status(self, path: str, live: Node, status: Node) -> None:
         if live.get("status") != status:
-            self._plane.request("PATCH", f"{path}/{live['metadata']['name']}/status", {"status": status}, kind=MERGE)
+            self.plane.request("PATCH", f"{path}/{live['metadata']['name']}/status", {"status": status}, kind=MERGE)
 
 
 def _below(found: Node, groups: list[Node], alone: list[Node]) -> Iterator[Node]:

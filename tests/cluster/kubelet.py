@@ -9,59 +9,42 @@ import contextlib
 import http.client
 import json
 import re
-import threading
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import yaml
 
 from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import Process
 from tests.cluster.provisioning import SERVICE, own_address
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cluster.harness import ControlPlane
 
 Node: TypeAlias = dict[str, Any]
 PROGRAMS: Final = {"server": "serve", "provisioner": "provision"}
-PERIOD: Final = 0.2  # seconds between two probes, far less than a kubelet's, so that whatever is ready too early is found
-MERGE: Final = "application/merge-patch+json"
 
 
-@dataclass
-class Kubelet:
+class Kubelet(Player):
     """Runs servers and provisioners of one namespace; other pods are ready at once."""
 
-    plane: ControlPlane
-    home: Path
-    namespace: str
-    address: str = field(default_factory=own_address)
-    processes: dict[str, Process] = field(default_factory=dict)
-    _ready: dict[str, bool] = field(default_factory=dict)
-    _ended: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Kubelet:
-        self.home.mkdir()
-        self._thread.start()
-        return self
+    def __init__(self, plane: ControlPlane, home: Path, namespace: str) -> None:
+        """Runs nothing yet."""
+        super().__init__(plane, f"/api/v1/namespaces/{namespace}/pods")
+        self.home, self.namespace, self.address = home, namespace, own_address()
+        self.processes: dict[str, Process] = {}
+        self._ready: dict[str, bool] = {}
+        home.mkdir()
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
+        super().__exit__()
         for process in self.processes.values():
             process.stop()
 
-    def _run(self) -> None:
-        while not self._ended.wait(PERIOD):
-            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-                for pod in self.plane.request("GET", f"/api/v1/namespaces/{self.namespace}/pods").body.get("items", []):
-                    self._see_to(pod)
-
-    def _see_to(self, pod: Node) -> None:
+    def see_to(self, pod: Node) -> None:
+        """Starts a pod's program, and reports what its probe says."""
         name, component = pod["metadata"]["name"], pod["metadata"]["labels"]["app.kubernetes.io/component"]
         if component in PROGRAMS and name not in self.processes:
             self.processes[name] = self._started(pod, component)

@@ -6,11 +6,9 @@ There is no kubelet: pods become ready when `Pods` says so, as many as a test pe
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import signal
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,6 +16,7 @@ from dynamo_webhooks.api.crd import build as crd
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
 
@@ -41,42 +40,26 @@ EVENTS: Final = "/api/v1/namespaces/{}/events"
 ROLES: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles"
 BINDINGS: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings"
 TEMPLATES: Final = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates"
-MERGE: Final = "application/merge-patch+json"
 PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within two
-_PAUSE: Final = 0.2  # seconds between two looks at pods
 
 
-class Pods:
+class Pods(Player):
     """Stands in for kubelets: makes every pod ready whose name no held text is part of."""
 
     def __init__(self, plane: ControlPlane) -> None:
         """Holds nothing yet."""
+        super().__init__(plane, "/api/v1/pods")
         self.held: set[str] = set()
-        self._plane, self._ended = plane, threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> Pods:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(_PAUSE):
-            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-                for pod in self._plane.request("GET", "/api/v1/pods").body.get("items", []):
-                    self._see_to(pod)
-
-    def _see_to(self, pod: Node) -> None:
+    def see_to(self, pod: Node) -> None:
+        """Makes a pod ready that may be and isn't."""
         metadata, conditions = pod["metadata"], pod.get("status", {}).get("conditions", [])
         if any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
             return
         if any(text in metadata["name"] for text in [*self.held]):
             return
         ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
-        self._plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
+        self.plane.request("PATCH", f"{PODS.format(metadata['namespace'])}/{metadata['name']}/status", {"status": ready}, kind=MERGE)
 
 
 @dataclass

@@ -20,8 +20,9 @@ from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 from dynamo_webhooks.reconciler.model.worker import Patience, Workers
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from tests.cluster.harness import ControlPlane, control_plane
+from tests.cluster.playing import MERGE
 from tests.cluster.processes import PATIENCE
-from tests.cluster.reconciling import KINDS, MERGE, PODS, SERVICES, controllers, install_accounts
+from tests.cluster.reconciling import KINDS, PODS, SERVICES, controllers, install_accounts
 from tests.cluster.rendering import composed
 
 if TYPE_CHECKING:

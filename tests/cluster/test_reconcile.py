@@ -7,8 +7,6 @@ import urllib.request
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.cluster.reconciling import (
     ACCOUNTS,
     ADAPTERS,
@@ -22,26 +20,13 @@ from tests.cluster.reconciling import (
     SERVICES,
     TEMPLATES,
     Reconciled,
-    reconciled,
 )
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 Node = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def site(assets: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with reconciled(assets, tmp_path_factory.mktemp("reconcile")) as found:
-        yield found
-
-
-@pytest.fixture(autouse=True)
-def _all_pods_may_become_ready(site: Reconciled) -> Iterator[None]:
-    yield
-    site.pods.held.clear()
 
 
 def _disagg(namespace: str, name: str = "g", *, replicas: int = 2, **more: Any) -> Node:

@@ -6,27 +6,15 @@ import contextlib
 import http.client
 import json
 import ssl
-from typing import TYPE_CHECKING, Any, Final
-
-import pytest
+from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import BETA
 from tests.cluster.harness import ADMIN, TOKENS, ControlPlane
 from tests.cluster.objects import POD, make, path_of
-from tests.cluster.reconciling import GRAPHS, Reconciled, reconciled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from tests.cluster.reconciling import GRAPHS, Reconciled
 
 DEPTHS: Final = (900, 1010, 3000, 9000)  # maps within one another; our decoder's bound is 1,024, the API server's 10,000
 REFUSAL: Final = "spec: must be nested at most 200 levels deep; flatten the deepest part"
-
-
-@pytest.fixture(scope="module")
-def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with reconciled(assets, tmp_path_factory.mktemp("deep")) as found:
-        yield found
 
 
 def _graph(namespace: str, name: str, *more: Any) -> dict[str, Any]:

@@ -34,18 +34,6 @@ CHECKPOINTS = "/apis/nvidia.com/v1alpha1/namespaces/{}/dynamocheckpoints"
 MODEL = "dynamo-model-fb68f5a6"
 
 
-@pytest.fixture(scope="module")
-def site(assets: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with reconciled(assets, tmp_path_factory.mktemp("paths")) as found:
-        yield found
-
-
-@pytest.fixture(autouse=True)
-def _all_pods_may_become_ready(site: Reconciled) -> Iterator[None]:
-    yield
-    site.pods.held.clear()
-
-
 def _disagg(namespace: str, name: str = "g", *args: str, replicas: int = 2) -> Node:
     """A graph whose two sorts of workers serve one model."""
     model: Node = {"modelRef": {"name": "Qwen/Qwen3-0.6B"}, "replicas": replicas, "args": args}

@@ -8,9 +8,11 @@ from dynamo_webhooks.kube.errors import ApiError, InvalidError
 from dynamo_webhooks.kube.times import seconds
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
+from dynamo_webhooks.reconciler.loop.moving import pathway_of
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
-from dynamo_webhooks.reconciler.render.names import COMPONENT, GRAPH_NAME
+from dynamo_webhooks.reconciler.render.graph import nodes
+from dynamo_webhooks.reconciler.render.names import COMPONENT, GRAPH_NAME, LEADER, ROLE
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -31,7 +33,7 @@ async def reconcile_adapter(work: Work, obj: Node) -> PassResult:
         await work.say(obj, "Warning", "UpdateFailed", problem.text)
         return PassResult((problem,), SLOWLY)
     members = [one for one in (graph.get("spec") or {}).get("components") or () if one.get("name") == component]
-    status = {**(obj.get("status") or {}), "replicas": wanted, "selector": f"{COMPONENT}={component},{GRAPH_NAME}={name}"}
+    status = {**(obj.get("status") or {}), "replicas": wanted, "selector": _selector(work, graph, component, members)}
     if members and replicas_in(members[0]) != wanted and not _graph_leads(obj):
         problem_found = await _scale(work, obj, graph, component, wanted)
         if problem_found is not None:
@@ -59,6 +61,12 @@ def replicas_in(component: Node) -> int:
     """The replicas of a graph's component; 1 by default."""
     found = component.get("replicas")
     return 1 if found is None else int(found)
+
+
+def _selector(work: Work, graph: Node, component: str, members: list[Node]) -> str:
+    """Select one pod a replica, as autoscalers count: the leader of a LeaderWorkerSet's group. Pods on Grove don't say which leads."""
+    selector = f"{COMPONENT}={component},{GRAPH_NAME}={graph['metadata']['name']}"
+    return f"{selector},{ROLE}={LEADER}" if any(nodes(one) > 1 for one in members) and not pathway_of(work, graph).grove else selector
 
 
 def _graph_leads(adapter: Node) -> bool:

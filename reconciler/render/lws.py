@@ -10,7 +10,7 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.framework import main_of, path_of_main
 from dynamo_webhooks.reconciler.render.multinode.gpus import USUAL
 from dynamo_webhooks.reconciler.render.multinode.role import check_nodes, lws_roles
-from dynamo_webhooks.reconciler.render.names import MAIN, SELECTOR, digest
+from dynamo_webhooks.reconciler.render.names import LEADER, MAIN, ROLE, SELECTOR, digest
 from dynamo_webhooks.reconciler.render.objects import child
 from dynamo_webhooks.reconciler.render.pod.assemble import pod_spec
 from dynamo_webhooks.reconciler.render.pod.plan import plan_of
@@ -62,7 +62,7 @@ def set_name(component: str) -> str:
 
 def _template(workload: Workload, role: Role, settings: Settings) -> Fields:
     metadata = pod_metadata(workload, settings)
-    labels = {**metadata["labels"], "role": "leader" if role.leader else "worker"}
+    labels = {**metadata["labels"], ROLE: LEADER if role.leader else "worker"}
     del labels[SELECTOR]
     spec = pod_spec(plan_of(workload, role), settings)
     if not any(one.get("name") == MAIN for one in spec["containers"]):

@@ -29,6 +29,8 @@ MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 PART: Final = "app.kubernetes.io/component"
 APP: Final = "app.kubernetes.io/name"
 OPERATOR: Final = "dynamo-operator"
+ROLE: Final = "role"  # of a pod in its group on a LeaderWorkerSet
+LEADER: Final = "leader"
 
 # annotations; the discovery backend is also a label
 DISCOVERY_BACKEND: Final = GROUP + "dynamo-discovery-backend"

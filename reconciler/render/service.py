@@ -14,9 +14,11 @@ from dynamo_webhooks.reconciler.render.names import (
     EPP_GRPC_PORT,
     FRONTEND,
     HTTP_PORT,
+    LEADER,
     MANAGED,
     NAMESPACE,
     OPERATOR,
+    ROLE,
     SYSTEM_PORT,
     digest,
     dns,
@@ -56,7 +58,7 @@ def services(workload: Workload, settings: Settings) -> list[Fields]:
     # selects both generations during a roll
     selector = {COMPONENT_TYPE: workload.type, NAMESPACE: workload.selected_namespace, COMPONENT: workload.component}
     if workload.nodes > 1:
-        selector["role"] = "leader"
+        selector[ROLE] = LEADER
     out["spec"] = {"ports": [service_port(workload.type)], "selector": selector}
     return [out]
 

@@ -70,4 +70,7 @@ def controllers(assets: Path, home: Path, port: int) -> list[str | Path]:
         f"--service-account-private-key-file={home / 'accounts.key'}",
         "--leader-elect=false",
         "--use-service-account-credentials=false",
+        "--horizontal-pod-autoscaler-sync-period=1s",
+        "--horizontal-pod-autoscaler-cpu-initialization-period=1s",
+        "--horizontal-pod-autoscaler-initial-readiness-delay=1s",
     ]

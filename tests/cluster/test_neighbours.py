@@ -1,13 +1,14 @@
-"""Graphs among real neighbours: LeaderWorkerSets, kube-scheduler, nodes with GPUs."""
+"""Graphs among real neighbours: LeaderWorkerSets, kube-scheduler, nodes with GPUs, autoscalers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from tests.cluster.neighbours import GPUS, SETS, left_over, neighbourhood
-from tests.cluster.reconciling import GRAPHS, PODS, Reconciled
+from tests.cluster.reconciling import ADAPTERS, GRAPHS, PODS, Reconciled
 from tests.reconciler.rendering import component, graph, vllm
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Node = dict[str, Any]
+SCALERS: Final = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"
+METRICS: Final = "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods"
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +63,80 @@ def test_a_graph_whose_workers_find_no_node_is_not_ready_and_says_so(site: Recon
     assert site.get(SETS, namespace, name)["status"]["readyReplicas"] == 1
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
     site.until(lambda: not left_over(site, namespace), "everything being collected")
+
+
+def _use(site: Reconciled, namespace: str, cpu: str) -> None:
+    """Says for each pod that is there now how much CPU it uses, as a server of metrics does."""
+    for pod in site.plane.request("GET", PODS.format(namespace)).body["items"]:
+        metadata = {"name": pod["metadata"]["name"], "namespace": namespace, "labels": pod["metadata"]["labels"]}
+        used = {"timestamp": "2026-01-01T00:00:00Z", "window": "10s", "containers": [{"name": "main", "usage": {"cpu": cpu}}]}
+        site.plane.apply({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics", "metadata": metadata, **used})
+
+
+def _metrics() -> Node:
+    """The API of pods' metrics as a definition: an autoscaler's controller can't tell it from an aggregated server."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": "pods", "singular": "pod", "kind": "PodMetrics", "listKind": "PodMetricsList"}
+    notes = {"api-approved.kubernetes.io": "unapproved, a stand-in for tests"}
+    version = {"name": "v1beta1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "pods.metrics.k8s.io", "annotations": notes},
+        "spec": {"group": "metrics.k8s.io", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def _scaler(namespace: str, adapter: str) -> Node:
+    """An autoscaler that wants half a CPU of each replica, and changes its mind at once."""
+    cpu = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "500m"}}}
+    target = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentScalingAdapter", "name": adapter}
+    behavior = {"scaleDown": {"stabilizationWindowSeconds": 0}}
+    spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 8, "metrics": [cpu], "behavior": behavior}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": adapter, "namespace": namespace},
+        "spec": spec,
+    }
+
+
+def _settled_at(site: Reconciled, namespace: str, adapters: list[str], replicas: int) -> bool:
+    """Whether graph, adapters and autoscalers agree on a number, and the autoscalers want no other."""
+    components = site.get(GRAPHS, namespace, "g")["spec"]["components"]
+    if any(one["replicas"] != replicas for one in components if "scalingAdapter" in one):
+        return False
+    for name in adapters:
+        wanted, said = site.get(ADAPTERS, namespace, name)["status"], site.get(SCALERS, namespace, name).get("status", {})
+        if (wanted["replicas"], said.get("currentReplicas"), said.get("desiredReplicas")) != (replicas,) * 3:
+            return False
+    return True
+
+
+def test_autoscalers_grow_and_shrink_components_through_their_adapters(site: Reconciled) -> None:
+    """A replica of two nodes is one to them, too."""
+    namespace = site.plane.namespace()
+    made = graph(
+        vllm("single", "decode", replicas=1, scalingAdapter={}),
+        vllm("double", "prefill", gpus="8", replicas=1, multinode={"nodeCount": 2}, scalingAdapter={}),
+    )
+    made["metadata"]["namespace"] = namespace
+    site.plane.apply(made)
+    site.ready(namespace)
+    adapters = ["g-double", "g-single"]
+    assert sorted(site.names(ADAPTERS, namespace)) == adapters
+    site.plane.apply(_metrics())
+    site.until(lambda: site.plane.request("GET", METRICS.format(namespace)).status == 200, "metrics of pods being served")
+    _use(site, namespace, "750m")
+    site.plane.apply(*(_scaler(namespace, name) for name in adapters))
+    site.until(partial(_settled_at, site, namespace, adapters, 2), "both components having grown")
+    site.ready(namespace)
+    _use(site, namespace, "100m")
+    site.until(partial(_settled_at, site, namespace, adapters, 1), "both components having shrunk")
+    site.ready(namespace)
+    for name in adapters:
+        conditions = {one["type"]: one["status"] for one in site.get(SCALERS, namespace, name)["status"]["conditions"]}
+        assert (conditions["AbleToScale"], conditions["ScalingActive"]) == ("True", "True")
+    pods = site.plane.request("GET", PODS.format(namespace)).body["items"]
+    assert len([one for one in pods if "deletionTimestamp" not in one["metadata"]]) == 3
+    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200

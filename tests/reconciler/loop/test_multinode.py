@@ -46,6 +46,22 @@ async def test_without_an_orchestrator_a_condition_says_so() -> None:
         assert await site.all(LWS) == {}
 
 
+async def test_an_autoscaler_counts_the_leaders_of_replicas_on_several_nodes() -> None:
+    site = Site()
+    groups = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}
+    site.cluster.served.update(groups)
+    site.start()
+    made = _graph()
+    made["spec"]["components"][1]["scalingAdapter"] = {}
+    await site.make(made)
+    await site.rest()
+    marks = "nvidia.com/dynamo-component=decode,nvidia.com/dynamo-graph-deployment-name=g,role=leader"
+    assert (await site.adapters())["g-decode"]["status"] == {"replicas": 1, "selector": marks}
+    [found] = (await site.all(LWS)).values()
+    template = found["spec"]["leaderWorkerTemplate"]
+    assert [template[f"{role}Template"]["metadata"]["labels"]["role"] for role in ("leader", "worker")] == ["leader", "worker"]
+
+
 async def test_the_old_generation_goes_when_the_new_one_is_there() -> None:
     site = Site()
     groups = {"leaderworkerset.x-k8s.io": frozenset({"v1"}), "scheduling.volcano.sh": frozenset({"v1beta1"})}

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
 
-from tests.cluster.assets.build import VERSION, build, build_helm
+from tests.cluster.assets.build import build, build_helm, release_of
 
 Node: TypeAlias = dict[str, Any]
 MANIFESTS: Final = Path(__file__).parents[2] / "manifests"
@@ -88,14 +88,14 @@ def charted(namespace: str, *values: str, release: str = RELEASE) -> list[Node]:
 
 @cache
 def _charted(namespace: str, values: tuple[str, ...], release: str) -> list[Node]:
-    done = helm("template", release, str(CHART), "-n", namespace, "--kube-version", VERSION, *settings(values))
+    done = helm("template", release, str(CHART), "-n", namespace, "--kube-version", release_of(), *settings(values))
     assert done.returncode == 0, done.stderr
     return [found for found in yaml.safe_load_all(done.stdout) if found]
 
 
 def refused(*values: str) -> str:
     """What helm says instead of rendering."""
-    done = helm("template", RELEASE, str(CHART), "-n", "dynamo-system", "--kube-version", VERSION, *settings(values))
+    done = helm("template", RELEASE, str(CHART), "-n", "dynamo-system", "--kube-version", release_of(), *settings(values))
     assert done.returncode != 0, "it was rendered"
     return done.stderr
 

@@ -9,7 +9,7 @@ import trustme
 import yaml
 
 from dynamo_webhooks.cli.configuration import load_configuration
-from tests.cluster.assets.build import VERSION
+from tests.cluster.assets.build import release_of
 from tests.cluster.rendering import CHART, RELEASE, Node, charted, composed, helm, of_kind, refused
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_client_authorities_are_a_file_beside_the_configuration(tmp_path: Path, 
     """Which the server's configuration names, and which its volume holds."""
     (tmp_path / "ca.crt").write_bytes(trustme.CA().cert_pem.bytes() + trustme.CA().cert_pem.bytes())
     flags = ["--set-file", f"webhook.clientCA={tmp_path / 'ca.crt'}", "--set", "webhook.clientNames={kube-apiserver,other}"]
-    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", VERSION, *flags, home=tmp_path)
+    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", release_of(), *flags, home=tmp_path)
     assert done.returncode == 0, done.stderr
     objects = [each for each in yaml.safe_load_all(done.stdout) if each]
     [config] = [each for each in of_kind(objects, "ConfigMap") if each["metadata"]["name"].endswith("-config")]

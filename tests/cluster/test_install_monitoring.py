@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.cluster.admission import COMMAND
-from tests.cluster.assets.build import VERSION
+from tests.cluster.assets.build import release_of
 from tests.cluster.grants import EVERYWHERE, GRANTS, PROTECTED
 from tests.cluster.harness import ADMIN, TOKENS, USER, ControlPlane, control_plane
 from tests.cluster.processes import Process, running, wait_until
@@ -44,7 +44,7 @@ def overlay(tmp_path_factory: pytest.TempPathFactory) -> list[Node]:
 @pytest.fixture(scope="module")
 def release() -> list[Node]:
     """The chart where the Prometheus operator's kinds are served."""
-    known = ("--kube-version", VERSION, "--api-versions", "monitoring.coreos.com/v1")
+    known = ("--kube-version", release_of(), "--api-versions", "monitoring.coreos.com/v1")
     done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, *known, *settings(VALUES))
     assert done.returncode == 0, done.stderr
     return [found for found in yaml.safe_load_all(done.stdout) if found]
@@ -133,7 +133,7 @@ def test_nothing_of_it_is_there_unasked() -> None:
 def test_labels_that_a_rule_selector_asks_for_are_set(tmp_path: Path) -> None:
     values = tmp_path / "values.yaml"
     values.write_text("monitoring: {rules: {enabled: true, labels: {release: prometheus}}}")
-    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", VERSION, "-f", str(values))
+    done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", release_of(), "-f", str(values))
     [rule] = of_kind([found for found in yaml.safe_load_all(done.stdout) if found], "PrometheusRule")
     assert rule["metadata"]["labels"]["release"] == "prometheus"
     assert "{{ $labels.pod }}" in json.dumps(rule["spec"]), "words in braces are Prometheus's"

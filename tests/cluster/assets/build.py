@@ -1,8 +1,9 @@
 """Builds programs for tests once: `python -m tests.cluster.assets.build [SET...]`, without a name all of them.
 
 The modules beside this file pin every source. The binaries land outside the checkout, in the user's cache, each set in a directory whose
-name is the hash of what it is built from. `KUBEBUILDER_ASSETS` names a directory of a ready-made control plane instead. Starting the
-programs is `harness.py`'s and `neighbours.py`'s.
+name is the hash of what it is built from. `KUBERNETES` names another version of the control plane and the scheduler, such as 1.33; its pins
+are `kubernetes/1.33.mod` and `.sum`, which `modules.py` writes. `KUBEBUILDER_ASSETS` names a directory of a ready-made control plane
+instead. Starting the programs is `harness.py`'s and `neighbours.py`'s.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 HERE: Final = Path(__file__).parent
-VERSION: Final = "v1.34.4"
+USUAL: Final = "1.34"  # the version that answers were recorded on
+OLDEST, NEWEST = "1.30", "1.37"  # those that CI tries beside it
+KUBERNETES: Final = os.environ.get("KUBERNETES") or USUAL
+VERSIONED: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")  # programs that other versions are built of
+_LONGEST: Final = 3600  # seconds; the slowest program takes three minutes of two idle cores
+_RELEASE: Final = re.compile(r"k8s\.io/kubernetes (v1\.(\d+)\.\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +37,26 @@ class AssetSet:
     """Programs that are built and cached together, and directories of upstream modules that are copied beside them."""
 
     name: str  # begins the name of its directory
-    programs: Mapping[str, tuple[str, str]]  # program -> the module beside this file that it is built in, and its package there
+    programs: Mapping[str, tuple[str, str]]  # program -> the module beside this file that it is built in (MODULE@PINS), its package there
     directories: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)  # name -> module beside this file, Go module, path in it
 
 
-CONTROL_PLANE: Final = AssetSet(
-    "assets",
-    {
-        "etcd": ("etcd", "."),
-        "kube-apiserver": ("kubernetes", "./kube-apiserver"),
-        "kube-controller-manager": ("kubernetes", "./kube-controller-manager"),
-        "kubectl": ("kubernetes", "./kubectl"),
-    },
-)
+def module_of(minor: str) -> str:
+    """The module of Kubernetes in a version such as 1.33."""
+    return "kubernetes" if minor == USUAL else f"kubernetes@{minor}"
+
+
+def plane_of(minor: str) -> AssetSet:
+    """The control plane of a version; etcd and kubectl are the usual ones."""
+    pinned = {program: (module_of(minor), f"./{program}") for program in VERSIONED[:2]}
+    usual = {"etcd": ("etcd", "."), "kubectl": ("kubernetes", "./kubectl")}
+    return AssetSet("assets" if minor == USUAL else f"assets-{minor}", {**usual, **pinned})
+
+
+CONTROL_PLANE: Final = plane_of(KUBERNETES)
 HELM: Final = AssetSet("helm", {"helm": ("helm", "helm.sh/helm/v3/cmd/helm")})
 LWS: Final = AssetSet("lws", {"lws": ("lws", "sigs.k8s.io/lws/cmd")}, {"config": ("lws", "sigs.k8s.io/lws", "config")})
-SCHEDULER: Final = AssetSet("kube-scheduler", {"kube-scheduler": ("kubernetes", "./kube-scheduler")})
+SCHEDULER: Final = AssetSet("kube-scheduler", {"kube-scheduler": (module_of(KUBERNETES), "./kube-scheduler")})
 KWOK: Final = AssetSet("kwok", {"kwok": ("kwok", "sigs.k8s.io/kwok/cmd/kwok")})
 CERT_MANAGER: Final = AssetSet(
     "cert-manager",
@@ -53,14 +64,36 @@ CERT_MANAGER: Final = AssetSet(
     {"crds": ("cert-manager", "github.com/cert-manager/cert-manager", "deploy/crds")},
 )
 PROMTOOL: Final = AssetSet("promtool", {"promtool": ("promtool", "github.com/prometheus/prometheus/cmd/promtool")})
-SETS: Final = {each.name: each for each in (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL)}
+VERSIONS: Final = {minor: plane_of(minor) for minor in (OLDEST, NEWEST)}
+SETS: Final = {each.name: each for each in (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, *VERSIONS.values())}
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")
-_STAMPS: Final = {"gitVersion": VERSION, "gitMajor": "1", "gitMinor": "34"}
 
 
 class AssetsMissingError(Exception):
     """There are no binaries and none can be built; the message says what to do."""
+
+
+def release_of(minor: str = KUBERNETES) -> str:
+    """The release that is pinned of a version: v1.34.4."""
+    return _released(module_of(minor))[1]
+
+
+def _released(module: str) -> re.Match[str]:
+    found = _RELEASE.search(_pins(module)[0].read_text(encoding="utf-8"))
+    assert found, f"{module} names no release of Kubernetes"
+    return found
+
+
+def _pins(module: str) -> tuple[Path, Path]:
+    """Both files of a module. Raises AssetsMissingError when that version of Kubernetes has none."""
+    name, _, minor = module.partition("@")
+    file = HERE / name / f"{minor or 'go'}.mod"
+    if not file.is_file():
+        there = ", ".join(sorted([USUAL, *(each.stem for each in file.parent.glob("1.*.mod"))]))
+        remedy = f"python -m tests.cluster.assets.modules {minor}.N writes those of release {minor}.N"
+        raise AssetsMissingError(f"no Kubernetes {minor} is pinned, only {there}; {remedy}")
+    return file, file.with_suffix(".sum")
 
 
 def directory_of(wanted: AssetSet = CONTROL_PLANE) -> Path:
@@ -73,8 +106,12 @@ def directory_of(wanted: AssetSet = CONTROL_PLANE) -> Path:
 
 
 def _sources(wanted: AssetSet) -> set[Path]:
-    found = {HERE / module / name for module, _ in wanted.programs.values() for name in ("go.mod", "go.sum")}
-    return found | {path for module, package in wanted.programs.values() for path in (HERE / module / package).glob("*.go")}
+    found = {file for module, _ in wanted.programs.values() for file in _pins(module)}
+    return found | {file for module, package in wanted.programs.values() for file in (_home(module) / package).glob("*.go")}
+
+
+def _home(module: str) -> Path:
+    return HERE / module.partition("@")[0]
 
 
 def ready_made() -> Path | None:
@@ -127,9 +164,9 @@ def _build_into(target: Path, wanted: AssetSet) -> None:
         finished.mkdir()
         for program, (module, package) in wanted.programs.items():
             sys.stderr.write(f"building {program}\n")
-            _compile(HERE / module, package, finished / program)
+            _compile(module, package, finished / program)
         for name, (module, source, path) in wanted.directories.items():
-            found = _go(HERE / module, f"finding {source}", "list", "-m", "-f", "{{.Dir}}", source).strip()
+            found = run_go(HERE / module, f"finding {source}", "list", "-m", "-f", "{{.Dir}}", source).strip()
             _copy(Path(found) / path, finished / name)
         finished.rename(target)
 
@@ -141,14 +178,23 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(file, target / file.relative_to(source))
 
 
-def _compile(module: Path, package: str, output: Path) -> None:
-    stamps = " ".join(f"-X k8s.io/component-base/version.{name}={value}" for name, value in _STAMPS.items())
-    _go(module, f"building {output.name}", "build", "-p", "2", "-trimpath", "-ldflags", f"-s -w {stamps}", "-o", str(output), package)
+def _compile(module: str, package: str, output: Path) -> None:
+    release = _released(module if module.startswith("kubernetes") else "kubernetes")
+    stamped = {"gitVersion": release[1], "gitMajor": "1", "gitMinor": release[2]}
+    stamps = " ".join(f"-X k8s.io/component-base/version.{name}={value}" for name, value in stamped.items())
+    words = ["-p", "2", "-trimpath", f"-modfile={_pins(module)[0].name}", "-ldflags", f"-s -w {stamps}", "-o", str(output), package]
+    run_go(_home(module), f"building {output.name}", "build", *words)
 
 
-def _go(module: Path, doing: str, *words: str) -> str:
+def run_go(module: Path, doing: str, *words: str) -> str:
+    """Runs go in a module's directory and returns what it writes. Raises AssetsMissingError when it fails or takes an hour."""
     settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0", "GOWORK": "off"}
-    done = subprocess.run(["go", *words], cwd=module, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            ["go", *words], cwd=module, env={**os.environ, **settings}, capture_output=True, text=True, check=False, timeout=_LONGEST
+        )
+    except subprocess.TimeoutExpired as late:
+        raise AssetsMissingError(f"{doing} in {module} took longer than {_LONGEST} s") from late
     if done.returncode:
         remedy = "modules come from the module cache, or from where GOPROXY says: `go mod download` there shows whether they can be had"
         raise AssetsMissingError(f"{doing} failed in {module}; {remedy}\n{done.stderr[-2000:]}")

@@ -18,9 +18,10 @@ from dynamo_webhooks.api.walk.validate import validate
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.evaluate import deleting, evaluate
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.policies.review import CURRENT, UPDATE, Fields, Review
+from dynamo_webhooks.policies.review import CURRENT, UPDATE, Fields, Review, line_of
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.api.walk.errors import FieldError
     from dynamo_webhooks.policies.finding import Finding
 
@@ -30,6 +31,11 @@ class Settings(NamedTuple):
 
     facts: Facts = Facts()
     profile: str = CURRENT
+
+    @property
+    def line(self) -> Line:
+        """The line of the operator to judge by."""
+        return line_of(self.facts, self.profile)
 
 
 def prepared(obj: Fields, kind: str, version: str) -> tuple[FieldError, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.line import UNFINISHED, USUAL, Line
+
 if TYPE_CHECKING:
     import argparse
 
@@ -44,8 +46,14 @@ def side_listeners(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics-listen", metavar="HOST:PORT", help="address of /metrics (default :8080)")
 
 
+def line(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declares `--line`."""
+    parser.add_argument("--line", type=Line, choices=tuple(Line), help=text)
+
+
 def facts(parser: argparse.ArgumentParser) -> None:
-    """Adds `--facts` and `--set-fact`."""
+    """Adds `--line`, `--facts` and `--set-fact`."""
+    line(parser, f"line of the operator (default: what the facts say, else {USUAL}); {', '.join(UNFINISHED)} is not complete yet")
     parser.add_argument("--facts", metavar="FILE", help="facts about the cluster and the operator, YAML")
     parser.add_argument(
         "--set-fact", action="append", default=[], metavar="NAME=VALUE", help="one fact, such as grove=true; overrides the file; repeatable"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.index import indexed
 from dynamo_webhooks.policies.modules import imported
 from dynamo_webhooks.policies.rule import BOTH, Rule
@@ -41,12 +42,12 @@ def declared() -> tuple[Rule, ...]:
 
 
 @cache
-def rules(profile: str) -> tuple[Rule, ...]:
-    """The rules and defaults of one profile, one record a name, sorted by code."""
+def rules(profile: str, line: Line | None = None) -> tuple[Rule, ...]:
+    """The rules and defaults of one profile and line (None: of any), one record a name, sorted by code."""
     chosen: dict[str, Rule] = {}
     for rule in declared():
         # the variant of 1.2 sorts behind the rule that it replaces
-        if rule.profile in (BOTH, profile):
+        if rule.profile in (BOTH, profile) and (line is None or rule.is_of(line)):
             chosen[rule.name] = rule
     return tuple(chosen.values())
 

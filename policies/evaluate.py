@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
@@ -50,7 +51,7 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
     """
     if deleting(review):
         return []
-    found: Iterator[Finding] = _collect(review, _plan(review.profile, review.kind, review.operation, False))
+    found: Iterator[Finding] = _collect(review, _plan(review.profile, review.line, review.kind, review.operation, False))
     if review.profile == CURRENT:
         if review.kind == DCD and owning_graph(review) is not None:
             found = _of_a_graph(review, found)
@@ -87,13 +88,13 @@ def deleting(review: Review) -> bool:
 
 def edits(review: Review) -> list[Edit]:
     """What the defaults change, in a stable order. A default that raises edits nothing and is logged."""
-    plan = _plan(review.profile, review.kind, review.operation, True)
+    plan = _plan(review.profile, review.line, review.kind, review.operation, True)
     return [found for found in _collect(review, plan) if isinstance(found, Edit)]
 
 
 def idle(review: Review) -> list[Finding]:
     """Defaults that were asked and could not answer: for want of a fact, or by a fault of ours. For reports; the server doesn't ask."""
-    plan = _plan(review.profile, review.kind, review.operation, True)
+    plan = _plan(review.profile, review.line, review.kind, review.operation, True)
     return [found for found in _collect(review, plan) if isinstance(found, Finding)]
 
 
@@ -160,7 +161,7 @@ def _of_a_graph(review: Review, findings: Iterable[Finding]) -> Iterator[Finding
         if finding.level is not Level.WARNING and finding.rule.ratchets:
             if refused is None:
                 then = Review(review.kind, review.operation, review.object, review.old, user=review.user, facts=review.facts, profile=V1_2)
-                refused = {found.rule.code for found in _collect(then, _plan(V1_2, review.kind, review.operation, False))}
+                refused = {found.rule.code for found in _collect(then, _plan(V1_2, then.line, review.kind, review.operation, False))}
             if finding.rule.code not in refused:
                 continue
         yield finding
@@ -168,7 +169,7 @@ def _of_a_graph(review: Review, findings: Iterable[Finding]) -> Iterator[Finding
 
 def _stored(review: Review, old: Fields) -> Iterator[Finding]:
     """What is wrong with the stored object, by the rules of updates."""
-    return _collect(review.before(old), _plan(review.profile, review.kind, UPDATE, False))
+    return _collect(review.before(old), _plan(review.profile, review.line, review.kind, UPDATE, False))
 
 
 def _place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
@@ -178,11 +179,11 @@ def _place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 
 
 @cache
-def _plan(profile: str, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
+def _plan(profile: str, line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
     """The rules that can fire, grouped by selector and by the field that wakes them, so that absent fields cost nothing."""
     always: dict[str, list[Rule]] = {}
     sleeping: dict[str, dict[str, list[tuple[str, Rule, bool]]]] = {}
-    for rule in rules(profile):
+    for rule in rules(profile, line):
         if rule.is_default is not defaults or kind not in rule.where or operation not in rule.on:
             continue
         selector = rule.where[kind]

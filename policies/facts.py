@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.api.line import USUAL, Line, of_version
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -32,6 +34,7 @@ class Facts(NamedTuple):
 
     operatorScope: str | Unknown = UNKNOWN  # noqa: N815 - facts keep one spelling everywhere: file, rule, message
     operatorVersion: str | Unknown = UNKNOWN  # noqa: N815
+    operatorLine: Line | Unknown = UNKNOWN  # noqa: N815 - where the version does not tell it, or is not to
     operatorPrincipal: str | Unknown = UNKNOWN  # noqa: N815 - "" means that no account owns the operator's rights
     grove: bool | Unknown = UNKNOWN
     inferencePool: bool | Unknown = UNKNOWN  # noqa: N815 - is inference.networking.k8s.io served
@@ -45,6 +48,13 @@ class Facts(NamedTuple):
     allowGmsSnapshot: bool | Unknown = UNKNOWN  # noqa: N815
     # of grove, lws and dra those that the operator is told not to use; the others that are false are not served
     switchedOff: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
+
+    @property
+    def line(self) -> Line:
+        """The line that these facts tell, else the usual one."""
+        if self.operatorLine is not UNKNOWN:
+            return self.operatorLine
+        return USUAL if self.operatorVersion is UNKNOWN else of_version(self.operatorVersion)
 
     def need(self, name: str) -> Any:
         """Returns a fact that must be known.
@@ -103,11 +113,20 @@ def _checked(key: str, value: Any) -> Any:
         if value not in ("cluster", "namespace"):
             raise FactsError(f"{key}: must be cluster or namespace, got {value!r}")
         return value
+    if key == "operatorLine":
+        return _line(value)
     if key in _NAMES:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise FactsError(f"{key}: must be a list of names, got {value!r}")
         return frozenset(value)
     return _topologies(key, value)
+
+
+def _line(value: Any) -> Line:
+    text = str(value) if isinstance(value, float) else value  # YAML reads 1.5 as a number
+    if not isinstance(text, str) or text not in list(Line):
+        raise FactsError(f"operatorLine: must be one of {', '.join(Line)}, got {value!r}")
+    return Line(text)
 
 
 def _version(text: str) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.finding import Level
 from dynamo_webhooks.policies.modules import FOLDERS
 from dynamo_webhooks.policies.order import Stage
@@ -45,6 +46,8 @@ def _rule(row: dict[str, Any]) -> Rule:
             "needs": tuple(row["needs"]),
             "level": Level(row["level"]),
             "stage": Stage(row["stage"]),
+            "since": Line(row["since"]) if row["since"] else None,
+            "until": Line(row["until"]) if row["until"] else None,
             "difference": Difference(tuple(difference[0]), difference[1]) if difference else None,
         }
     )

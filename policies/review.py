@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.facts import Facts
 
@@ -16,6 +17,11 @@ DELETE: Final = "DELETE"
 CURRENT: Final = "current"
 V1_2: Final = "1.2"
 PROFILES: Final = (CURRENT, V1_2)
+
+
+def line_of(facts: Facts, profile: str) -> Line:
+    """The line to judge by: that of the facts; profile 1.2 is the Go operator 1.2, whatever runs in the cluster."""
+    return Line.V1_2 if profile == V1_2 else facts.line
 
 
 class Review:
@@ -43,6 +49,11 @@ class Review:
         self.user = user
         self.facts = facts if facts is not None else Facts()
         self.profile = profile
+
+    @property
+    def line(self) -> Line:
+        """The line to judge by."""
+        return line_of(self.facts, self.profile)
 
     def before(self, old: Fields) -> Review:
         """The same question about the stored object. Paths of both share their map keys."""

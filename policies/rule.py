@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.finding import Finding, Level
 from dynamo_webhooks.policies.order import Stage
@@ -81,7 +82,9 @@ class Rule:
         "on",
         "profile",
         "ratchets",
+        "since",
         "stage",
+        "until",
         "when",
         "where",
     )
@@ -97,6 +100,8 @@ class Rule:
     stage: Stage
     ratchets: bool
     profile: str
+    since: Line | None  # the first line that has it
+    until: Line | None  # the first line that has it no longer
     difference: Difference | None
     documentation: str  # the doc string without its indentation; parsed only when somebody reads it
     check: Callable[[At], Iterator[Any]]
@@ -173,6 +178,15 @@ class Rule:
         """Whether it edits instead of finding."""
         return self.stage is Stage.DEFAULT
 
+    def is_of(self, line: Line) -> bool:
+        """Whether a line has it."""
+        return (self.since is None or line >= self.since) and (self.until is None or line < self.until)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines that have it, in their order."""
+        return tuple(line for line in Line if self.is_of(line))
+
     def in_1_2(
         self,
         *quirks: str,
@@ -220,6 +234,8 @@ def rule(
     level: Level = Level.ERROR,
     ratchets: bool = True,
     current_only: Difference | None = None,
+    since: str = "",
+    until: str = "",
 ) -> Callable[[Check], Rule]:
     """Makes a rule of a generator function whose doc string has the sections Why, Fix, Bad and Good; the kebab case of its name names it.
 
@@ -227,12 +243,13 @@ def rule(
     "services.*.field" is the field of any entry; the rule is still called once, for its own place. `ratchets` False: also refused when
     the old object had the same violation (immutability, ownership, locks).
     `current_only`: the rule does not exist under profile 1.2, with the gap it answers and why.
+    `since`: the line of the operator from which on it is asked ("1.5"); `until`: the line from which on it no longer is.
 
     Raises: RuleError when a section or an example is missing or the code is malformed.
     """
 
     def declare(check: Check) -> Rule:
-        return _record(
+        made = _record(
             code,
             check,
             SECTIONS,
@@ -245,6 +262,8 @@ def rule(
             ratchets=ratchets,
             current_only=current_only,
         )
+        made.since, made.until = _line(since), _line(until)
+        return made
 
     return declare
 
@@ -258,10 +277,12 @@ def default(
     needs: tuple[str, ...] = (),
     current_only: Difference | None = None,
     only_in_1_2: Difference | None = None,
+    since: str = "",
+    until: str = "",
 ) -> Callable[[Callable[[At], Iterator[Any]]], Rule]:
     """Makes a default of a generator function that yields `Edit`s; its doc string has the sections Why, Before and After.
 
-    `only_in_1_2`: what the Go operator fills in and profile current leaves out, with the reason.
+    `only_in_1_2`: what the Go operator fills in and profile current leaves out, with the reason. `since` and `until` as in `rule`.
 
     Raises: RuleError as `rule` does.
     """
@@ -280,11 +301,16 @@ def default(
             ratchets=False,
             current_only=current_only,
         )
+        made.since, made.until = _line(since), _line(until)
         if only_in_1_2:
             made.profile, made.difference = V1_2, only_in_1_2
         return made
 
     return declare
+
+
+def _line(word: str) -> Line | None:
+    return Line(word) if word else None
 
 
 def _record(
@@ -325,6 +351,8 @@ def _record(
         ratchets=ratchets,
         profile=CURRENT if current_only else BOTH,
         difference=current_only,
+        since=None,
+        until=None,
         documentation=documentation,
         check=check,
         module=check.__module__,

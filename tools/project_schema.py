@@ -47,6 +47,7 @@ def _shape(shape: str) -> dict[str, Any]:
         keys.GLOBS: {"type": "array", "items": _TEXT},
         keys.PATH: _TEXT,
         keys.PROFILE: {"enum": [*keys.PROFILES, 1.2]},
+        keys.LINE: {"enum": [*keys.LINES, *map(float, keys.LINES)]},
         keys.RULES: _mapping({name: {"description": title, "$ref": "#/$defs/severity"} for name, title in sorted(rules.items())}),
         keys.OUTPUTS: _mapping({form: {"description": f"Where the report as {form} goes.", **_TEXT} for form in FORMATS}),
     }

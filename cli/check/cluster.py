@@ -32,7 +32,9 @@ class Sight(NamedTuple):
     def fill(self, facts: Facts) -> Facts:
         """Facts with what the cluster tells of those that are not known."""
         told = facts_from(dict(self.facts))
-        return facts._replace(**{name: getattr(told, name) for name in self.facts if getattr(facts, name) is UNKNOWN})
+        told_line = facts.operatorVersion is not UNKNOWN  # what somebody says of the version goes before the cluster's definitions
+        missing = [name for name in self.facts if getattr(facts, name) is UNKNOWN and not (told_line and name == "operatorLine")]
+        return facts._replace(**{name: getattr(told, name) for name in missing})
 
 
 def look(kubeconfig: str, context: str, namespace: str) -> Sight:

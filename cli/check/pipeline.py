@@ -23,9 +23,10 @@ from dynamo_webhooks.cli.legacy.recognise import recognised
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding, Level
-from dynamo_webhooks.policies.review import CURRENT, DELETE, Fields
+from dynamo_webhooks.policies.review import CURRENT, DELETE, Fields, line_of
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.api.walk.errors import FieldError
 
 
@@ -41,6 +42,11 @@ class Settings(NamedTuple):
     schema: bool = True
     defaults: bool = True
     strict: bool = False
+
+    @property
+    def line(self) -> Line:
+        """The line of the operator to judge by."""
+        return line_of(self.facts, self.profile)
 
 
 class Outcome(NamedTuple):

@@ -51,6 +51,13 @@ class Row(NamedTuple):
     files: int
 
 
+class JudgedBy(NamedTuple):
+    """The line of the operator by which a run judged, and what told it."""
+
+    line: str
+    told: str
+
+
 class Result(NamedTuple):
     """The whole result; each list is in the order in which it is printed."""
 
@@ -63,6 +70,7 @@ class Result(NamedTuple):
     unreachable: list[str]  # sentences about clusters that did not answer
     passed: list[InputError]  # files of others that can't be read
     others: int = 0  # documents of other kinds, which nobody looked at
+    line: JudgedBy | None = None  # None where nothing was to be judged
 
     def count(self, level: str) -> int:
         """How many findings have a level."""

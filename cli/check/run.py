@@ -135,7 +135,9 @@ class Run:
         if source is not None:
             findings = _told(source, findings, open_)
             notes, operations = tuple(found.notes[noted:]), frozenset(one.operation for one in found.checked[checked:])
-            kept, suppressed = suppress(source, findings, Heard(notes, operations, self.settings.profile, self.settings.schema))
+            kept, suppressed = suppress(
+                source, findings, Heard(notes, operations, self.settings.profile, self.settings.line, self.settings.schema)
+            )
             found.suppressed += [one for one in suppressed if self.choice.takes(one.finding.rule, one.finding.code)]
             self._weigh(kept)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
 from dynamo_webhooks.cli.check.result import COMMENT, Suppressed
@@ -35,6 +36,7 @@ class Heard(NamedTuple):
     notes: tuple[NotEvaluated, ...] = ()  # what of them could not be judged
     operations: frozenset[str] = frozenset((CREATE,))  # on them
     profile: str = CURRENT
+    line: Line = USUAL
     schema: bool = True  # whether the schema was held against them
 
 
@@ -171,7 +173,7 @@ def _own_could_speak(rule: OwnRule, heard: Heard) -> bool:
 def _policy_could_speak(word: str, heard: Heard) -> bool:
     from dynamo_webhooks.policies.catalogue import rules
 
-    rule = next((rule for rule in rules(heard.profile) if word in (rule.name, rule.code)), None)
+    rule = next((rule for rule in rules(heard.profile, heard.line) if word in (rule.name, rule.code)), None)
     if rule is None or not heard.operations <= rule.on:
         return False
     return not (rule.ratchets and UPDATE in heard.operations)  # an old violation that an update leaves alone is not told again

@@ -10,12 +10,13 @@ from dynamo_webhooks.cli import flags
 if TYPE_CHECKING:
     import argparse
 
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.check.baseline import Entry
     from dynamo_webhooks.cli.check.choice import Choice
     from dynamo_webhooks.cli.check.result import Result
     from dynamo_webhooks.cli.check.run import Item
 
-_KEYS = ("paths", "exclude", "profile", "facts", "rules", "baseline", "outputs")  # of the project file
+_KEYS = ("paths", "exclude", "profile", "line", "facts", "rules", "baseline", "outputs")  # of the project file
 
 HELP = "check files as the API server and the webhooks do, and list all findings"
 
@@ -86,12 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.choice import choose
     from dynamo_webhooks.cli.check.inputs import gather
+    from dynamo_webhooks.cli.check.line import judged_by
     from dynamo_webhooks.cli.check.outputs import deliver, wishes
     from dynamo_webhooks.cli.check.pipeline import Settings
     from dynamo_webhooks.cli.check.progress import over
     from dynamo_webhooks.cli.check.result import exit_code
     from dynamo_webhooks.cli.check.run import Run
-    from dynamo_webhooks.cli.facts.load import load_facts
+    from dynamo_webhooks.cli.facts.load import asked_facts
     from dynamo_webhooks.cli.project.lay import lay
 
     lay(arguments, _KEYS, arguments.paths)
@@ -100,7 +102,7 @@ def _check(arguments: argparse.Namespace) -> int:
     arguments.profile = arguments.profile or "current"
     asked = wishes(arguments)
     known = _known(arguments)
-    facts = load_facts(arguments.facts, arguments.set_fact)
+    facts = asked_facts(arguments)
     severities = arguments.project.values["rules"] if "rules" in arguments.laid else {}
     choice = choose(arguments.select, arguments.ignore, arguments.profile, severities, strict=arguments.strict)
     inputs = gather(arguments)
@@ -116,11 +118,11 @@ def _check(arguments: argparse.Namespace) -> int:
     done = running.through(inputs.files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
     for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
         pass
-    result = running.result()
+    result = running.result()._replace(line=judged_by(arguments, facts, settings.facts))
     if inputs.sight is not None and inputs.sight.unreachable:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if known is not None:
-        result = _held(arguments, result, known, choice)
+        result = _held(arguments, result, known, choice, settings.line)
     if len(result.findings) > 1:
         from dynamo_webhooks.cli.check.same import one_each
 
@@ -164,14 +166,14 @@ def _known(arguments: argparse.Namespace) -> list[Entry] | None:
     return load(arguments.baseline, missing=arguments.update_baseline)
 
 
-def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice) -> Result:
+def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], choice: Choice, line: Line) -> Result:
     """The result without what the baseline knows; says what is outdated there, or writes it anew."""
     from dynamo_webhooks.api.wording import printable
     from dynamo_webhooks.cli.check.baseline import hold, write
     from dynamo_webhooks.cli.check.suppress import Heard
     from dynamo_webhooks.cli.output import say
 
-    heard = Heard(profile=arguments.profile, schema=not arguments.no_schema)
+    heard = Heard(profile=arguments.profile, line=line, schema=not arguments.no_schema)
     held = hold(result, known, choice.takes, heard, learn=arguments.update_baseline)
     if arguments.update_baseline:
         write(arguments.baseline, held.entries)
@@ -179,6 +181,6 @@ def _held(arguments: argparse.Namespace, result: Result, known: list[Entry], cho
     else:
         more = "; --update-baseline removes it"
         said = [f"{arguments.baseline}: no longer found: {one.rule} in {one.about}{more}" for one in held.outdated]
-    for line in () if arguments.quiet else said:
-        say(printable(line))
+    for sentence in () if arguments.quiet else said:
+        say(printable(sentence))
     return held.result

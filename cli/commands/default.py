@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.facts.load import load_facts
+from dynamo_webhooks.cli.facts.load import asked_facts
 
 if TYPE_CHECKING:
     import argparse
 
     from dynamo_webhooks.cli.default.run import Asked, Outcome
 
-_KEYS = ("paths", "exclude", "profile", "facts")  # of the project file
+_KEYS = ("paths", "exclude", "profile", "line", "facts")  # of the project file
 
 HELP = "show or write the defaults of the mutating webhooks"
 
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
     old = load_old(arguments.old) if arguments.old and arguments.op != "create" else None
-    asked = Asked(load_facts(arguments.facts, arguments.set_fact), arguments.profile or "current", arguments.op, old)
+    asked = Asked(asked_facts(arguments), arguments.profile or "current", arguments.op, old)
     outcomes = [_read(file, asked) for file in found(arguments, arguments.paths)]
     code = _code(arguments, outcomes)
     if arguments.output != "diff":

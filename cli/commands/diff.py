@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.facts.load import load_facts
+from dynamo_webhooks.cli.facts.load import asked_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.diff.run import Compared
     from dynamo_webhooks.cli.yaml.load import InputError
 
-_KEYS = ("profile", "facts")  # of the project file
+_KEYS = ("profile", "line", "facts")  # of the project file
 
 HELP = "show what changes between files, folders or Git revisions, and the response to the update"
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.old == arguments.new == "-":
         raise UsageError("only one side can be standard input")
     lay(arguments, _KEYS, [arguments.new])
-    known = load_facts(arguments.facts, arguments.set_fact)
+    known = asked_facts(arguments)
     asked = Asked(known, arguments.profile or "current", arguments.user, arguments.to or "")
     old, new = (load_side(path, arguments.exclude) for path in (arguments.old, arguments.new))
     # where nothing of a side can be read, the other side's objects are neither gone nor new

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.facts.load import load_facts
+from dynamo_webhooks.cli.facts.load import asked_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
     if arguments.against is not None and arguments.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
-    known = load_facts(arguments.facts, arguments.set_fact)
+    known = asked_facts(arguments)
     operator, assumed = choose(known, arguments.config)
     if assumed and not arguments.quiet:
         say(assumed)

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, UsageError
-    from dynamo_webhooks.cli.facts.load import load_facts
+    from dynamo_webhooks.cli.facts.load import asked_facts
     from dynamo_webhooks.cli.files import load_bytes
     from dynamo_webhooks.cli.output import say, write_bytes
     from dynamo_webhooks.cli.yaml.errors import InputError
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.path and arguments.mutate:
         raise UsageError("--mutate chooses the path that --path already names")
-    settings = Settings(load_facts(arguments.facts, arguments.set_fact), arguments.profile)
+    settings = Settings(asked_facts(arguments), arguments.profile)
     try:
         body = load_bytes(arguments.file)
     except InputError as error:

@@ -18,6 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--kind", help="only rules that read this kind (name, plural or short name)")
     parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="set of rules (default %(default)s)")
+    flags.line(parser, "only rules that this line of the operator has (default: both)")
     parser.add_argument("-o", "--output", choices=("text", "json", "markdown"), default="text", help="format (default %(default)s)")
     flags.verbose(parser)
 
@@ -32,7 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.policies.catalogue import rules
 
     kind = kind_named(arguments.kind) if arguments.kind else None
-    rows = [_row(rule) for rule in rules(arguments.profile) if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)]
+    rows = [
+        _row(rule)
+        for rule in rules(arguments.profile, arguments.line)
+        if kind is None or any(name.startswith(f"{kind}/") for name in rule.kinds)
+    ]
     if arguments.output == "json":
         write(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
@@ -51,7 +56,7 @@ def _cell(key: str, value: str | list[str], *, brief: bool) -> str:
     return ", ".join(value)
 
 
-COLUMNS = ["code", "name", "level", "operations", "kinds", "needs", "profile", "title"]
+COLUMNS = ["code", "name", "level", "operations", "kinds", "needs", "profile", "lines", "title"]
 
 
 def _row(rule: Rule) -> dict[str, Any]:
@@ -63,6 +68,7 @@ def _row(rule: Rule) -> dict[str, Any]:
         "kinds": list(rule.kinds),
         "needs": list(rule.needs),
         "profile": rule.profile,
+        "lines": [str(line) for line in rule.lines],
         "title": rule.title.removesuffix("."),
     }
 

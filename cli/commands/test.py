@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.facts.load import load_facts
+from dynamo_webhooks.cli.facts.load import asked_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.folder:
         raise UsageError("name the folder of case files")
     folder = load_cases(arguments.folder, arguments.word)
-    asked = Asked(load_facts(arguments.facts, arguments.set_fact), arguments.profile, arguments.user)
+    asked = Asked(asked_facts(arguments), arguments.profile, arguments.user)
     verdicts = [_judged(case, asked) for case in folder.cases]
     failed = _update(verdicts) if arguments.update else OK
     if arguments.update:

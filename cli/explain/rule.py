@@ -50,6 +50,7 @@ def page(rule: Rule) -> Page:
         "looksAt": [{"kind": kind, "path": selector or ".", "fields": list(rule.when)} for kind, selector in rule.where.items()],
         "operations": sorted(rule.on),
         "facts": list(rule.needs),
+        "lines": [str(line) for line in rule.lines],
         "differences": list(_differences(rule)),
         "examples": {before: list(rule.bad), after: list(rule.good)},
     }
@@ -90,6 +91,7 @@ def _own_page(rule: OwnRule) -> Page:
         "looksAt": [],
         "operations": [],
         "facts": [],
+        "lines": [],
         "differences": [],
         "examples": {},
     }
@@ -110,6 +112,8 @@ def markdown(page: Page, *, examples: bool) -> str:
         places = "; ".join(f"{place['kind']} `{place['path']}`{beside(place)}" for place in page["looksAt"])
         facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
         parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
+    if len(page["lines"]) == 1:
+        parts.append(f"**Line.** Only operators of line {page['lines'][0]} have it.")
     for difference in page["differences"]:
         only = "Profile 1.2 does not have it" if difference["profile"] == "current" else "Profile 1.2 answers otherwise"
         parts.append(f"**Difference.** {only} ({', '.join(difference['quirks'])}): {difference['because']}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.api.kinds import BY_ALIAS
+from dynamo_webhooks.api.line import of_definition
 from dynamo_webhooks.api.operator.settings import ScopeSettings
 from dynamo_webhooks.cli.facts.operators import Operator, operators
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 from dynamo_webhooks.kube.errors import ApiError, NotFoundError, UnavailableError
-from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
+from dynamo_webhooks.kube.resources import CRDS, LEASES, TOPOLOGIES
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of
 
@@ -58,14 +60,33 @@ async def gathered(cluster: Cluster, namespace: str = "") -> Gathered:
         topologies is None and "clusterTopologies" not in reasons,
         claims.excluded(0.0) if leases is not None else None,
     )
-    return _whole(facts_of(operator.told if operator is not None else {}, seen), reasons)
+    told = dict(operator.told) if operator is not None else {}
+    told |= {} if "operatorVersion" in told else await _line(cluster, reasons)
+    return _whole(facts_of(told, seen), reasons)
+
+
+async def _line(cluster: Cluster, reasons: dict[str, str]) -> dict[str, str]:
+    """The line by the definitions that the cluster serves, where no operator says its version."""
+    name = BY_ALIAS["DGD"].crd_name
+    try:
+        crd = await cluster.get(CRDS, name)
+    except UnavailableError:
+        raise
+    except ApiError as error:
+        reasons["operatorLine"] = f"{_UNREADABLE}: {error.message}"
+        return {}
+    line = of_definition(crd)
+    if line is None:
+        reasons["operatorLine"] = f"the cluster has no CustomResourceDefinition {name} with v1beta1"
+    return {"operatorLine": str(line)} if line is not None else {}
 
 
 def _whole(values: Mapping[str, Any], reasons: Mapping[str, str]) -> Gathered:
-    """Every fact is in one of both, in the order of the facts file."""
+    """Every fact is in one of both, in the order of the facts file; the line only where no version tells it."""
+    names = [name for name in Facts._fields if name != "operatorLine" or "operatorVersion" not in values]
     return Gathered(
-        {name: values[name] for name in Facts._fields if name in values},
-        {name: reasons.get(name, "nothing tells it") for name in Facts._fields if name not in values},
+        {name: values[name] for name in names if name in values},
+        {name: reasons.get(name, "nothing tells it") for name in names if name not in values},
     )
 
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.cli.nearest import hint
 from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
+from dynamo_webhooks.policies.review import V1_2, line_of
 
 if TYPE_CHECKING:
-    pass
+    import argparse
+
+
+def asked_facts(arguments: argparse.Namespace) -> Facts:
+    """The facts of `--facts`, `--set-fact` and `--line`. Raises: UsageError."""
+    line: Line | None = arguments.line
+    if line == Line.V1_5 and getattr(arguments, "profile", None) == V1_2:
+        raise UsageError("line 1.5: must not go with profile 1.2, which is the Go operator 1.2; leave one of them out")
+    facts = load_facts(arguments.facts, arguments.set_fact)
+    return facts if line is None else facts._replace(operatorLine=line)
 
 
 def load_facts(file: str | None, settings: list[str]) -> Facts:
@@ -67,6 +78,7 @@ def flag_for(fact: str) -> str:
     examples = {
         "operatorScope": "cluster",
         "operatorVersion": "1.2.0",
+        "operatorLine": "1.5",
         "operatorPrincipal": "system:serviceaccount:NAMESPACE:NAME",
         "clusterTopologies": "'{NAME: [zone, rack, host]}'",
         "excludedNamespaces": "'[]'",
@@ -80,7 +92,7 @@ def consequences(facts: Facts, profile: str) -> list[str]:
     from dynamo_webhooks.policies.catalogue import rules
     from dynamo_webhooks.policies.facts import UNKNOWN
 
-    asking = [rule for rule in rules(profile) if rule.needs]
+    asking = [rule for rule in rules(profile, line_of(facts, profile)) if rule.needs]
     told = []
     for name in Facts._fields:
         if getattr(facts, name) is not UNKNOWN:

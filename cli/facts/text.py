@@ -21,7 +21,7 @@ _WIDTH: Final = 300  # characters of a reason; an API server's sentence may be l
 
 def as_text(found: Gathered) -> str:
     """The whole file, in the order of the documented one."""
-    return HEAD + "".join(_entry(name, found) for name in Facts._fields)
+    return HEAD + "".join(_entry(name, found) for name in Facts._fields if name in found.values or name in found.reasons)
 
 
 def _entry(name: str, found: Gathered) -> str:

@@ -97,6 +97,8 @@ class _Judge:
                 return self._texts(path, data)
             case keys.PROFILE:
                 return self._choice(path, "1.2" if data == 1.2 else data, keys.PROFILES)  # YAML reads the number
+            case keys.LINE:
+                return self._choice(path, str(data) if isinstance(data, float) else data, keys.LINES)
             case keys.PATH:
                 return self._path(path, data)
             case keys.RULES:

@@ -39,7 +39,11 @@ def test_a_file_beyond_the_limit_is_not_even_read(command: Command, files: Files
     folder = files(good=GOOD)
     with (folder / "huge.yaml").open("wb") as file:
         file.truncate(100 * 2**20)
-    assert command("check", "huge.yaml") == (4, "", "huge.yaml: is larger than 32 MiB\n0 objects checked: 1 unreadable\n")
+    assert command("check", "huge.yaml") == (
+        4,
+        "",
+        "huge.yaml: is larger than 32 MiB\n0 objects checked by line 1.2 (the default): 1 unreadable\n",
+    )
 
 
 def test_standard_input_beyond_the_limit_is_refused(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +74,7 @@ def test_a_path_that_means_nothing(command: Command, files: Files, path: str, se
     (folder / "empty").mkdir()
     ran = command("check", path, "good.yaml")
     assert ran.code == 4
-    assert ran.err == f"{sentence}\n1 object checked: 1 unreadable\n"
+    assert ran.err == f"{sentence}\n1 object checked by line 1.2 (the default): 1 unreadable\n"
 
 
 def test_a_file_that_may_not_be_read(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

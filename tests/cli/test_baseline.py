@@ -42,9 +42,9 @@ def test_known_findings_do_not_count(command: Command, files: Files) -> None:
     files(a=BAD, b=WARNED)
     ran = _update(command, "a.yaml", "b.yaml", "--fail-on", "warning")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == f"{FILE}: 2 known, 2 new, 0 removed\n2 objects checked: 2 known from the baseline\n"
+    assert ran.err == f"{FILE}: 2 known, 2 new, 0 removed\n2 objects checked by line 1.2 (the default): 2 known from the baseline\n"
     ran = _check(command, "a.yaml", "b.yaml", "--fail-on", "warning")
-    assert (ran.code, ran.out, ran.err) == (0, "", "2 objects checked: 2 known from the baseline\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "2 objects checked by line 1.2 (the default): 2 known from the baseline\n")
     suppressed = _check(command, "a.yaml", "-o", "json").json["suppressed"]
     assert [(one["rule"], one["by"], one["line"]) for one in suppressed] == [(BAD_RULE, "baseline", 10)]
 
@@ -97,7 +97,10 @@ def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Fi
     files(a=MENDED)
     ran = _check(command, "a.yaml")
     told = f"no longer found: {BAD_RULE} in DynamoGraphDeployment llm/bad, spec.services[worker].ingress.host"
-    assert (ran.code, ran.err) == (0, f"{FILE}: {told}; --update-baseline removes it\n1 object checked: nothing found\n")
+    assert (ran.code, ran.err) == (
+        0,
+        f"{FILE}: {told}; --update-baseline removes it\n1 object checked by line 1.2 (the default): nothing found\n",
+    )
     assert _check(command, "a.yaml", "-q").err == ""
     ran = _update(command, "a.yaml")
     assert ran.err.startswith(f"{FILE}: 1 known, 0 new, 1 removed\n")

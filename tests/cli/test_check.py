@@ -12,7 +12,7 @@ from tests.cli.objects import BAD, BAD_CODE, BAD_RULE, GOOD, MODEL, NEEDS_GROVE,
 
 def test_a_good_object_is_silent(command: Command, files: Files) -> None:
     files(good=GOOD)
-    assert command("check", "good.yaml") == (0, "", "1 object checked: nothing found\n")
+    assert command("check", "good.yaml") == (0, "", "1 object checked by line 1.2 (the default): nothing found\n")
 
 
 def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> None:
@@ -29,7 +29,7 @@ def test_a_finding_is_shown_with_its_source(command: Command, files: Files) -> N
         f"{next(line for line in ran.out.splitlines() if line.startswith('  fix: '))}\n\n"
     )
     assert f"more: dynamo-webhooks explain {BAD_RULE}" in ran.out
-    assert ran.err == "1 object checked: 1 error\n"
+    assert ran.err == "1 object checked by line 1.2 (the default): 1 error\n"
 
 
 def test_json_says_everything_in_stable_bytes(command: Command, files: Files) -> None:
@@ -64,6 +64,8 @@ def test_json_says_everything_in_stable_bytes(command: Command, files: Files) ->
         "suppressed": 0,
         "unreadable": 1,
         "exit": 4,
+        "operatorLine": "1.2",
+        "operatorLineFrom": "the default",
     }
     assert command("check", "grove.yaml", "good.yaml", "broken.yaml", "bad.yaml", "-o", "json").out == ran.out
 

@@ -50,7 +50,9 @@ def test_a_baseline_of_before_still_knows_both(command: Command, files: Files) -
     files(a=NEGATIVE)
     ran = command("check", "a.yaml", "--baseline", "b.json", "--update-baseline")
     assert "2 known, 2 new" in ran.err
-    assert command("check", "a.yaml", "--baseline", "b.json").err == "1 object checked: 2 known from the baseline\n"
+    assert (
+        command("check", "a.yaml", "--baseline", "b.json").err == "1 object checked by line 1.2 (the default): 2 known from the baseline\n"
+    )
 
 
 def test_mistakes_at_two_values_stay_two(command: Command, files: Files) -> None:

@@ -36,7 +36,7 @@ def _with(above: str = "", behind: str = "") -> str:
 def test_a_comment_with_a_reason_ignores(command: Command, files: Files, text: str) -> None:
     files(a=text)
     ran = command("check", "a.yaml")
-    assert (ran.code, ran.out, ran.err) == (0, "", "1 object checked: 1 ignored by comment\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", "1 object checked by line 1.2 (the default): 1 ignored by comment\n")
 
 
 def test_a_comment_without_a_reason_ignores_nothing(command: Command, files: Files) -> None:

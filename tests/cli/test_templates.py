@@ -231,7 +231,7 @@ def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> N
     files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
     ran = command("check", "deploy")
     said = "deploy/chart: is a Helm chart, and is passed over; check what it renders with check --helm deploy/chart\n"
-    assert (ran.code, ran.err) == (0, said + "1 object checked: nothing found\n")
+    assert (ran.code, ran.err) == (0, said + "1 object checked by line 1.2 (the default): nothing found\n")
     assert command("check", "deploy/chart").code == 3
     ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
     passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is passed over"

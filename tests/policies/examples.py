@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from dynamo_webhooks.policies.catalogue import by_word
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 
@@ -73,7 +74,9 @@ def parse(block: str, kind: str, rule: str) -> Example:
     """Splits a block into directives, the old and the new text, and marks."""
     directives = {m["word"]: m["text"] for line in block.split("\n") if (m := _DIRECTIVE.match(line.strip()))}
     parts = BECOMES.split(block)
-    facts = facts_from({**base()["facts"], **yaml.safe_load(directives.get("facts", "{}"))})
+    record = by_word(rule)
+    line = {"operatorLine": record.lines[0]} if record is not None and len(record.lines) == 1 else {}  # where the rule is asked
+    facts = facts_from({**base()["facts"], **line, **yaml.safe_load(directives.get("facts", "{}"))})
     text = parts[-1]
     example = Example(
         kind=directives.get("kind", kind).strip(),

@@ -146,7 +146,7 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
     real = by_word("ingress-host-required")
     assert isinstance(real, Rule)
     faulty = real.replaced(code="DYN999", name="faulty", check=broken)
-    monkeypatch.setattr(engine, "rules", lambda profile: (faulty, by_word("replicas-non-negative")))
+    monkeypatch.setattr(engine, "rules", lambda profile, line: (faulty, by_word("replicas-non-negative")))
     engine._plan.cache_clear()
     try:
         found = evaluate(Review(DGD, CREATE, _graph(a=BROKEN), facts=_facts()))

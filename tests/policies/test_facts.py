@@ -38,6 +38,8 @@ def test_an_empty_file_knows_nothing() -> None:
         ({"operatorVersion": 1.2}, "operatorVersion"),
         ({"operatorVersion": ""}, "operatorVersion: must be a semantic version such as 1.2.0, got ''"),
         ({"operatorVersion": "main"}, "operatorVersion: must be a semantic version"),
+        ({"operatorLine": "1.3"}, "operatorLine: must be one of 1.2, 1.5, got '1.3'"),
+        ({"operatorLine": ["1.5"]}, "operatorLine: must be one of"),
         ({"excludedNamespaces": "a"}, "excludedNamespaces"),
         ({"excludedNamespaces": [1]}, "excludedNamespaces"),
         ({"switchedOff": "grove"}, "switchedOff"),

@@ -36,15 +36,17 @@ def rules_page() -> str:
         "# Rules and defaults",
         "",
         "This page lists the rules and defaults of profile `current`. The last column marks those that [differ](differences.md) in profile",
-        "`1.2`. `dynamo-webhooks explain NAME` prints one in a terminal; see also [how to read a refusal](refusals.md).",
+        "`1.2`; the one before, those that only one line of the operator has. `dynamo-webhooks explain NAME` prints one in a terminal;",
+        "see also [how to read a refusal](refusals.md).",
         "",
-        "| code | name | title | level | operations | looks at | facts | 1.2 |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| code | name | title | level | operations | looks at | facts | line | 1.2 |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     odd = {rule.name for rule in declared() if rule.difference}
     for rule in rules(CURRENT):
         looks = "<br>".join(f"{kind} `{where or '.'}`" for kind, where in rule.where.items())
         cells = [rule.code, _link(rule.name), rule.title.rstrip("."), _level(rule), " ".join(sorted(rule.on)), looks, " ".join(rule.needs)]
+        cells.append(f"only {rule.lines[0]}" if len(rule.lines) == 1 else "")
         lines.append(f"| {' | '.join([*cells, 'differs' if rule.name in odd else ''])} |")
     lines += _only_in_1_2()
     lines += ["", "## Own checks of `check`", "", "| code | name | title |", "| --- | --- | --- |"]
@@ -104,6 +106,8 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
     if page["facts"]:
         facts = ", ".join(f"[`{fact}`](../ci.md#facts-of-the-cluster)" for fact in page["facts"])
         lines.append(f"| facts | {facts}; without them a server refuses |")
+    if len(rule.lines) == 1:
+        lines.append(f"| line of the operator | only {rule.lines[0]} |")
     lines.append(f"| profiles | {_PROFILES[rule.profile]} |")
     if not rule.is_default:
         kept = "accepted" if rule.ratchets else "refused too"

@@ -111,7 +111,7 @@ def _object(identity: Identity | None) -> dict[str, str] | None:
     return None if identity is None else {"kind": identity.kind, "namespace": identity.namespace, "name": identity.name}
 
 
-def _summary(result: Result, code: int) -> dict[str, int]:
+def _summary(result: Result, code: int) -> dict[str, Any]:
     return {
         "objects": len(result.checked),
         "others": result.others,
@@ -122,4 +122,5 @@ def _summary(result: Result, code: int) -> dict[str, int]:
         "suppressed": len(result.suppressed),
         "unreadable": len(result.unreadable),
         "exit": code,
+        **({"operatorLine": result.line.line, "operatorLineFrom": result.line.told} if result.line is not None else {}),
     }

@@ -54,6 +54,8 @@ def summary(result: Result) -> str:
     ]
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
     checked = f"{_many(len(result.checked), 'object')} checked"
+    if result.line is not None:
+        checked += f" by line {result.line.line} ({result.line.told})"
     others = f", {_many(result.others, 'document')} of other kinds not" if result.others else ""
     return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.facts.cluster import gathered
 from dynamo_webhooks.cli.facts.text import as_text, redacted
 from dynamo_webhooks.cli.yaml.load import load
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
-from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, TOPOLOGIES
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES, TOPOLOGIES
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from tests.cli.facts.installed import GO, OURS, configuration, deployment, install
 from tests.kube.memory import MemoryCluster
@@ -109,10 +111,26 @@ async def test_what_an_operator_is_told_not_to_use() -> None:
 async def test_a_cluster_without_any_operator() -> None:
     found = await gathered(MemoryCluster(served=SERVED))
     unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
-    assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed")
+    line = {"operatorLine": "the cluster has no CustomResourceDefinition dynamographdeployments.nvidia.com with v1beta1"}
+    assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed") | line
     assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])
     missing = await gathered(MemoryCluster(served=SERVED), "elsewhere")
     assert missing.reasons["operatorScope"] == "no operator is installed in namespace elsewhere"
+
+
+async def test_where_no_operator_tells_its_version_the_definitions_tell_the_line() -> None:
+    crd = build("DynamoGraphDeployment")
+    for line in Line:
+        cluster = MemoryCluster(served=SERVED)
+        fields = crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["components"]["items"]
+        fields["properties"].pop("minAvailable", None)
+        if line is Line.V1_5:
+            fields["properties"]["minAvailable"] = {"type": "integer"}
+        await cluster.create(CRDS, crd)
+        found = await gathered(cluster)
+        assert (found.values["operatorLine"], facts_from(found.values).line) == (line, line)
+        assert "operatorLine" not in found.reasons
+        assert facts_from(load(as_text(found), "facts.yaml")[0].data).line == line
 
 
 async def test_the_cluster_wide_one_counts_where_restricted_ones_are_too_and_a_namespace_chooses() -> None:
@@ -213,7 +231,9 @@ async def test_the_text_is_a_facts_file_with_the_same_facts_and_the_same_bytes()
     text = as_text(found)
     assert text == as_text(await gathered(await whole()))
     assert facts_from(load(text, "facts.yaml")[0].data) == facts_from(found.values)
-    assert [line.partition(":")[0] for line in text.splitlines() if line[0] not in "# "] == list(Facts._fields)
+    assert [line.partition(":")[0] for line in text.splitlines() if line[0] not in "# "] == [
+        name for name in Facts._fields if name != "operatorLine"
+    ]
     empty = as_text(await gathered(MemoryCluster(served=SERVED)))
     assert "# operatorScope is not known: no operator is installed\noperatorScope: null\n" in empty
 

@@ -75,7 +75,7 @@ def test_a_rule_may_be_off_or_another_level_with_its_reason(repository: Path, co
     ran = command("check", "-o", "json")
     assert (ran.code, ran.json["findings"]) == (0, [])
     assert [(row["rule"], row["by"], row["reason"]) for row in ran.json["suppressed"]] == [(BAD_RULE, "project", "the gateway sets it")]
-    assert command("check").err == "1 object checked: 1 switched off by the project file\n"
+    assert command("check").err == "1 object checked by line 1.2 (the default): 1 switched off by the project file\n"
     assert [command("check", "--select", word).code for word in (BAD_RULE, BAD_CODE, BAD_RULE[:7])] == [1, 1, 0], "the flag wins"
     project(repository, f"paths: [deploy/bad.yaml]\nrules: {{{BAD_RULE}: {{severity: warning, reason: x}}}}\n")
     assert (command("check").code, f"warning {BAD_RULE}" in command("check").out) == (0, True)
@@ -139,6 +139,7 @@ def test_what_holds_is_shown_with_its_origin(repository: Path, command: Command)
         ["paths", "deploy", f"{NAME}:1"],
         ["exclude", "old", f"{NAME}:2"],
         ["profile", "current", "default"],
+        ["line", "-", "default"],
         ["facts", "x", "flag", "--facts"],
         [f"rules.{BAD_RULE}", "off", f"{NAME}:4", "(the", "gateway", "sets", "it)"],
         ["baseline", "b.json", f"{NAME}:5"],
@@ -152,7 +153,7 @@ def test_what_holds_is_shown_with_its_origin(repository: Path, command: Command)
 
 WRONG = [
     ("\npath: [a]\n", "2: path: there is no such key; did you mean paths?"),
-    ("nonsense: 1\n", "1: nonsense: there is no such key; known here: paths, exclude, profile, facts, rules, baseline, outputs"),
+    ("nonsense: 1\n", "1: nonsense: there is no such key; known here: paths, exclude, profile, line, facts, rules, baseline, outputs"),
     ("paths: deploy\n", '1: paths: must be a list, got "deploy"'),
     ("paths:\n- deploy\n- 3\n", "3: paths[1]: must be a text that is not empty, got 3"),
     ("profile: 1.3\n", "1: profile: must be one of current, 1.2, got 1.3"),
@@ -170,8 +171,8 @@ WRONG = [
         "outputs: {html: a.html}\n",
         "1: outputs.html: there is no such format; known here: text, json, jsonl, sarif, github, junit, markdown",
     ),
-    ("a: 1\n---\nb: 1\n", "3: must hold one mapping; known keys: paths, exclude, profile, facts, rules, baseline, outputs"),
-    ("- a\n", "1: must hold one mapping; known keys: paths, exclude, profile, facts, rules, baseline, outputs"),
+    ("a: 1\n---\nb: 1\n", "3: must hold one mapping; known keys: paths, exclude, profile, line, facts, rules, baseline, outputs"),
+    ("- a\n", "1: must hold one mapping; known keys: paths, exclude, profile, line, facts, rules, baseline, outputs"),
     ("paths: [\n", "2:1: a value must stand here"),
     ("facts: ../facts.yaml\n", '1: facts: must be a path in the repository, relative to this file, got "../facts.yaml"'),
     ("facts: /etc/passwd\n", '1: facts: must be a path in the repository, relative to this file, got "/etc/passwd"'),

@@ -1,0 +1,131 @@
+"""Rules of one line only: they are asked there and nowhere else, and the other lines' records never speak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.policies import catalogue
+from dynamo_webhooks.policies import evaluate as engine
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.edit import Edit
+from dynamo_webhooks.policies.evaluate import edits, evaluate
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.index import _rule
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import CREATE, CURRENT, V1_2, Review
+from dynamo_webhooks.policies.rule import DGD, GRAPH, GRAPH_OBJECT, Hits, Rule, default, rule
+from tools.rule_index import _row
+
+OBJECT = {"metadata": {"name": "g"}, "spec": {"services": {"a": {}}}}
+
+
+@rule("DYN998", where=GRAPH, stage=Stage.SHAPE, since="1.5")
+def only_new(at: At) -> Hits:
+    """Is of line 1.5 only.
+
+    Why
+        w
+
+    Fix
+        f
+
+    Bad
+        ```yaml
+        a: 1 # expect
+        ```
+
+    Good
+        ```yaml
+        a: 1
+        ```
+    """
+    yield at.forbidden("", "is new")
+
+
+@rule("DYN999", where=GRAPH, stage=Stage.SHAPE, until="1.5")
+def only_old(at: At) -> Hits:
+    """Is of line 1.2 only.
+
+    Why
+        w
+
+    Fix
+        f
+
+    Bad
+        ```yaml
+        a: 1 # expect
+        ```
+
+    Good
+        ```yaml
+        a: 1
+        ```
+    """
+    yield at.forbidden("", "is old")
+
+
+@default("DYND99", where=GRAPH_OBJECT, since="1.5")
+def only_filled(at: At) -> Iterator[Edit]:
+    """Is filled in on line 1.5 only.
+
+    Why
+        w
+
+    Before
+        ```yaml
+        a: 1
+        ```
+
+    After
+        ```yaml
+        a: 1
+        ```
+    """
+    yield at.set(("metadata", "labels"), {"a": "b"})
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A catalogue of these rules alone."""
+    monkeypatch.setattr(catalogue, "declared", lambda: (only_new, only_old, only_filled))
+    caches = (catalogue.rules, engine._plan)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+def _said(facts: Facts, profile: str = CURRENT) -> list[str]:
+    review = Review(DGD, CREATE, OBJECT, facts=facts, profile=profile)
+    found = evaluate(review)
+    assert all(one.level is Level.ERROR for one in found)
+    return [*(one.rule.name for one in found), *(edit.rule.name for edit in edits(review))]
+
+
+@pytest.mark.usefixtures("three")
+def test_a_rule_is_asked_on_its_line_alone() -> None:
+    new, old = ["only-new", "only-filled"], ["only-old"]
+    assert _said(facts_from({"operatorVersion": "1.5.0"})) == new
+    assert _said(facts_from({"operatorVersion": "1.4.2"})) == old
+    assert _said(Facts()) == (old if USUAL is Line.V1_2 else new)
+    assert _said(facts_from({"operatorVersion": "1.5.0"}), V1_2) == old, "profile 1.2 is the operator 1.2 whatever runs"
+    assert _said(facts_from({"operatorVersion": "1.2.0", "operatorLine": 1.5})) == new, "a line that is said goes before the version"
+    assert {one.name for one in catalogue.rules(CURRENT)} == {*new, *old}
+
+
+def test_the_index_keeps_the_lines() -> None:
+    for one, lines in ((only_new, (Line.V1_5,)), (only_old, (Line.V1_2,))):
+        read: Rule = _rule(_row(one))
+        assert (one.lines, read.lines) == (lines, lines)
+        assert read.declared() == one.declared()
+
+
+def test_a_line_that_nobody_knows_does_not_import() -> None:
+    with pytest.raises(ValueError, match=r"1\.4"):
+        rule("DYN998", where=GRAPH, stage=Stage.SHAPE, since="1.4")(only_new.check)

@@ -40,6 +40,8 @@ COMMANDS: Final = {
     "version": "print versions as JSON",
 }
 
+_EXTRAS: Final = frozenset({"aiohttp", "cryptography", "kubernetes", "prometheus_client", "uvloop"})  # of the extras cluster and server
+_SERVING: Final = ("serve", "provision", "reconcile")
 WIDTH: Final = 120  # of help texts, in characters, where the terminal is not narrower
 _NARROWEST: Final = 40
 
@@ -104,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, FileNotFoundError) and _is_nowhere():
             say(f"{_called(words)}: the current folder was removed; change to one that exists")
             return USAGE
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in _EXTRAS:
+            say(f"{_called(words)}: {_wanting(words)}")
+            return USAGE
         _report_bug(words, error)
         return BUG
 
@@ -142,6 +147,12 @@ def _overview() -> str:
 
 def _called(words: list[str]) -> str:
     return f"{PROGRAM} {words[0]}" if words and words[0] in COMMANDS else PROGRAM
+
+
+def _wanting(words: list[str]) -> str:
+    """What to install for a command whose packages are missing."""
+    extra = "server" if words[0] in _SERVING else "cluster"
+    return f"needs packages that are not installed; install dynamo-webhooks[{extra}]"
 
 
 def _is_nowhere() -> bool:

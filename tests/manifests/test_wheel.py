@@ -65,3 +65,65 @@ def test_folders_and_distributions_of_the_rooms_names_shadow_nothing(python: Pat
     [packages] = python.parent.parent.glob("lib/python3*/site-packages")
     assert not (tmp_path / "ran").exists()
     assert not (packages / "ran").exists()
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command where the wheel was installed without an extra."""
+    return install(wheel, tmp_path_factory.mktemp("bare") / "venv", extra="").with_name("dynamo-webhooks")
+
+
+OPERATOR = """\
+apiVersion: operator.config.dynamo.nvidia.com/v1alpha1
+kind: OperatorConfiguration
+namespace: {restricted: llm}
+mpi: {sshSecretName: keys, sshSecretNamespace: llm}
+"""
+OFFLINE = (
+    "check graph.yaml -o json",
+    "explain replicas-non-negative",
+    "rules -o json",
+    "default graph.yaml -o json",
+    "convert graph.yaml --to v1alpha1",
+    "render graph.yaml --config operator.yaml",
+    "picture graph.yaml -o svg",
+    "diff graph.yaml graph.yaml -o json",
+    "config --config operator.yaml",
+    "crds",
+    "schema check",
+    "completion bash",
+    "version",
+)
+
+
+@pytest.mark.parametrize("words", OFFLINE)
+def test_commands_on_files_need_no_extra(bare: Path, tmp_path: Path, words: str) -> None:
+    (tmp_path / "graph.yaml").write_text(GRAPH.replace("-1", "1"))
+    (tmp_path / "operator.yaml").write_text(OPERATOR)
+    done = subprocess.run([bare, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        ("serve", "server"),
+        ("provision --config operator.yaml", "server"),
+        ("reconcile --config operator.yaml", "server"),
+        ("doctor", "cluster"),
+        ("facts --cluster", "cluster"),
+        ("check --cluster", "cluster"),
+        ("certs inspect", "cluster"),
+    ],
+)
+def test_others_say_which_extra_is_missing(bare: Path, tmp_path: Path, words: str, extra: str) -> None:
+    (tmp_path / "operator.yaml").write_text(OPERATOR)
+    done = subprocess.run([bare, *words.split()], cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = f"dynamo-webhooks {words.split(maxsplit=1)[0]}: needs packages that are not installed; install dynamo-webhooks[{extra}]\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_an_installation_without_an_extra_is_small(bare: Path) -> None:
+    [packages] = bare.parent.parent.glob("lib/python3*/site-packages")
+    assert sum(file.stat().st_size for file in packages.rglob("*") if "__pycache__" not in file.parts and file.is_file()) < 30_000_000

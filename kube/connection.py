@@ -1,16 +1,20 @@
-"""One request to an API server and its answer, over kubernetes.aio's ApiClient: tokens, time limits, errors, the server's clock."""
+"""One request to an API server and its answer: tokens and trust by kubernetes.aio's ApiClient, time limits, errors, the server's clock."""
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import orjson
 from kubernetes.aio.client import ApiClient
+from yarl import URL
 
 from dynamo_webhooks.kube.answers import Lines, decoded, event, refusal
 from dynamo_webhooks.kube.config import ConfigError
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 _JSON: Final = "application/json"
 _CONNECT: Final = 10.0  # seconds for a connection with its handshake
 _SLACK: Final = 30.0  # seconds beyond its end after which a watch is a dead connection
+_BUFFER: Final = 2**21  # bytes of an answer that are read ahead: an event of a watch in one piece
 _CLOCK_AGE: Final = 10.0  # seconds for which a Date header, advanced by our own monotonic clock, still tells the server's time
 
 
@@ -47,17 +52,18 @@ class Connection:
 
         Raises ConfigError when the CA or a client key can't be read.
         """
-        session: Any = configuration  # its type leaves out what has no default
-        session.client_session_kwargs = {"middlewares": (_once,)}
         try:
             self._api: Any = ApiClient(configuration)
         except (OSError, ValueError) as error:
             raise ConfigError(f"the connection's CA or client certificate can't be used: {error}") from error
+        self._session: aiohttp.ClientSession | None = None
+        self._options = _options(configuration)
         self._agent = agent
         self._patience = patience
         self._clock = clock
         self._traffic = traffic
         self._said: tuple[datetime, float] | None = None  # the server's time, and when on our clock it said so
+        self._date = ""  # as it was written, the same for all answers of a second
 
     async def ask(
         self,
@@ -108,6 +114,8 @@ class Connection:
 
     async def close(self) -> None:
         """Closes all connections."""
+        if self._session is not None:
+            await self._session.close()
         await self._api.close()
 
     async def _chunks(self, path: str, query: Mapping[str, Any], seconds: float, asked: str) -> AsyncGenerator[bytes]:
@@ -116,28 +124,40 @@ class Connection:
         try:
             if answer.status != 200:
                 raise refusal(answer.status, await answer.read(), asked, secret=False)
-            chunks: AsyncIterator[bytes] = answer.response.content.iter_any()
+            chunks: AsyncIterator[bytes] = answer.content.iter_any()
             async for chunk in chunks:
                 yield chunk
         finally:
-            answer.response.close()
+            answer.close()
 
     async def _send(
         self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, limit: aiohttp.ClientTimeout
-    ) -> Any:
+    ) -> aiohttp.ClientResponse:
         headers = {"Accept": _JSON, "Content-Type": kind, "User-Agent": self._agent}
         await self._sign(headers, method, path)
         given = {name: value for name, value in (query or {}).items() if value not in ("", None, False)}
         url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")
         code = NO_ANSWER
         try:
-            answer = await self._api.call_api(method, url, headers, body, _request_timeout=limit)
+            content = None if body is None else _encoded(body)
+            where = URL(url, encoded=True)
+            answer = await self._opened().request(method, where, headers=headers, data=content, timeout=limit, **self._options)
             code = str(answer.status)
         finally:
             if self._traffic is not None:
                 self._traffic[Sent(code, method, host_of(url))] += 1
         self._hear(answer.headers.get("Date", ""))
         return answer
+
+    def _opened(self) -> aiohttp.ClientSession:
+        """The session. It neither looks for proxies nor for `.netrc` with each request, for which aiohttp takes two threads."""
+        if self._session is None:
+            limit = self._api.configuration.connection_pool_maxsize
+            connector = aiohttp.TCPConnector(limit=limit, ssl=self._api.rest_client.ssl_context)
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), middlewares=(_once,), read_bufsize=_BUFFER
+            )
+        return self._session
 
     async def _sign(self, headers: dict[str, str], method: str, path: str) -> None:
         """Adds the credentials of this moment, for which ApiClient reads a token again that may have been replaced."""
@@ -149,8 +169,11 @@ class Connection:
             raise UnavailableError(0, "", f"{method.lower()} {path}: the token can't be read: {error}") from error
 
     def _hear(self, date: str) -> None:
+        if date == self._date and self._said is not None:
+            self._said = (self._said[0], self._clock())
+            return
         try:
-            self._said = (parsedate_to_datetime(date).astimezone(UTC), self._clock())
+            self._said, self._date = (parsedate_to_datetime(date).astimezone(UTC), self._clock()), date
         except ValueError:
             return  # no Date header, or one that nobody can read: the last one stays
 
@@ -168,6 +191,23 @@ async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType)
         if request.method == "GET":
             raise
         raise aiohttp.ClientConnectionError(str(error)) from error  # of a class that aiohttp doesn't answer with another attempt
+
+
+def _options(configuration: Configuration) -> dict[str, Any]:
+    """What each request says of the way: the kubeconfig's proxy, or that of the environment, as for kubectl; the server's name for TLS."""
+    host, given = urlsplit(configuration.host), configuration.proxy
+    if not given and not proxy_bypass(host.hostname or ""):
+        given = getproxies().get(host.scheme)
+    name, headers = configuration.tls_server_name, configuration.proxy_headers
+    return {key: value for key, value in (("proxy", given), ("proxy_headers", headers), ("server_hostname", name)) if value}
+
+
+def _encoded(body: Any) -> bytes:
+    """The body as JSON; of more than 254 levels by the slower encoder, which has no such bound."""
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError:
+        return json.dumps(body).encode()
 
 
 def _unreached(asked: str, error: Exception) -> UnavailableError:

@@ -22,6 +22,7 @@ from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent, host_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
 
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.kube.traffic import Traffic
@@ -280,3 +281,37 @@ async def test_a_token_that_cannot_be_read_is_no_traceback_of_files() -> None:
     with pytest.raises(UnavailableError, match="the token can't be read"):
         await client.get(CONFIG_MAPS, "a", "n")
     await client.close()
+
+
+async def test_the_environments_proxy_is_taken_but_for_hosts_that_it_excepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with connected(plain) as (client, server):
+        await client.get(CONFIG_MAPS, "a", "n")
+        monkeypatch.setenv("http_proxy", f"http://{server.asked[0][2]['Host']}")
+        for excepted, seen in (("", 2), ("api.invalid", 2)):
+            monkeypatch.setenv("no_proxy", excepted)
+            far = Client(Connection(Configuration(host="http://api.invalid:6443"), agent="me"), "me")
+            if excepted:
+                with pytest.raises(UnavailableError, match="can't be reached"):
+                    await far.get(CONFIG_MAPS, "a", "n")
+            else:
+                assert await far.get(CONFIG_MAPS, "a", "n") == CONFIG
+            await far.close()
+            assert len(server.asked) == seen
+    assert server.asked[1][2]["Host"] == "api.invalid:6443"
+
+
+async def test_a_users_netrc_is_nobodys_credential(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password hunter2\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    async with connected(plain) as (client, server):
+        assert await client.get(CONFIG_MAPS, "a", "n") == CONFIG
+    assert server.asked[0][2]["Authorization"] == "bearer t"
+
+
+async def test_what_one_encoder_refuses_is_sent_by_the_other() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    async with connected(plain) as (client, server):
+        await client.create(CONFIG_MAPS, {**CONFIG, "data": deep})
+    assert json.loads(server.asked[0][3]) == {**CONFIG, "data": deep}

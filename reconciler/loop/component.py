@@ -60,7 +60,9 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
     before = obj.get("status") or {}
     now = status_of(before, obj["metadata"]["generation"], workload, work.now(), _workers(work, workload))
     was, became = (found(one, "Available").get("status") for one in (before, now))
-    if await work.patch_status(obj, now) and was != became and (was or became == "True"):  # that nothing is ready yet is no news
+    # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
+    news = was or (became == "True" and not _of_a_graph(obj))
+    if await work.patch_status(obj, now) and was != became and news:
         told = found(now, "DynamoComponentReady")
         await work.say(obj, "Normal", told["reason"], told["message"])
     return PassResult()

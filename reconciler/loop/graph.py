@@ -27,7 +27,7 @@ from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
-from dynamo_webhooks.reconciler.render.children import direct_children, worker_hash
+from dynamo_webhooks.reconciler.render.children import graph_children, worker_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import read_graph
 from dynamo_webhooks.reconciler.render.observed import Observed
@@ -106,7 +106,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     if way.grove:
         settings = settings._replace(service_account="")
     waits = await waits_for(work, obj, way)
-    rendered = direct_children(obj, settings, observed)
+    rendered = graph_children(graph, settings, observed)
     problems += [of_render(error) for error in rendered.problems]
     expected, grove, after = [], None, 0.0
     await _look_for_claims(work, graph, problems)

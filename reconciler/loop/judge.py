@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.facts import Facts
     from dynamo_webhooks.policies.finding import Finding
 
-REMEMBERED: Final = 5000  # objects; judging one costs about a millisecond
+REMEMBERED: Final = 20_000  # objects, of some 300 bytes; judging one costs about a millisecond
 LISTED: Final = 5  # findings in the message
 
 
@@ -28,17 +28,17 @@ class Judge:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._known: OrderedDict[tuple[str, str], tuple[Facts, str]] = OrderedDict()  # (uid, content) -> (facts, verdict)
+        self._known: OrderedDict[str, tuple[str, Facts, str]] = OrderedDict()  # uid -> (content, facts, verdict)
 
     def refusal(self, obj: Node, facts: Facts) -> str:
         """Why admission would refuse the object, or an empty string."""
-        key = (uid_of(obj), fingerprint(obj))
-        known = self._known.get(key)
-        if known is not None and known[0] == facts:
-            return known[1]
+        uid, content = uid_of(obj), fingerprint(obj)
+        known = self._known.get(uid)
+        if known is not None and known[:2] == (content, facts):
+            return known[2]
         verdict = judged(obj, facts)
-        self._known[key] = (facts, verdict)
-        self._known.move_to_end(key)
+        self._known[uid] = (content, facts, verdict)
+        self._known.move_to_end(uid)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return verdict

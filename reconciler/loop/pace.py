@@ -47,10 +47,8 @@ class Pace:
 
     def _forget(self, moment: float) -> None:
         """Forget expired writes."""
-        for key in [*self._last]:
-            if moment - self._last[key] < _KEPT:
-                return
-            del self._last[key]
+        while self._last and moment - self._last[oldest := next(iter(self._last))] >= _KEPT:
+            del self._last[oldest]
 
 
 def _is_beginning(now: Node) -> bool:

@@ -27,7 +27,7 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
         keys.append(key)
     elif key.kind in _OPTED and not ours and old is not None and new is not None and old.get("status") != new.get("status"):
         keys.append(key)  # another controller may have begun, or ended, to act on it
-    known = ours and (old or {}).get("status") == (new or {}).get("status")
+    known = ours and (key.kind not in _OWN or (old or {}).get("status") == (new or {}).get("status"))
     owner = controller(seen)
     if not known:
         keys += _owners(old, new, key.namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections import OrderedDict, deque
@@ -66,9 +67,10 @@ class Writer:
         if live is not None and self._is_same(live, wanted):
             return live
         self._ask(key.namespace)
-        if key.kind in ONCE:
-            return self._took(wanted, await self._cluster.create(resource, wanted, key.namespace))
-        return self._took(wanted, await self._apply(key, wanted, live))
+        with self._cache.writing(key):
+            if key.kind in ONCE:
+                return self._took(wanted, await self._cluster.create(resource, wanted, key.namespace))
+            return self._took(wanted, await self._apply(key, wanted, live))
 
     def repaired(self, owner: Node) -> list[tuple[Key, str]]:
         """The owner's children reverted since the last call, and who had changed them."""
@@ -166,10 +168,9 @@ class Writer:
             return None
         self._ask(key.namespace)
         fresh = {**wanted, "metadata": {**wanted["metadata"], "resourceVersion": ABSENT}}
-        try:
+        with self._cache.writing(key), contextlib.suppress(ConflictError):
             return self._took(wanted, await self._cluster.apply(resource_of(wanted), fresh, manager=MANAGER))
-        except ConflictError:
-            return None
+        return None
 
     async def _apply(self, key: Key, wanted: Node, live: Node | None) -> Node:
         resource = resource_of(wanted)

@@ -94,6 +94,11 @@ def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
         graph = read_graph(obj)
     except RenderError as error:
         return Rendered([], [error])
+    return graph_children(graph, settings, observed)
+
+
+def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
+    """As `direct_children`, of a graph that has been read."""
     parts = [
         _collected(planner.rights, graph, settings),
         _collected(epp.rights, graph, settings),

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from dynamo_webhooks.reconciler.loop import write
+from dynamo_webhooks.policies.facts import Facts
+from dynamo_webhooks.reconciler.loop import judge, write
 from dynamo_webhooks.reconciler.loop.cache import Cache
+from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.problems import ContestedError
 from dynamo_webhooks.reconciler.loop.write import Writer
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
 
 
 async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +32,25 @@ async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch
         writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
     with pytest.raises(ContestedError):
         writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
+
+
+def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def judged(obj: Node, _: Facts) -> str:
+        asked.append(obj["metadata"]["uid"])
+        return ""
+
+    monkeypatch.setattr(judge, "REMEMBERED", 2)
+    monkeypatch.setattr(judge, "judged", judged)
+    judging, facts = Judge(), Facts()
+
+    def refusal(uid: str, generation: int) -> None:
+        obj: Node = {"metadata": {"uid": uid}, "spec": {"generation": generation}}
+        assert judging.refusal(obj, facts) == ""
+
+    refusal("a", 1)
+    for generation in (1, 1, 2, 3, 3):
+        refusal("b", generation)
+    refusal("a", 1)
+    assert asked == ["a", "b", "b", "b"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, Resource, of_kind
+from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, LEASES, Resource, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -71,7 +71,19 @@ MODELS: Final = Capability(
         ("watch", ENDPOINT_SLICES),
     ),
 )
-ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI, MODELS)
+_JOBS: Final = Resource("batch", "v1", "jobs", "Job")
+CHECKPOINTS: Final = Capability(
+    "checkpoints",
+    {GROUP: ""},
+    (
+        ("create", of_kind("DynamoCheckpoint", "v1alpha1")),
+        ("patch", of_kind("DynamoCheckpoint", "v1alpha1")),
+        ("watch", _JOBS),
+        ("create", _JOBS),
+        ("get", LEASES),
+    ),
+)
+ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI, MODELS, CHECKPOINTS)
 
 
 class Detector:

@@ -24,6 +24,7 @@ class Controllers(Section):
     """Which kinds are reconciled beside graphs, components and scaling adapters."""
 
     models: _Controller = Field(default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions")
+    checkpoints: _Controller = Field(default=AUTO, description="reconcile DynamoCheckpoints; `auto`: where the account has the permissions")
 
 
 class Models(Section):

@@ -93,7 +93,11 @@ class Storage(Section):
 class Checkpoint(Section):
     """Snapshots of workers."""
 
-    enabled: Switch = Field(default=False, description="create and restore snapshots")
+    enabled: Switch = Field(default=False, description="restore workers from snapshots")
+    on_ready: Annotated[str, one_of("wait", "roll")] = Field(
+        default="wait",
+        description="`wait`: running workers are replaced by restored ones with the next change of their pods; `roll`: at once",
+    )
     seccomp: Seccomp = Seccomp()
     storage: Storage = Storage()
 

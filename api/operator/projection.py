@@ -217,4 +217,5 @@ def _checkpoint(found: OperatorConfiguration) -> CheckpointSettings:
         claim.size,
         claim.storage_class_name,
         claim.access_mode,
+        roll=checkpoint.on_ready == "roll",
     )

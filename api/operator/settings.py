@@ -165,6 +165,7 @@ class CheckpointSettings:
     size: str
     storage_class: str
     access_mode: str
+    roll: bool  # whether running workers are replaced by restored ones at once
 
 
 @dataclass(frozen=True, slots=True)

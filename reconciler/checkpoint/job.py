@@ -79,6 +79,14 @@ def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
     return [*stored.claims(settings, namespace), job_of(checkpoint, settings)]
 
 
+def image_of(job: Fields) -> str:
+    """The image of the container whose snapshot a Job takes."""
+    template = (job.get("spec") or {}).get("template") or {}
+    target = texts((template.get("metadata") or {}).get("annotations")).get(TARGET_CONTAINERS, MAIN)
+    containers = items((template.get("spec") or {}).get("containers"))
+    return next((str(one.get("image") or "") for one in containers if one.get("name") == target), "")
+
+
 def _marked(head: Fields, checkpoint: Fields, target: str, found: Storage | None) -> Fields:
     labels = {key: value for key, value in texts(head.get("labels")).items() if key != RESTORE_TARGET}
     labels |= {CHECKPOINT_ID: hash_of(checkpoint), CHECKPOINT_SOURCE: "true"}

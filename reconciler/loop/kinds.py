@@ -22,14 +22,16 @@ CLIQUES: Final = "PodCliqueSet"
 CLIQUE: Final = "PodClique"
 CLIQUE_GROUP: Final = "PodCliqueScalingGroup"
 MODEL: Final = "DynamoModel"
+CHECKPOINT: Final = "DynamoCheckpoint"
 SLICE: Final = resources.ENDPOINT_SLICES.kind
 SECRET: Final = resources.SECRETS.kind
 GRAPHS: Final = of_kind(GRAPH, "v1beta1")
 COMPONENTS: Final = of_kind(COMPONENT, "v1beta1")
 ADAPTERS: Final = of_kind(ADAPTER, "v1beta1")
 MODELS: Final = of_kind(MODEL, "v1alpha1")
-CHECKPOINTS: Final = of_kind("DynamoCheckpoint", "v1alpha1")
+CHECKPOINTS: Final = of_kind(CHECKPOINT, "v1alpha1")
 REQUESTS: Final = of_kind("DynamoGraphDeploymentRequest", "v1beta1")
+JOBS: Final = Resource("batch", "v1", "jobs", "Job")
 MAIN: Final = (GRAPHS, COMPONENTS, ADAPTERS)
 # kinds that may have no controller here, which their objects are told
 OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)
@@ -60,14 +62,14 @@ _OTHERS: Final = (
     resources.CLAIMS,
     resources.CONFIG_MAPS,
     resources.SECRETS,
-    Resource("batch", "v1", "jobs", "Job"),
+    JOBS,
     Resource("inference.networking.k8s.io", "v1", "inferencepools", "InferencePool"),
     Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService"),
     Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule"),
 )
 _MADE: Final = tuple(each for several in MADE.values() for each, _ in several)
 _KNOWN: Final = {each.kind: each for each in (*MAIN, *OPTED, *WATCHED, *OPTIONAL.values(), *_MADE, *_OTHERS)}
-ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, "DynamoCheckpoint"})  # they hold data: made when absent, never changed
+ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
 # nothing in them may be changed, so that they are made anew
 REMADE: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 

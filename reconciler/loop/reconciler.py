@@ -19,6 +19,7 @@ from dynamo_webhooks.kube.times import now as local_now
 from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
 from dynamo_webhooks.reconciler.loop.cache import Cache
 from dynamo_webhooks.reconciler.loop.causes import Cause, cause_of
+from dynamo_webhooks.reconciler.loop.checkpoints import Checkpoints
 from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
@@ -101,6 +102,7 @@ class Reconciler:
         self.queue = Queue(clock=clock, sleep=sleep, chance=chance)
         self.cache: Cache | None = None
         self.models: Models | None = None
+        self.checkpoints = Checkpoints()
         self.territory = Territory(
             cluster, settings.scope, settings.namespaces, self._all, clock=clock, wall=now, sleep=sleep, chance=chance
         )
@@ -151,6 +153,7 @@ class Reconciler:
         )
         if self._settings.controllers.get("models") != OFF:
             self.models = models_by(self._settings.models, self._caller, self._loaded, clocks.monotonic, clocks.sleep, clocks.chance)
+        self.checkpoints = Checkpoints()
         writer = Writer(self._cluster, cache, self.may_write, clocks.monotonic)
         work = Work(
             self._cluster,
@@ -166,6 +169,7 @@ class Reconciler:
             partial(self.queue.add, cause=Cause.BEGUN),
             Reads(),
             Waits(),
+            self.checkpoints,
             self.models,
             lambda name: self.detector.denied.get(name, ""),
         )
@@ -264,6 +268,8 @@ class Reconciler:
             if changed is not None and changed["kind"] in (MODEL, SLICE) and self.models is not None:
                 for key in self.models.heard(old, new):
                     self.queue.add(key, GATHER, Cause.BEGUN)
+            for key in self.checkpoints.heard(old, new):
+                self.queue.add(key, GATHER, Cause.BEGUN)
             for key in routed(old, new, cache, ours=ours):
                 if changed is not None and key_of(changed) == key:
                     self.queue.add(key, cause=cause_of(changed, known=old is not None))

@@ -9,7 +9,9 @@ from dynamo_webhooks.api.operator.controllers import AUTO, OFF, ON
 from dynamo_webhooks.kube.capability import Presence
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES
-from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, MODELS, REQUESTS
+from dynamo_webhooks.reconciler.loop.checkpoint import reconcile_checkpoint
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS, MODELS, REQUESTS
+from dynamo_webhooks.reconciler.loop.marks import RECONCILED
 from dynamo_webhooks.reconciler.loop.model import reconcile_model
 from dynamo_webhooks.reconciler.loop.unattended import PATIENCE, no_longer_told, tell_forbidden, tell_unattended
 from dynamo_webhooks.reconciler.loop.work import PassResult
@@ -46,7 +48,7 @@ class Switched(NamedTuple):
 
 SWITCHED: Final = (
     Switched(MODELS, "models", reconcile_model, ((ENDPOINT_SLICES, BASE_MODEL_HASH),)),
-    Switched(CHECKPOINTS, "checkpoints"),
+    Switched(CHECKPOINTS, "checkpoints", reconcile_checkpoint, ((JOBS, f"{RECONCILED}=true"),)),
     Switched(REQUESTS, "requests"),
 )
 _ROWS: Final = {each.resource.kind: each for each in SWITCHED}

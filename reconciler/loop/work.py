@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.events import Recorder
     from dynamo_webhooks.kube.protocol import Cluster, Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
+    from dynamo_webhooks.reconciler.loop.checkpoints import Checkpoints
     from dynamo_webhooks.reconciler.loop.judge import Judge
     from dynamo_webhooks.reconciler.loop.keys import Key
     from dynamo_webhooks.reconciler.loop.models import Models
@@ -61,6 +62,7 @@ class Work:
     later: Callable[[Key, float], None]  # passes over an object once more after so many seconds
     reads: Reads
     waits: Waits
+    checkpoints: Checkpoints
     models: Models | None = None  # None where DynamoModels are not reconciled
     lacking: Callable[[str], str] = str  # the permission that a capability lacks; empty when that isn't known
 

@@ -179,6 +179,8 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "certificates.drain": ("24h", ["10m", "30d"], [*SPANS, ("9m", DURATION), ("31d", DURATION)]),
     "featureGates.gmsSnapshot": (False, [True], SWITCHES),
     "controllers.models": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
+    "controllers.checkpoints": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
+    "checkpoint.onReady": ("wait", ["roll"], [("at once", "must be one of wait, roll")]),
     "models.concurrency": (
         64,
         [1, 512],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -11,6 +11,8 @@ from dynamo_webhooks.reconciler.loop.kinds import OPTED
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
 from tests.reconciler.loop.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
+
+OFF: Final = "controllers: {checkpoints: 'off'}\n"
 
 
 async def _status(site: Site, number: int) -> Any:
@@ -27,7 +29,7 @@ async def _make(site: Site, number: int) -> None:
 
 @pytest.mark.parametrize("number", [1, 2])
 async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
-    async with running() as site:
+    async with running(settings(OFF)) as site:
         await _make(site, number)
         await site.later(50)
         assert await _status(site, number) == {}
@@ -42,7 +44,7 @@ async def test_an_object_that_nobody_acts_on_says_so_once(number: int) -> None:
 
 
 async def test_another_controllers_object_is_left_alone() -> None:
-    async with running() as site:
+    async with running(settings(OFF)) as site:
         await _make(site, 1)
         await site.later(70)
         theirs = {"type": "EndpointsReady", "status": "True"}

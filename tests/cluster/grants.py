@@ -141,9 +141,22 @@ def _models() -> list[Grant]:
     return [Grant("reconciler", EVERYWHERE, "nvidia.com", "dynamomodels", "", ("get", "patch"), "adapters of models on worker pods")]
 
 
+def _checkpoints() -> list[Grant]:
+    purpose = "snapshots of warm workers"
+    rules = (
+        ("nvidia.com", "dynamocheckpoints", ("get", "create", "patch")),
+        ("nvidia.com", "dynamocheckpoints/finalizers", ("update",)),
+        ("batch", "jobs", (*READ, "create", "patch", "delete")),
+        ("coordination.k8s.io", "leases", ("get",)),
+        ("apps", "daemonsets", ("list",)),
+    )
+    return [Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs in rules]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
+CHECKPOINTS: Final = tuple(_checkpoints())  # beside those, where DynamoCheckpoints are reconciled
 MODELS: Final = tuple(_models())  # beside those, where DynamoModels are reconciled
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import trustme
 
-from tests.cluster.grants import DENIED, EVERYWHERE, GRANTS, HOME, MODELS, ORCHESTRATORS, SCOPE, SERVING, USED, Grant
+from tests.cluster.grants import CHECKPOINTS, DENIED, EVERYWHERE, GRANTS, HOME, MODELS, ORCHESTRATORS, SCOPE, SERVING, USED, Grant
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
@@ -84,7 +84,7 @@ def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_w
     ("overlay", "home", "values"),
     [("self-signed", NAMESPACE, ()), ("namespaced", "dynamo-restricted", ("namespaceRestriction.enabled=true",))],
 )
-@pytest.mark.parametrize(("component", "more"), [("orchestrators", ORCHESTRATORS), ("models", MODELS)])
+@pytest.mark.parametrize(("component", "more"), [("orchestrators", ORCHESTRATORS), ("checkpoints", CHECKPOINTS), ("models", MODELS)])
 def test_what_is_optional_is_granted_where_that_is_asked_for(
     tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str, more: tuple[Grant, ...]
 ) -> None:

@@ -156,9 +156,9 @@ def test_an_object_that_no_controller_acts_on_says_so(site: Reconciled) -> None:
     site.plane.apply({**made, "spec": {"identity": identity, "job": {"podTemplateSpec": template}}})
     site.until(lambda: bool(site.get(CHECKPOINTS, namespace, "m").get("status")), "the checkpoint saying that nobody acts on it")
     [condition] = site.get(CHECKPOINTS, namespace, "m")["status"]["conditions"]
-    assert (condition["type"], condition["reason"]) == ("Reconciled", "NoController")
+    assert (condition["type"], condition["reason"]) == ("Reconciled", "Forbidden")
     events = site.plane.request("GET", EVENTS.format(namespace)).body["items"]
-    assert [one["reason"] for one in events if one["involvedObject"]["name"] == "m"] == ["NoController"]
+    assert [one["reason"] for one in events if one["involvedObject"]["name"] == "m"] == ["Forbidden"]
 
 
 @pytest.fixture

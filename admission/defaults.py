@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynamo_webhooks.admission.beta_rules import BetaRules
 from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.policies.edit import apply, patch
 from dynamo_webhooks.policies.evaluate import edits, idle
@@ -60,6 +61,7 @@ def defaulted(review: Review) -> Defaulted:
     if not read or review.operation == DELETE or (review.profile == CURRENT and review.facts.excludes(review.metadata.get("namespace"))):
         return Defaulted(review, None, None, [])
     if read == version:
+        review.forced = BetaRules(review).forced
         return Defaulted(review, review, None, edits(review))
     from dynamo_webhooks.admission.version_view import VersionView
 
@@ -74,4 +76,5 @@ def defaulted(review: Review) -> Defaulted:
         facts=review.facts,
         profile=review.profile,
     )
+    judged.forced = BetaRules(review).forced
     return Defaulted(review, judged, view, edits(judged))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dynamo_webhooks.admission.beta_rules import BetaRules
 from dynamo_webhooks.admission.defaults import Defaulted, defaulted
 from dynamo_webhooks.admission.registration import MUTATED_ONCE, Purpose, read_as
 from dynamo_webhooks.api.decode import decoder
@@ -112,8 +113,10 @@ class Admission:
         read, review = read_as(self.kind, Purpose.VALIDATE), self.review()
         if not read or deleting(review):
             return []
+        beta = BetaRules(review)
         if read == self.version:
-            return evaluate(review, most)
+            review.forced = beta.forced
+            return beta.added_to(evaluate(review, most), most, named)
         from dynamo_webhooks.admission.version_view import VersionView
         from dynamo_webhooks.conversion.bounds import require_whole
 
@@ -125,7 +128,8 @@ class Admission:
         except ConversionError as error:
             raise OldError(error.path, error.reason) from None
         asked = Review(f"{self.kind}/{read}", self.operation, judged, old, user=self.user, facts=review.facts, profile=review.profile)
-        return view.findings(evaluate(asked, most), judged, self.object, named)
+        asked.forced = beta.forced
+        return beta.added_to(view.findings(evaluate(asked, most), judged, self.object, named), most, named)
 
     def review(self) -> Review:
         """The review for the policies, in the author's version."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.policies.facts import UNKNOWN
+from dynamo_webhooks.policies.review import CREATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +21,11 @@ DISCOVERY_BACKEND: Final = "nvidia.com/dynamo-discovery-backend"
 DISCOVERY_MODE: Final = "nvidia.com/dynamo-kube-discovery-mode"
 VLLM_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
 ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"
+WORKLOAD_PROVIDER: Final = "nvidia.com/workload-provider"
+GROVE_UPDATE_STRATEGY: Final = "nvidia.com/grove-update-strategy"
+POWER_LIMIT: Final = "dynamo.nvidia.com/gpu-power-limit"
+GROVE: Final = "grove"  # the providers of workloads
+COMPONENTS: Final = "component"
 LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
 EXECUTORS: Final = ("mp", "ray")
 INTRA_POD: Final = "intraPod"
@@ -99,11 +106,34 @@ def opted_out_of_grove(review: Review) -> bool:
     return written is not None and len(written) == len("false") and written.lower() == "false"
 
 
+def on_1_5(review: Review) -> bool:
+    """Whether line 1.5 of the operator, or a later one, is what judges."""
+    return review.line >= Line.V1_5
+
+
+def chosen_provider(review: Review) -> str | None:
+    """Who runs the graph's workloads as line 1.5 remembers it in an annotation; None where nothing is remembered, as on line 1.2."""
+    return review.annotations.get(WORKLOAD_PROVIDER) if on_1_5(review) else None
+
+
+def decided_provider(at: At) -> str:
+    """Who will run a new graph's workloads on line 1.5. Needs the fact `grove` unless the graph opts out."""
+    return GROVE if not opted_out_of_grove(at.review) and at.fact("grove") else COMPONENTS
+
+
+def provider(at: At) -> str | None:
+    """Who runs the graph's workloads on line 1.5; None for a graph of an older operator, which was not adopted yet."""
+    chosen = chosen_provider(at.review)
+    return decided_provider(at) if chosen is None and at.review.operation == CREATE else chosen
+
+
 def off_grove(at: At) -> str:
     """Why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
 
-    The annotation alone decides where it opts out, so that an unknown fact does not matter then.
+    An annotation alone decides where there is one that does, so that an unknown fact does not matter then.
     """
+    if (chosen := chosen_provider(at.review)) is not None:
+        return "" if chosen == GROVE else f'the annotation {WORKLOAD_PROVIDER} is "{said(chosen)}"'
     if opted_out_of_grove(at.review):
         if at.review.facts.grove is False:
             return lacking(at, "grove", "Grove")
@@ -130,3 +160,14 @@ def owning_graph(review: Review) -> str | None:
 def services(review: Review) -> dict[str, Fields]:
     """The graph's services by name; those that are null are left out."""
     return {name: service for name, service in (review.spec.get("services") or {}).items() if service is not None}
+
+
+def power_limit(component: Fields) -> str | None:
+    """The power limit of a component's GPUs as the annotation of its pods says it; None without one."""
+    limit = ((component.get("extraPodMetadata") or {}).get("annotations") or {}).get(POWER_LIMIT)
+    return None if limit is None else str(limit)
+
+
+def forces_scaling_group(component: Fields) -> bool:
+    """Whether a component of v1beta1 asks for a scaling group of Grove though it needs none."""
+    return ((component.get("experimental") or {}).get("grove") or {}).get("forceScalingGroup") is True

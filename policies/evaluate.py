@@ -58,7 +58,7 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
         if review.operation == UPDATE and review.old is not None:
             found = new_ones(found, _stored(review, review.old), review.object, review.old)
     findings = list(found) if most is None else _bounded(found, most)
-    findings.sort(key=_place)
+    findings.sort(key=place)
     return findings
 
 
@@ -172,7 +172,8 @@ def _stored(review: Review, old: Fields) -> Iterator[Finding]:
     return _collect(review.before(old), _plan(review.profile, review.line, review.kind, UPDATE, False))
 
 
-def _place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
+def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
+    """What findings are sorted by: the order of rules, then the field."""
     # indices sort as numbers, names as text as far as it is shown; the two never meet at one depth of one object
     steps = tuple((part, "") if isinstance(part, int) else (0, part[:MESSAGE_LENGTH]) for part in finding.path)
     return finding.rule.stage, steps, finding.rule.code

@@ -46,6 +46,7 @@ class Facts(NamedTuple):
     istio: bool | Unknown = UNKNOWN
     excludedNamespaces: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
     allowGmsSnapshot: bool | Unknown = UNKNOWN  # noqa: N815
+    checkpoint: bool | Unknown = UNKNOWN  # are checkpoints switched on in the operator; asked on line 1.5
     # of grove, lws and dra those that the operator is told not to use; the others that are false are not served
     switchedOff: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
 
@@ -72,7 +73,7 @@ class Facts(NamedTuple):
         return self.operatorScope == "cluster" and isinstance(names, frozenset) and namespace in names
 
 
-_BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot")
+_BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot", "checkpoint")
 _NAMES: Final = ("excludedNamespaces", "switchedOff")
 _TEXTS: Final = ("operatorVersion", "operatorPrincipal")
 

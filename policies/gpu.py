@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import Key, Path
-from dynamo_webhooks.api.quantity import is_quantity, whole
+from dynamo_webhooks.api.quantity import canonical, is_quantity, whole
 from dynamo_webhooks.policies.domain import whole_number
 
 if TYPE_CHECKING:
@@ -70,6 +70,21 @@ def gpu_count_1_2(component: Fields) -> Gpus:
         if text:
             return Gpus(whole_number(text), text, _NOWHERE)
     return Gpus(0, "", _NOWHERE)
+
+
+def plain_gpus(component: Fields) -> tuple[str, Path]:
+    """What the main container asks for of `nvidia.com/gpu`, as one spelling of the number, and where; "" for nothing."""
+    main = ((component.get("extraPodSpec") or {}).get("mainContainer") or {}).get("resources") or {}
+    for part in _LISTS:
+        amount = (main.get(part) or {}).get(_USUAL)
+        path: Path = ("extraPodSpec", "mainContainer", "resources", part, Key(_USUAL))
+        if amount is None:
+            for name, flat, where in _flat((component.get("resources") or {}).get(part) or {}, ("resources", part)):
+                if name == _USUAL:
+                    amount, path = flat, where
+        if amount is not None:
+            return str(canonical(amount)) if is_quantity(amount) else str(amount), path
+    return "", _NOWHERE
 
 
 def is_plain(text: str) -> bool:

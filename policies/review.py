@@ -27,7 +27,7 @@ def line_of(facts: Facts, profile: str) -> Line:
 class Review:
     """An operation on one object, decoded and well-typed; `kind` is "Kind/version" as the rules spell it. Treated as read-only."""
 
-    __slots__ = ("_keys", "facts", "kind", "object", "old", "operation", "profile", "user")
+    __slots__ = ("_keys", "facts", "forced", "kind", "object", "old", "operation", "profile", "user")
 
     def __init__(
         self,
@@ -42,6 +42,8 @@ class Review:
     ) -> None:
         """`old` is the stored object of an update, else None; `user` is the request's user name, "" when unknown."""
         self._keys: dict[str, Key] = {}
+        # components with a scaling group of their own, which v1alpha1 has no field for; its rules find their names here
+        self.forced: frozenset[str] = frozenset()
         self.kind = kind
         self.operation = operation
         self.object = obj
@@ -58,7 +60,7 @@ class Review:
     def before(self, old: Fields) -> Review:
         """The same question about the stored object. Paths of both share their map keys."""
         made = Review(self.kind, UPDATE, old, old, user=self.user, facts=self.facts, profile=self.profile)
-        made._keys = self._keys
+        made._keys, made.forced = self._keys, self.forced
         return made
 
     def key(self, name: str) -> Key:

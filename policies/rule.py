@@ -24,6 +24,7 @@ Where: TypeAlias = Mapping[str, str]
 
 DGD: Final = "DynamoGraphDeployment/v1alpha1"
 DCD: Final = "DynamoComponentDeployment/v1alpha1"
+DGD_V1BETA1: Final = "DynamoGraphDeployment/v1beta1"
 DCD_V1BETA1: Final = "DynamoComponentDeployment/v1beta1"
 DGDR: Final = "DynamoGraphDeploymentRequest/v1beta1"
 CHECKPOINT_KIND: Final = "DynamoCheckpoint/v1alpha1"
@@ -34,6 +35,7 @@ GRAPH_OBJECT: Final[Where] = {DGD: ""}
 GRAPH_ANNOTATIONS: Final[Where] = {DGD: "metadata.annotations"}
 SERVICES: Final[Where] = {DGD: "spec.services.*"}
 COMPONENT: Final[Where] = {DGD: "spec.services.*", DCD: "spec"}
+COMPONENT_V1BETA1: Final[Where] = {DGD_V1BETA1: "spec.components.*", DCD_V1BETA1: "spec"}
 CLAIMS: Final[Where] = {DGD: "spec.pvcs.*"}
 RESTART: Final[Where] = {DGD: "spec.restart"}
 TOPOLOGY: Final[Where] = {DGD: "spec.topologyConstraint"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.policies.domain import on_1_5
 from dynamo_webhooks.policies.facts import Unknown
 
 if TYPE_CHECKING:
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
 
 # why the look-ups (Q-06) differ from profile 1.2, the same for all of them
 TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
+
+PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBinding": "ClusterTopologyBindings"}
+
+
+def kind_of(review: Review) -> str:
+    """What Grove calls an object that lists a cluster's domains: another name since line 1.5 of the operator."""
+    return "ClusterTopologyBinding" if on_1_5(review) else "ClusterTopology"
 
 
 def levels(at: At) -> tuple[str, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from dynamo_webhooks.admission.registration import READ, Purpose
-from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.kinds import BETA, BY_NAME
 
 
 class Route(NamedTuple):
@@ -47,6 +47,17 @@ def _table() -> dict[str, Route]:
 
 ROUTES: Final[dict[str, Route]] = _table()
 
+# How the Go operator of line 1.5 names three of the paths. They are served on both lines, so that registrations of either operator, which
+# may be there for a while before or after an upgrade, always find one.
+ALIASES: Final[dict[str, Route]] = {
+    f"/{purpose.value}/nvidia.com/{BETA}/{BY_NAME[kind].plural}": ROUTES[path_of(kind, BETA, purpose)]
+    for kind, purpose in (
+        ("DynamoGraphDeployment", Purpose.VALIDATE),
+        ("DynamoComponentDeployment", Purpose.VALIDATE),
+        ("DynamoGraphDeployment", Purpose.MUTATE),
+    )
+}
+
 
 def at(target: str) -> Route | None:
     """The route of a request target: a path, or, as HTTP wants every server to accept, a whole URL. The query counts for nothing."""
@@ -54,4 +65,4 @@ def at(target: str) -> Route | None:
     if not path.startswith("/"):
         scheme, _, rest = path.partition("://")
         path = "/" + rest.partition("/")[2] if scheme.lower() in ("http", "https") else ""
-    return ROUTES.get(path)
+    return ROUTES.get(path) or ALIASES.get(path)

@@ -176,6 +176,7 @@ def _features(found: OperatorConfiguration) -> Features:
         found.dra.enabled,
         found.gpu.discovery_enabled,
         found.feature_gates.gms_snapshot,
+        found.checkpoint.enabled,
     )
 
 

@@ -55,6 +55,7 @@ class Features:
     dra: bool | None
     gpu_discovery: bool
     gms_snapshot: bool
+    checkpoint: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,12 @@ def _route(path: str | None, body: bytes, *, mutate: bool) -> Route:
     from dynamo_webhooks.admission.registration import Purpose
     from dynamo_webhooks.cli.exits import UsageError
     from dynamo_webhooks.cli.nearest import hint
-    from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, path_of
+    from dynamo_webhooks.webhooks.routes import ALIASES, CONVERT, ROUTES, path_of
 
     if path is not None:
-        if path not in ROUTES:
-            raise UsageError(f"--path {path}: the server has no such path{hint(path, ROUTES)}")
-        return ROUTES[path]
+        if (named := ROUTES.get(path) or ALIASES.get(path)) is None:
+            raise UsageError(f"--path {path}: the server has no such path{hint(path, [*ROUTES, *ALIASES])}")
+        return named
     purpose = Purpose.MUTATE if mutate else Purpose.VALIDATE
     request = _request(body)
     if request is not None and "desiredAPIVersion" in request:

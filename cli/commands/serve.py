@@ -33,6 +33,7 @@ DEFAULT_FACTS: Final[dict[str, Any]] = {
     "istio": False,
     "excludedNamespaces": [],
     "allowGmsSnapshot": False,
+    "checkpoint": True,
     "switchedOff": [],
 }
 

@@ -39,7 +39,7 @@ UNCONFIGURED: Final = ServerSettings(
     drain_lag=0.0,
     bounds=Bounds(7 * 2**20, 0, 30.0, 2.0, 0, 1000, 20.0),
     scope=ScopeSettings("", 30.0, 10.0, 10.0, 60.0),
-    features=Features(None, None, None, None, gpu_discovery=True, gms_snapshot=False),
+    features=Features(None, None, None, None, gpu_discovery=True, gms_snapshot=False, checkpoint=None),
     logs=Logs("info", console=False),
 )
 

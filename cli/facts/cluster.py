@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MANAGER: Final = "dynamo-webhooks-facts"  # how this command calls itself to an API server
 # for claims when no operator's configuration can be read: the defaults of ours
 _SCOPE: Final = ScopeSettings("", 30.0, 10.0, 10.0, 60.0)
-_TOLD: Final = ("operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff")
+_TOLD: Final = ("operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "checkpoint", "switchedOff")
 _UNREADABLE: Final = "can't be read"
 
 

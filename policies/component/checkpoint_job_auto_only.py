@@ -6,7 +6,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 from dynamo_webhooks.policies.words import mode, words
 
 
-@rule("DYN402", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT)
+@rule("DYN402", where=COMPONENT, when="checkpoint", stage=Stage.CHECKPOINT, until="1.5")
 def checkpoint_job_auto_only(at: At) -> Hits:
     """A checkpoint that the operator doesn't make has settings of the job that makes it.
 

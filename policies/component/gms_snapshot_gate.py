@@ -7,7 +7,7 @@ from dynamo_webhooks.policies.rule import CHECKPOINT, CHECKPOINT_KIND, COMPONENT
 from dynamo_webhooks.policies.words import words
 
 
-@rule("DYN306", where={**COMPONENT, **CHECKPOINT}, when="gpuMemoryService", stage=Stage.SNAPSHOT, needs=("allowGmsSnapshot",))
+@rule("DYN306", where={**COMPONENT, **CHECKPOINT}, when="gpuMemoryService", stage=Stage.SNAPSHOT, needs=("allowGmsSnapshot",), until="1.5")
 def gms_snapshot_gate(at: At) -> Hits:
     """A checkpoint and a GPU memory service are combined, which the operator does not allow.
 

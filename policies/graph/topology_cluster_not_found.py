@@ -6,7 +6,7 @@ from dynamo_webhooks.policies.facts import Unknown
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
-from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation
+from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation, kind_of
 
 
 @rule("DYN147", where=TOPOLOGY, when="topologyProfile", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
@@ -38,7 +38,7 @@ def topology_cluster_not_found(at: At) -> Hits:
     if not name or topologies is None or (not isinstance(topologies, Unknown) and name in topologies) or off_grove(at):
         return
     known = quoted(at.fact("clusterTopologies")) or "none"
-    yield at.not_found("topologyProfile", name, f'must name a ClusterTopology of this cluster, got "{name}"; it has {known}')
+    yield at.not_found("topologyProfile", name, f'must name a {kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
 
 
 @topology_cluster_not_found.in_1_2("Q-06", because=TOLD_BY_OPERATION, on=(CREATE, UPDATE))

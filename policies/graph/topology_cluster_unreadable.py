@@ -5,7 +5,7 @@ from dynamo_webhooks.policies.domain import off_grove
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
-from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation
+from dynamo_webhooks.policies.topology import PLURAL, TOLD_BY_OPERATION, first_generation, kind_of
 
 
 @rule("DYN148", where=TOPOLOGY, when="topologyProfile", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
@@ -37,7 +37,8 @@ def topology_cluster_unreadable(at: At) -> Hits:
     """
     name = at.value["topologyProfile"]
     if name and at.review.facts.clusterTopologies is None and not off_grove(at):
-        text = f'must name a ClusterTopology that can be looked up, got "{name}": the cluster does not serve ClusterTopologies'
+        kind = kind_of(at.review)
+        text = f'must name a {kind} that can be looked up, got "{name}": the cluster does not serve {PLURAL[kind]}'
         yield at.invalid("topologyProfile", name, text)
 
 

@@ -8,7 +8,7 @@ from dynamo_webhooks.policies.domain import is_domain, off_grove, quoted, servic
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import CREATE, UPDATE
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
-from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation, levels
+from dynamo_webhooks.policies.topology import TOLD_BY_OPERATION, first_generation, kind_of, levels
 
 
 @rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
@@ -51,7 +51,7 @@ def topology_domain_unknown(at: At) -> Hits:
     if unknown and not off_grove(at):
         listed = quoted(known) or "none"
         for path, domain in unknown:
-            yield at.invalid(path, domain, f'must be a domain of the ClusterTopology ({listed}), got "{domain}"')
+            yield at.invalid(path, domain, f'must be a domain of the {kind_of(at.review)} ({listed}), got "{domain}"')
 
 
 @topology_domain_unknown.in_1_2("Q-06", because=TOLD_BY_OPERATION, on=(CREATE, UPDATE))

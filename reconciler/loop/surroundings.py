@@ -64,5 +64,6 @@ def facts_of(found: ReconcilerSettings, known: Mapping[str, Presence]) -> Facts:
         inferencePool=fact(POOLS.name),
         gpuDiscovery=features.gpu_discovery,
         allowGmsSnapshot=features.gms_snapshot,
+        checkpoint=UNKNOWN if features.checkpoint is None else features.checkpoint,
         switchedOff=switched_off(features),
     )

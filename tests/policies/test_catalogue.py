@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies import rule as rule_module
 from dynamo_webhooks.policies.catalogue import by_word, declared, rules
 from dynamo_webhooks.policies.order import Stage
@@ -32,7 +33,7 @@ def test_no_rule_takes_a_code_of_the_command_line() -> None:
 
 def test_the_specified_rules_are_all_here() -> None:
     """99 denials and 5 warnings of 1.2, and its four mutations."""
-    old = rules(V1_2)
+    old = rules(V1_2, Line.V1_2)
     defaults = [rule for rule in old if rule.is_default]
     warnings = [rule for rule in old if rule.level.value == "warning" and not rule.is_default]
     assert {rule.name for rule in defaults if rule.name != "mut-saturation-threshold"} == {
@@ -63,7 +64,7 @@ def test_every_rule_has_a_worked_case_or_examples_alone_are_stated() -> None:
     stated = set(yaml.safe_load((Path(__file__).parent / "uncovered.yaml").read_text()))
     missing = {
         found.name
-        for found in rules(V1_2)
+        for found in rules(V1_2, Line.V1_2)
         if not any(found.name == word or found.name.startswith(word + "-") for word in covered) and found.name not in stated
     }
     assert missing == set()

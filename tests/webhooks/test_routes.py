@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.routes import ROUTES
+from dynamo_webhooks.webhooks.routes import ALIASES, ROUTES, at
 
 REFERENCE = {
     "/validate-nvidia-com-v1alpha1-dynamocomponentdeployment",
@@ -30,6 +30,20 @@ def test_both_versions_of_the_three_kinds_are_served() -> None:
         for name in names
     }
     assert set(ROUTES) == wanted | REFERENCE | {"/convert"}
+
+
+# how line 1.5 of the Go operator registers, where that differs from REFERENCE
+LINE_1_5 = {
+    "/validate/nvidia.com/v1beta1/dynamographdeployments": "/validate-nvidia-com-v1beta1-dynamographdeployment",
+    "/validate/nvidia.com/v1beta1/dynamocomponentdeployments": "/validate-nvidia-com-v1beta1-dynamocomponentdeployment",
+    "/mutate/nvidia.com/v1beta1/dynamographdeployments": "/mutate-nvidia-com-v1beta1-dynamographdeployment",
+}
+
+
+def test_registrations_of_line_1_5_find_their_paths() -> None:
+    assert {path: route.path for path, route in ALIASES.items()} == LINE_1_5
+    for path, same in LINE_1_5.items():
+        assert at(f"{path}?timeout=10s") is ROUTES[same]
 
 
 def test_paths_are_their_own_keys() -> None:

@@ -45,6 +45,7 @@ def told_by(settings: ServerSettings) -> dict[str, Any]:
         "operatorPrincipal": settings.identity.principal,
         "gpuDiscovery": features.gpu_discovery,
         "allowGmsSnapshot": features.gms_snapshot,
+        **({} if features.checkpoint is None else {"checkpoint": features.checkpoint}),
         **{name: value for name, value in switches.items() if value is not None},
         "switchedOff": sorted(name for name, value in switches.items() if value is False),
         **({"excludedNamespaces": []} if settings.scope.restricted else {}),

@@ -72,6 +72,7 @@ async def test_everything_that_a_cluster_tells() -> None:
         "istio": False,
         "excludedNamespaces": ["team-b"],
         "allowGmsSnapshot": False,
+        "checkpoint": False,
         "switchedOff": [],
     }
 
@@ -110,7 +111,7 @@ async def test_what_an_operator_is_told_not_to_use() -> None:
 
 async def test_a_cluster_without_any_operator() -> None:
     found = await gathered(MemoryCluster(served=SERVED))
-    unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
+    unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "checkpoint", "switchedOff"}
     line = {"operatorLine": "the cluster has no CustomResourceDefinition dynamographdeployments.nvidia.com with v1beta1"}
     assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed") | line
     assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])

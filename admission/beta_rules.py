@@ -1,0 +1,79 @@
+"""The rules of line 1.5 that read v1beta1, for the one field that v1alpha1 has no form for; all others read the version of registration.
+
+Cost: a v1beta1 object is read as it is. A v1alpha1 object is converted only if a conversion left such a field in its annotations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.policies.domain import forces_scaling_group, on_1_5
+from dynamo_webhooks.policies.evaluate import evaluate, place
+from dynamo_webhooks.policies.review import Review
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.admission.version_view import VersionView
+    from dynamo_webhooks.policies.finding import Finding
+    from dynamo_webhooks.policies.review import Fields
+
+KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
+_FIELD: Final = "forceScalingGroup"
+
+
+class BetaRules:
+    """One write in v1beta1, as far as rules ask for it there: `review` is None where none would."""
+
+    __slots__ = ("_view", "_written", "review")
+
+    def __init__(self, asked: Review) -> None:
+        """`asked` is in the author's version. Raises: ConversionError if an object that must be converted can't be."""
+        self._view: VersionView | None = None
+        self._written = asked.object
+        self.review: Review | None = None
+        kind, _, version = asked.kind.partition("/")
+        if kind not in KINDS or not on_1_5(asked):
+            return
+        if version == BETA:
+            self.review = asked
+        elif version == ALPHA and any(_remembers(kind, obj) for obj in (asked.object, asked.old)):
+            self.review = self._converted(kind, asked)
+
+    def _converted(self, kind: str, asked: Review) -> Review:
+        from dynamo_webhooks.admission.version_view import VersionView
+
+        self._view = view = VersionView(kind, ALPHA, BETA)
+        old = None if asked.old is None else view.judged(asked.old)
+        new = view.judged(asked.object)
+        return Review(f"{kind}/{BETA}", asked.operation, new, old, user=asked.user, facts=asked.facts, profile=asked.profile)
+
+    @property
+    def forced(self) -> frozenset[str]:
+        """The names of a graph's components that ask for a scaling group of their own."""
+        if self.review is None:
+            return frozenset()
+        components = self.review.spec.get("components") or ()
+        return frozenset(each.get("name") or "" for each in components if each and forces_scaling_group(each))
+
+    def added_to(self, found: list[Finding], most: int | None, named: int | None) -> list[Finding]:
+        """The findings together with those of the rules that read v1beta1, in the order of all; `most` and `named` as in `judge`."""
+        if self.review is None:
+            return found
+        more = evaluate(self.review, most)
+        if not more:
+            return found
+        if self._view is not None:
+            more = self._view.findings(more, self.review.object, self._written, named)
+        return sorted((*found, *more), key=place)
+
+
+def _remembers(kind: str, obj: Fields | None) -> bool:
+    """Whether a conversion left such a field in the object's annotations; a packed text may hold one."""
+    if obj is None:
+        return False
+    from dynamo_webhooks.conversion.kinds import KINDS as CONVERTED
+    from dynamo_webhooks.conversion.remainder import keys
+
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    texts = [annotations.get(key) for key in keys(CONVERTED[kind])]
+    return any(isinstance(text, str) and (_FIELD in text or not text.startswith("{")) for text in texts)

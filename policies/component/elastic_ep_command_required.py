@@ -1,0 +1,76 @@
+"""DYN218: elastic expert parallelism without a command."""
+
+from collections.abc import Iterator
+
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.review import Fields
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
+
+_SWITCH = "--enable-elastic-ep"
+_BACKENDS = ("--data-parallel-backend", "-dpb")
+_RAY = "ray"
+
+
+@rule("DYN218", where=COMPONENT, when="extraPodSpec", stage=Stage.COMPONENT, since="1.5")
+def elastic_ep_command_required(at: At) -> Hits:
+    """vLLM is to run elastic expert parallelism on Ray, but its container names no command.
+
+    Why
+        The operator starts the head of Ray by wrapping the container's command. What the image itself would start can't be wrapped.
+
+    Fix
+        Set `extraPodSpec.mainContainer.command`.
+
+    Fix in v1beta1
+        Set `command` of the container `main`.
+
+    Bad
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              extraPodSpec:
+                mainContainer:  # expect
+                  image: "example/vllm:1.5.0"
+                  args: [--enable-elastic-ep, --data-parallel-backend, ray]
+        ```
+
+    Good
+        ```yaml
+        spec:
+          backendFramework: vllm
+          services:
+            worker:
+              componentType: worker
+              extraPodSpec:
+                mainContainer:
+                  image: "example/vllm:1.5.0"
+                  command: [python3, -m, dynamo.vllm]
+                  args: [--enable-elastic-ep, --data-parallel-backend, ray]
+        ```
+    """
+    main = at.value["extraPodSpec"].get("mainContainer")
+    if main and not main.get("command") and at.review.spec.get("backendFramework") == "vllm" and _elastic_on_ray(main):
+        text = f"must be set while the arguments hold {_SWITCH} on the backend {_RAY}, got nothing"
+        yield at.required("extraPodSpec.mainContainer.command", text)
+
+
+def _elastic_on_ray(container: Fields) -> bool:
+    """Whether the arguments switch it on; one pass over their words."""
+    switched = ray = False
+    before = ""
+    for word in _words(container):
+        flag, equals, value = word.partition("=")
+        switched = switched or word == _SWITCH
+        ray = ray or (flag in _BACKENDS and bool(equals) and value == _RAY) or (before in _BACKENDS and word == _RAY)
+        before = word
+    return switched and ray
+
+
+def _words(container: Fields) -> Iterator[str]:
+    for argument in container.get("args") or ():
+        if isinstance(argument, str):
+            yield from argument.split()

@@ -1,0 +1,86 @@
+"""DYN174: overrides of what belongs to Dynamo."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dynamo_webhooks.api.paths import Path
+from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.order import Stage
+from dynamo_webhooks.policies.provider_override import WHEN, Override, of_grove, topology_steps
+from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
+
+_MEMBERS = ("packDomain", "topologyName", "pack")
+
+
+@rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
+def provider_override_value(at: At) -> Hits:
+    """An override holds something else than a topology constraint, or none.
+
+    Why
+        All other fields of Grove's objects are written by the operator; two writers of one field would undo each other.
+
+    Fix
+        Write `topologyConstraint` alone, in the graph's own override below `spec.template`.
+
+    Bad
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value:
+                  topologyConstraint: {packDomain: rack}
+                  spec: {replicas: 3}  # expect
+        ```
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value: {}  # expect
+        ```
+
+    Good
+        ```yaml
+        spec:
+          services:
+            worker:
+              componentType: worker
+              extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
+              providerOverride:
+                apiVersion: grove.io/v1alpha1
+                target: PodCliqueTemplateSpec
+                value: {topologyConstraint: {packDomain: rack}}
+        ```
+    """
+    for override in of_grove(at):
+        if override.target:
+            yield from _beside(at, override)
+
+
+def _beside(at: At, override: Override) -> Iterator[Finding]:
+    """What is wrong on the way to the topology constraint, and what stands beside it."""
+    value: Any = override.block.get("value")
+    path: Path = (*override.path, "value")
+    for step in topology_steps(override):
+        if not isinstance(value, dict):
+            yield at.invalid(path, None, "must be an object")
+            return
+        for name in value:
+            if name != step:
+                yield at.forbidden((*path, name), "must be left out: the operator writes it, and an override says topologyConstraint alone")
+        value, path = value.get(step), (*path, step)
+        if value is None:
+            yield at.required(path, "must be set, because nothing else can be overridden, got nothing")
+            return
+    if not isinstance(value, dict):
+        yield at.invalid(path, None, "must be an object")

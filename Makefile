@@ -4,15 +4,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
-# Tests run beside one another, a module at a time; three on two cores, because those on an API server mostly wait. Tests that measure
+# Tests run beside one another, a module at a time; four on two cores, because those on an API server mostly wait. Tests that measure
 # time or memory are marked `alone` and run before the others.
-WORKERS ?= 3
+WORKERS ?= 4
 BESIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test unit golden laws hostile cluster neighbours bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test beside unit golden laws hostile cluster neighbours bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,8 +28,11 @@ serve: $(READY) ## a server with its own certificates and no cluster; asks it on
 demo: $(READY) ## as serve, but stops after the answer
 	$(BIN)/python -m dynamo_webhooks.webhooks.demo --once
 
-test: lint types ## lint, types, and all tests but those of `make neighbours`; they look at contracts and generated files, too
+test: lint ## lint, types, and all tests but those of `make neighbours`; they look at contracts and generated files, too
 	$(PYTEST) $(ALONE)
+	$(MAKE) --no-print-directory -j2 types beside
+
+beside: $(READY)
 	$(PYTEST) $(BESIDE) -m 'not alone and not neighbours'
 
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+STEPS_SECONDS: Final = 0.0005
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
 
 
@@ -35,8 +36,15 @@ class ShortRequests:
         self._reset = False  # whether `_next` is called in the next turn of the loop
 
     async def through(self, client: str, size: int, steps: Iterator[Answer | None]) -> Answer:
-        """Does work of so many bytes step by step, as if each was a request; the first that is not None is the answer."""
-        while (found := await self.run(client, lambda: next(steps), size)) is None:
+        """Does work of so many bytes in steps, some of them as if they were a request; the first that is not None is the answer."""
+        while (found := await self.run(client, lambda: self._some(steps), size)) is None:
+            pass
+        return found
+
+    def _some(self, steps: Iterator[Answer | None]) -> Answer | None:
+        """Does steps for as long as a request takes; a turn for each would cost 6 µs more."""
+        end = self._clock() + STEPS_SECONDS
+        while (found := next(steps)) is None and self._clock() < end:
             pass
         return found
 

@@ -159,8 +159,8 @@ def _restore_env(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> No
 
 def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, said: Fields) -> None:
     """Restore a secret's name or a list of sources in its original place; the list hides the name."""
-    secret, sources = kept.get("envFromSecret"), items(main, "envFrom")
-    if items(said, "envFrom") and sources:
+    secret = kept.get("envFromSecret")
+    if "envFrom" in said and items(said, "envFrom") and items(main, "envFrom"):
         pieces.over["envFrom"] = main["envFrom"]
         _set(pieces.flat, "envFromSecret", secret)
     elif secret == "" and "envFromSecret" not in pieces.flat:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.conversion.pod_template import resources
 from dynamo_webhooks.conversion.pod_template.compose import compose
@@ -13,6 +13,9 @@ from dynamo_webhooks.conversion.reading import fields, items
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.conversion.pod_template.decompose import Pieces
+
+
+_PLACED: Final = frozenset({"name", "mountPath"})
 
 
 def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> Fields | None:
@@ -49,9 +52,7 @@ def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
     if named(pieces.rest, MAIN) is not None:
         return False
     mounts = items(pieces.main, "volumeMounts")
-    return not mounts or (
-        all(mount.keys() == {"name", "mountPath"} for mount in mounts) and len({place(mount) for mount in mounts}) == len(mounts)
-    )
+    return not mounts or len({place(mount) for mount in mounts if mount.keys() == _PLACED}) == len(mounts)
 
 
 def _comparable(containers: list[Fields]) -> list[Fields]:

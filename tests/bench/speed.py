@@ -35,11 +35,15 @@ class Pair:
         """Both serve with one worker."""
         self.our, self.yardstick = our, yardstick
 
-    def costs(self, path: str, body: bytes, times: int, rounds: int) -> tuple[float, float, float]:
-        """Seconds of CPU for a request, ours and bare: medians of interleaved blocks, and the median of their ratios."""
-        for server in (self.our, self.yardstick):
-            server.send(path, body, max(2, times // 4))
-        found = [(cost(self.our, path, body, times), cost(self.yardstick, path, body, times)) for _ in range(rounds)]
+    def costs(self, path: str, body: bytes, times: int, rounds: int, bare: tuple[bytes, int] | None = None) -> tuple[float, float, float]:
+        """Seconds of CPU for a request, ours and bare: medians of interleaved blocks, and the median of their ratios.
+
+        `bare`: the body and the number of the bare server's requests, if they are others.
+        """
+        theirs_body, theirs_times = bare or (body, times)
+        self.our.send(path, body, max(2, times // 4))
+        self.yardstick.send(path, theirs_body, max(2, theirs_times // 4))
+        found = [(cost(self.our, path, body, times), cost(self.yardstick, path, theirs_body, theirs_times)) for _ in range(rounds)]
         mine, theirs = (statistics.median(column) for column in zip(*found, strict=True))
         return mine, theirs, statistics.median(one / other for one, other in found)
 
@@ -76,18 +80,15 @@ def _one(table: Table, pair: Pair, settings: Settings, purpose: Purpose, obj: An
 def bulk(table: Table, pair: Pair, settings: Settings) -> None:
     """A hundred objects in one conversion review, for each kind and direction: an object of ours against a whole bare answer about one."""
     known = objects()
-    times = max(2, settings.small_block // 20)
     for (kind, version), obj in known.items():
         desired = _other(version)
         if (kind, desired) not in known:
             continue
-        _, theirs, _ = pair.costs("/convert", conversion(1, obj, desired), settings.small_block, 3)
-        body = conversion(BULK, obj, desired)
-        pair.our.send("/convert", body, 2)
-        mine = statistics.median(cost(pair.our, "/convert", body, times) for _ in range(settings.rounds)) / BULK
-        limit = BULK_GOAL if kind == GRAPH else 0.0
+        block, limit = (settings.block, BULK_GOAL) if kind == GRAPH else (settings.small_block, 0.0)
+        body, alone = conversion(BULK, obj, desired), (conversion(1, obj, desired), block)
+        mine, theirs, ratio = pair.costs("/convert", body, max(2, block // 20), settings.rounds, bare=alone)
         what = f"convert {kind} {version}, one of {BULK} ({len(body):,} bytes)"
-        table.row("Bulk conversion, an object", what, microseconds(mine), microseconds(theirs), mine / theirs, limit=limit)
+        table.row("Bulk conversion, an object", what, microseconds(mine / BULK), microseconds(theirs), ratio / BULK, limit=limit)
 
 
 def _other(version: str) -> str:

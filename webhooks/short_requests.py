@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STEPS_SECONDS: Final = 0.0005
+STEPS_SECONDS: Final = 0.0005  # of steps that make one piece of work
 TURN_SECONDS: Final = 0.004  # of work between two looks at the sockets; a request that has begun is finished
 
 

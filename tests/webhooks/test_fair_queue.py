@@ -9,10 +9,10 @@ import pytest
 
 from dynamo_webhooks.webhooks.envelope import Answer, Verdict
 from dynamo_webhooks.webhooks.fair_queue import BYTES_A_SECOND, HALF_SECONDS, FairQueue, client_of
-from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS, ShortRequests
+from dynamo_webhooks.webhooks.short_requests import STEPS_SECONDS, TURN_SECONDS, ShortRequests, T
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 class Clock:
@@ -204,3 +204,27 @@ async def test_a_client_that_has_left_costs_nothing() -> None:
     second.cancel()
     await asyncio.gather(first, third)
     assert work.done == ["a", "b"]
+
+
+async def test_a_list_takes_a_turn_for_several_short_objects_and_for_each_long_one() -> None:
+    async def turns_of(seconds: float) -> int:
+        work, taken = Work(), 0
+
+        def steps() -> Iterator[Answer | None]:
+            for number in range(24):
+                work.of(str(number), seconds)()
+                yield None
+            yield work.of("list", seconds)()
+
+        class Counted(ShortRequests):
+            async def run(self, client: str, work: Callable[[], T], size: int = 0) -> T:
+                nonlocal taken
+                taken += 1
+                return await super().run(client, work, size)
+
+        assert (await Counted(work.clock).through("a", 1, steps())).body == b"list"
+        assert len(work.done) == 25
+        return taken
+
+    assert await turns_of(STEPS_SECONDS / 4) == 7
+    assert await turns_of(STEPS_SECONDS * 2) == 25

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class Several:
     """Reflectors of one kind, one a namespace, read as a `Reflector` is."""
 
-    def __init__(self, namespaces: Sequence[str], make: Callable[[str], Reflector]) -> None:
-        """`make` gives the reflector of a namespace, the empty one for all of them."""
-        self._parts = {namespace: make(namespace) for namespace in namespaces}
+    def __init__(self, namespaces: Sequence[str], *makes: Callable[[str], Reflector]) -> None:
+        """Each of `makes` gives a reflector of a namespace, the empty one for all of them; no two select the same object."""
+        self._parts = {(namespace, number): make(namespace) for namespace in namespaces for number, make in enumerate(makes)}
+        self._selections = range(len(makes))
 
     @property
     def store(self) -> dict[Key, Node]:
@@ -46,8 +47,16 @@ class Several:
 
     def get(self, name: str, namespace: str = "") -> Node | None:
         """The object as last heard of; not to be changed."""
-        part = self._parts.get(namespace) or self._parts.get("")
-        return part.get(name, namespace) if part is not None else None
+        for number in self._selections:
+            part = self._parts.get((namespace, number)) or self._parts.get(("", number))
+            if part is not None and (found := part.get(name, namespace)) is not None:
+                return found
+        return None
+
+    def lacks(self, namespace: str) -> str | None:
+        """Why a namespace has not been listed, which may be empty; None where it has been, or isn't selected."""
+        parts = [part for (where, _), part in self._parts.items() if where in ("", namespace)]
+        return next((part.reason for part in parts if not part.synced.is_set()), None)
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """As that of a reflector, for all namespaces."""

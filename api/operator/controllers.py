@@ -1,4 +1,4 @@
-"""Sections of the file about kinds beside graphs: which controllers run, and how adapters of models are loaded."""
+"""Sections of the file about what is opted into: controllers of kinds beside graphs, adapters of models, Secrets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Annotated, TypeAlias
 from pydantic import BeforeValidator, Field
 
 from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.values import Switch, one_of, span_of, whole
-
-AUTO, ON, OFF = "auto", "on", "off"
+from dynamo_webhooks.api.operator.settings import ALL, AUTO, LABELLED, NONE, OFF, ON, PER_GRAPH, SHARED
+from dynamo_webhooks.api.operator.values import Labels, Switch, one_of, span_of, whole
 
 
 def _word(value: object) -> object:
@@ -25,6 +24,21 @@ class Controllers(Section):
 
     models: _Controller = Field(default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions")
     checkpoints: _Controller = Field(default=AUTO, description="reconcile DynamoCheckpoints; `auto`: where the account has the permissions")
+
+
+class Secrets(Section):
+    """Which Secrets of graphs' namespaces are read and made; each needs a permission that the default roles lack."""
+
+    pull: Annotated[str, one_of(NONE, LABELLED, ALL)] = Field(
+        default=NONE,
+        description='pull secrets that pods get by the registries of their images: `labelled`: `webhooks.nvidia.com/pull-secret: "true"`',
+    )
+    namespaces: Labels = Field(
+        default=[], description="namespaces of these pull secrets; default: `namespace.restricted` or `namespace.allowed`"
+    )
+    mpi_keys: Annotated[str, one_of(SHARED, PER_GRAPH)] = Field(
+        default=SHARED, description="SSH keys of MPI: `shared` copies `mpi.sshSecretName`, `perGraph` gives each graph a pair of its own"
+    )
 
 
 class Models(Section):

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from dynamo_webhooks.api.operator import durations
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration, allowed_at, known_keys, leaves
+from dynamo_webhooks.api.operator.settings import NONE
 from dynamo_webhooks.api.operator.surroundings import Istio
 from dynamo_webhooks.api.paths import MISSING, Path, lookup
 from dynamo_webhooks.api.wording import article, shortened
@@ -124,6 +125,11 @@ def _across(found: OperatorConfiguration, data: dict[str, Any], *, complete: boo
         yield Problem(("leaderElection", "id"), "must be set when leaderElection.enabled is true")
     if found.server.webhook.client_names and not found.server.webhook.client_ca:
         yield Problem(("server", "webhook", "clientCA"), "must be set when server.webhook.clientNames is")
+    scope = found.namespace
+    if found.secrets.pull != NONE and not (found.secrets.namespaces or scope.restricted or scope.allowed):
+        yield Problem(
+            ("secrets", "namespaces"), f"must name the namespaces whose Secrets may be read when secrets.pull is {found.secrets.pull}"
+        )
     yield from _lease(found)
     yield from _mesh(found)
     if (wrong := _not_a_url(found.infrastructure.model_express_url)) is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.operator.server import MODES
 from dynamo_webhooks.api.operator.settings import (
+    PER_GRAPH,
     Bounds,
     CheckpointSettings,
     Endpoint,
@@ -17,6 +18,7 @@ from dynamo_webhooks.api.operator.settings import (
     ProvisionerSettings,
     ReconcilerSettings,
     ScopeSettings,
+    SecretSettings,
     ServerSettings,
     Timings,
 )
@@ -105,6 +107,7 @@ def reconciler(found: OperatorConfiguration) -> ReconcilerSettings:
         checkpoint=_checkpoint(found),
         controllers=found.controllers.model_dump(),
         models=_models(found),
+        secrets=_secrets(found),
         discovery=found.discovery.backend,
         gpu_metrics_template=found.gpu.metrics_endpoint_template,
         probes=_probes(found),
@@ -129,6 +132,12 @@ def _models(found: OperatorConfiguration) -> ModelSettings:
         any_slice=how.any_slice,
         base_as_reference=how.base_ready == "legacy",
     )
+
+
+def _secrets(found: OperatorConfiguration) -> SecretSettings:
+    how = found.secrets
+    own = [found.namespace.restricted] if found.namespace.restricted else found.namespace.allowed
+    return SecretSettings(how.pull, tuple(sorted(how.namespaces or own)), how.mpi_keys == PER_GRAPH)
 
 
 def _trust(found: OperatorConfiguration) -> str:

@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+AUTO, ON, OFF = "auto", "on", "off"  # controllers.*
+NONE, LABELLED, ALL = "none", "labelled", "all"  # secrets.pull
+SHARED, PER_GRAPH = "shared", "perGraph"  # secrets.mpiKeys
+
 
 class Endpoint(NamedTuple):
     """Where to listen; an empty host means all addresses, IPv6 too."""
@@ -185,6 +189,15 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretSettings:
+    """Which Secrets of graphs' namespaces are read and made."""
+
+    pull: str  # none, labelled or all
+    namespaces: tuple[str, ...]  # of these pull secrets
+    key_per_graph: bool  # whether each graph has SSH keys of its own for MPI
+
+
+@dataclass(frozen=True, slots=True)
 class ReconcilerSettings:
     """For `reconcile`, and for `render --config`."""
 
@@ -212,6 +225,7 @@ class ReconcilerSettings:
     checkpoint: CheckpointSettings
     controllers: Mapping[str, str]  # kinds beside graphs, by the key of the file: auto, on or off
     models: ModelSettings
+    secrets: SecretSettings
     discovery: str
     gpu_metrics_template: str
     probes: Endpoint

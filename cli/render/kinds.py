@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from dynamo_webhooks.api.operator.settings import LABELLED, NONE
+from dynamo_webhooks.reconciler.loop.marks import PULL_SECRET
 from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, render
+from dynamo_webhooks.reconciler.render.pod.registries import addresses, index
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
@@ -33,12 +36,29 @@ def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
     return row(obj, held, operator) if row is not None else Rendered([], [])
 
 
+def _with_secrets(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """Pods get the pull secrets of the input that the configuration opts into."""
+    namespace = str(obj["metadata"]["namespace"])
+    secrets = held.all("Secret", namespace)
+    how = operator.configuration().secrets if secrets else None
+    if how is None or how.pull == NONE or namespace not in how.namespaces:
+        return render(obj, operator.settings)
+    read = (one for one in secrets if how.pull != LABELLED or _label(one) == "true")
+    found = index((one["metadata"]["name"], addresses(one) or ()) for one in read)
+    return render(obj, operator.settings._replace(pull_secrets=found))
+
+
+def _label(secret: Fields) -> object:
+    labels = secret["metadata"].get("labels")
+    return labels.get(PULL_SECRET) if isinstance(labels, dict) else None
+
+
 def _by_settings(obj: Fields, _: Held, operator: Operator) -> Rendered:
     return render(obj, operator.settings)
 
 
 ROWS: Final[Mapping[str, Children]] = {
-    GRAPH: _by_settings,
-    COMPONENT: _by_settings,
+    GRAPH: _with_secrets,
+    COMPONENT: _with_secrets,
     CHECKPOINT: _by_settings,
 }

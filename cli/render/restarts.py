@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.reconciler.render.names import WORKER_HASH
+from dynamo_webhooks.reconciler.render.pod.templates import templates as pod_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +81,7 @@ def _change(old: _Controller | None, new: _Controller) -> Restart | None:
 
 def _controllers(children: Iterable[Fields]) -> Iterator[_Controller]:
     for one in children:
-        templates = _templates(one)
+        templates = pod_templates(one)
         if not templates:
             continue
         metadata = one["metadata"]
@@ -90,24 +91,6 @@ def _controllers(children: Iterable[Fields]) -> Iterator[_Controller]:
             templates = json.loads(json.dumps(templates).replace(generation, _GENERATION))
             name = name.replace(f"-{generation}", "")
         yield _Controller(one["kind"], metadata["namespace"], name, _pods(one), templates, generation)
-
-
-def _templates(one: Fields) -> Fields:
-    """The pod templates of a controller, by what they are called in it."""
-    spec = one.get("spec") or {}
-    if one["kind"] == "Deployment":
-        return {"template": spec["template"]}
-    if one["kind"] == "LeaderWorkerSet":
-        inner = spec["leaderWorkerTemplate"]
-        return {name: inner[name] for name in ("leaderTemplate", "workerTemplate") if inner.get(name)}
-    if one["kind"] == "PodCliqueSet":
-        cliques = spec["template"]["cliques"]
-        keys = ("labels", "annotations")
-        return {
-            f"cliques[{clique['name']}]": {**{key: clique.get(key) for key in keys}, "spec": clique["spec"]["podSpec"]}
-            for clique in cliques
-        }
-    return {}
 
 
 def _pods(one: Fields) -> int:

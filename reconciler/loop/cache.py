@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import random
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
-from dynamo_webhooks.kube.resources import SERVICE_ACCOUNTS
+from dynamo_webhooks.kube.resources import SECRETS, SERVICE_ACCOUNTS
 from dynamo_webhooks.kube.several import Several
+from dynamo_webhooks.reconciler.loop import pull_secrets
 from dynamo_webhooks.reconciler.loop.depth import cut
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of, move
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, MODEL, OPTED, SLICE, STATEFUL_SET, WATCHED
@@ -72,6 +74,13 @@ class Cache:
         if resource.kind not in self.reflectors:
             self.reflectors[resource.kind] = self._reflector(resource, labels)
             self._tasks.append(asyncio.ensure_future(self.reflectors[resource.kind].run()))
+
+    def secrets(self, namespaces: Sequence[str], *selections: tuple[str, str]) -> None:
+        """Listens to pull secrets of some namespaces, by labels and fields. Their values are dropped before they are kept."""
+        chosen = [partial(self._selected, SECRETS, labels=labels, fields=fields) for labels, fields in selections]
+        made = self.reflectors[SECRETS.kind] = Several(namespaces, *chosen)
+        made.subscribe(self._hear)
+        self._tasks.append(asyncio.ensure_future(made.run()))
 
     async def close(self) -> None:
         """Listens no more."""
@@ -162,14 +171,16 @@ class Cache:
         self._written.pop(key, None)
 
     def _reflector(self, resource: Resource, labels: str = "", *, heard: bool = True) -> Several:
-        clock, sleep, chance = self._clock, self._sleep, self._chance
-        made = Several(
-            self._namespaces,
-            lambda one: Reflector(self._cluster, resource, one, labels=labels, trim=self._trim, clock=clock, sleep=sleep, chance=chance),
-        )
+        made = Several(self._namespaces, partial(self._selected, resource, labels=labels))
         if heard:
             made.subscribe(self._hear)
         return made
+
+    def _selected(self, resource: Resource, namespace: str, *, labels: str = "", fields: str = "") -> Reflector:
+        clock, sleep, chance = self._clock, self._sleep, self._chance
+        return Reflector(
+            self._cluster, resource, namespace, labels=labels, fields=fields, trim=self._trim, clock=clock, sleep=sleep, chance=chance
+        )
 
     def _trim(self, obj: Node) -> None:
         self._sharing.share(_lighten(obj))
@@ -211,7 +222,7 @@ def _lighten(obj: Node) -> Node:
     return obj
 
 
-_REDUCED: Final = {SLICE: endpoints.lighten, MODEL: assessment.lighten}
+_REDUCED: Final = {SLICE: endpoints.lighten, MODEL: assessment.lighten, SECRETS.kind: pull_secrets.lighten}
 
 
 def _owner(obj: Node | None) -> str:

@@ -13,6 +13,7 @@ from dynamo_webhooks.reconciler.loop.moving import pathway_of
 from dynamo_webhooks.reconciler.loop.observe import observed_component
 from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined, of_error, of_render
+from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
@@ -40,8 +41,10 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
         return await _failed(work, obj, [Problem(refusal, "validation")], 0.0)
     settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
     settings = settings._replace(lws=settings.lws or wide)
-    rendered = direct_children(obj, settings, observed_component(obj, work.cache.owned(obj)))
-    problems = [of_render(error) for error in rendered.problems]
+    problems: list[Problem] = []
+    observed = observed_component(obj, work.cache.owned(obj))
+    rendered = children_with_secrets(work, obj, settings, lambda chosen: direct_children(obj, chosen, observed), problems)
+    problems += [of_render(error) for error in rendered.problems]
     workload: Node | None = None
     for child in rendered.children:
         made = await work.put(child, obj, problems, lambda uid: _is_left_to(work, obj, uid))

@@ -23,6 +23,7 @@ from dynamo_webhooks.reconciler.loop.pathway import is_moving, on_leader_worker_
 from dynamo_webhooks.reconciler.loop.pod_reasons import with_reasons
 from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
+from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
@@ -106,7 +107,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     if way.grove:
         settings = settings._replace(service_account="")
     waits = await waits_for(work, obj, way)
-    rendered = graph_children(graph, settings, observed)
+    rendered = children_with_secrets(work, obj, settings, lambda chosen: graph_children(graph, chosen, observed), problems)
     problems += [of_render(error) for error in rendered.problems]
     expected, grove, after = [], None, 0.0
     await _look_for_claims(work, graph, problems)

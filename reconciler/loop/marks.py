@@ -7,6 +7,8 @@ from typing import Final
 MANAGER: Final = "dynamo-webhooks-reconciler"  # field manager of all writes, component of all Events
 _OWN: Final = "webhooks.nvidia.com/"
 APPLIED_HASH: Final = _OWN + "applied-hash"  # annotation of a child: digest of the last apply
+PODS_HASH: Final = _OWN + "pods-hash"  # annotation of what controls pods: digest of their templates, where pull secrets are found
+PULL_SECRET: Final = _OWN + "pull-secret"  # label of Secrets that pods get by the registries of their images
 RECONCILED: Final = _OWN + "reconciled"  # label of children of other groups, for watches
 WORKER_DIGEST: Final = _OWN + "worker-digest"  # annotation of a graph whose workers keep a generation named by another operator
 FINALIZER: Final = "nvidia.com/finalizer"  # the Go operator's; the reconciler sets none

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.operator.controllers import OFF
+from dynamo_webhooks.api.operator.settings import OFF
 from dynamo_webhooks.kube.capability import Detector, Presence
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.events import Recorder
 from dynamo_webhooks.kube.lease import Election
 from dynamo_webhooks.kube.times import now as local_now
+from dynamo_webhooks.reconciler.loop import pull_secrets
 from dynamo_webhooks.reconciler.loop.adapter import reconcile_adapter
 from dynamo_webhooks.reconciler.loop.cache import Cache
 from dynamo_webhooks.reconciler.loop.causes import Cause, cause_of
@@ -24,7 +25,7 @@ from dynamo_webhooks.reconciler.loop.component import reconcile_component
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, OPTED, OPTIONAL, SLICE
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MADE, MODEL, OPTED, OPTIONAL, SECRET, SLICE
 from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.meters import Gauges, Meters
 from dynamo_webhooks.reconciler.loop.models import PAUSE, Models, models_by
@@ -60,6 +61,7 @@ _PASSES: Final = {
     COMPONENT: reconcile_component,
     ADAPTER: reconcile_adapter,
     **dict.fromkeys((each.kind for each in OPTED), attend),
+    SECRET: pull_secrets.tell_unreadable,
 }
 
 
@@ -171,12 +173,13 @@ class Reconciler:
             Waits(),
             self.checkpoints,
             self.models,
-            lambda name: self.detector.denied.get(name, ""),
+            lacking=lambda name: self.detector.denied.get(name, ""),
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
         if self.models is not None:
             tasks.append(asyncio.ensure_future(self.models.loader.run()))
         cache.start()
+        pull_secrets.listen(cache, self._settings.secrets)
         self._listen(cache, self.detector.known)
         try:
             await self._ready(cache)
@@ -270,6 +273,8 @@ class Reconciler:
                     self.queue.add(key, GATHER, Cause.BEGUN)
             for key in self.checkpoints.heard(old, new):
                 self.queue.add(key, GATHER, Cause.BEGUN)
+            if changed is not None and changed["kind"] == SECRET and pull_secrets.concerns(old, new):
+                self._all(key_of(changed).namespace)
             for key in routed(old, new, cache, ours=ours):
                 if changed is not None and key_of(changed) == key:
                     self.queue.add(key, cause=cause_of(changed, known=old is not None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.operator.controllers import AUTO, OFF, ON
+from dynamo_webhooks.api.operator.settings import AUTO, OFF, ON
 from dynamo_webhooks.kube.capability import Presence
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError
@@ -64,6 +64,7 @@ class Work:
     waits: Waits
     checkpoints: Checkpoints
     models: Models | None = None  # None where DynamoModels are not reconciled
+    keyed: set[str] = field(default_factory=set)  # uids of graphs whose Secret was made, though it may not be read
     lacking: Callable[[str], str] = str  # the permission that a capability lacks; empty when that isn't known
 
     async def put(

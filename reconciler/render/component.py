@@ -34,6 +34,7 @@ def component_children(obj: Fields, settings: Settings, old_selectors: bool = Fa
     Raises: RenderError if they can't be rendered.
     """
     workload = read_workload(obj, old_selectors=old_selectors or uses_old_selectors(obj))
+    settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     return [
         *_controllers(workload, settings),
         *services(workload, settings),

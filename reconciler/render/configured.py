@@ -32,8 +32,8 @@ def settings_from(
 ) -> Settings:
     """The settings for objects of one namespace.
 
-    The configuration overrides the cluster's APIs. Pull secrets (see `pod.secrets.index`) and the account for pods with discovery by etcd
-    are the namespace's.
+    The configuration overrides the cluster's APIs. Pull secrets (see `pod.registries`) and the account for pods with discovery by etcd are
+    the namespace's.
     """
     features = found.features
     return Settings(
@@ -53,6 +53,7 @@ def settings_from(
         epp_role=found.epp_role,
         ssh_secret=found.ssh_secret,
         ssh_secret_namespace=found.ssh_secret_namespace,
+        key_per_graph=found.secrets.key_per_graph,
         termination_delay=go_duration(found.grove_termination_delay),
         checkpoints=_checkpoints(found.checkpoint, features),
         pull_secrets=pull_secrets if pull_secrets is not None else Settings().pull_secrets,

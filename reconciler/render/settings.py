@@ -75,7 +75,8 @@ class Settings(NamedTuple):
     epp_role: str = "dynamo-operator-epp"
     ssh_secret: str = "mpi-run-ssh-secret"  # noqa: S105 - the name of an object
     ssh_secret_namespace: str = "dynamo-system"  # noqa: S105 - as above
+    key_per_graph: bool = False  # whether each graph has a Secret of its own instead
     termination_delay: str = "15m0s"  # of a PodCliqueSet, in Go's form
     checkpoints: Checkpoints = Checkpoints()
-    pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # registry host -> names of pull secrets in the object's namespace
+    pull_secrets: Mapping[str, tuple[str, ...]] = _NOTHING  # address of a registry -> names of pull secrets in the object's namespace
     service_account: str = "default"  # of pods with discovery by etcd that name none

@@ -181,6 +181,9 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "controllers.models": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
     "controllers.checkpoints": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
     "checkpoint.onReady": ("wait", ["roll"], [("at once", "must be one of wait, roll")]),
+    "secrets.pull": ("none", ["none"], [(each, "must be one of none, labelled, all") for each in ("named", True)]),
+    "secrets.namespaces": ([], [["a", "b"]], [(each, "must be a list of DNS labels, each once") for each in (["a", "a"], "a")]),
+    "secrets.mpiKeys": ("shared", ["perGraph"], [("none", "must be one of shared, perGraph")]),
     "models.concurrency": (
         64,
         [1, 512],
@@ -302,6 +305,10 @@ def test_an_empty_text_means_the_default_where_there_is_one(key: str, default: s
     [
         ({"leaderElection": {"enabled": True}}, ["leaderElection.id: must be set when leaderElection.enabled is true"]),
         ({"leaderElection": {"enabled": True, "id": "x"}}, []),
+        ({"secrets": {"pull": "all"}}, ["secrets.namespaces: must name the namespaces whose Secrets may be read when secrets.pull is all"]),
+        ({"secrets": {"pull": "labelled", "namespaces": ["a"]}}, []),
+        ({"secrets": {"pull": "labelled"}, "namespace": {"restricted": "a"}}, []),
+        ({"secrets": {"pull": "labelled"}, "namespace": {"allowed": ["a"]}}, []),
         (
             {"namespace": {"restricted": "a", "scope": {"leaseDuration": "10s"}}},
             ["namespace.scope.leaseRenewInterval: must be less than namespace.scope.leaseDuration 10s, got 10s"],

@@ -153,10 +153,19 @@ def _checkpoints() -> list[Grant]:
     return [Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs in rules]
 
 
+def _mpi_keys() -> list[Grant]:
+    shared = "mpi-run-ssh-secret"
+    return [
+        Grant("reconciler", EVERYWHERE, "", "secrets", shared, ("get",), "keys that all graphs share"),
+        Grant("reconciler", EVERYWHERE, "", "secrets", "", ("create",), "keys, which are never changed"),
+    ]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
 CHECKPOINTS: Final = tuple(_checkpoints())  # beside those, where DynamoCheckpoints are reconciled
+MPI_KEYS: Final = tuple(_mpi_keys())  # beside those, where TensorRT-LLM spans several nodes
 MODELS: Final = tuple(_models())  # beside those, where DynamoModels are reconciled
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any

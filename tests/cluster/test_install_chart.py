@@ -184,6 +184,8 @@ GONE: Final = {
     "webhook.caBundle=Y2E=": "webhook.caBundle: must be empty unless",
     "namespaceRestriction.targetNamespace=x": "must be empty unless namespaceRestriction.enabled is true",
     "config.server.webhook.secretName=x": "set webhook.certificateSecret.name",
+    "reconciler.pullSecrets.mode=all": "reconciler.pullSecrets.namespaces: must name the namespaces",
+    "config.secrets.pull=all": "set reconciler.pullSecrets",
     "config.server.metrics.secure=true": "must not differ from metricsService.secure",
 }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import trustme
 
-from tests.cluster.grants import CHECKPOINTS, DENIED, EVERYWHERE, GRANTS, HOME, MODELS, ORCHESTRATORS, SCOPE, SERVING, USED, Grant
+from tests.cluster.grants import CHECKPOINTS, DENIED, EVERYWHERE, GRANTS, HOME, MODELS, MPI_KEYS, ORCHESTRATORS, SCOPE, SERVING, USED, Grant
 from tests.cluster.harness import ControlPlane, Outcome, control_plane
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, composed, kustomized, of_kind
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NAMESPACE: Final = "dynamo-system"
 READ: Final = {"get", "list", "watch"}
+READ_SECRETS: Final = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]}
 # (account, where, group, resource, name) -> verbs
 Table = dict[tuple[str, str, str, str, str], set[str]]
 
@@ -84,7 +85,9 @@ def test_with_certificates_from_elsewhere_the_provisioner_reads_one_secret_and_w
     ("overlay", "home", "values"),
     [("self-signed", NAMESPACE, ()), ("namespaced", "dynamo-restricted", ("namespaceRestriction.enabled=true",))],
 )
-@pytest.mark.parametrize(("component", "more"), [("orchestrators", ORCHESTRATORS), ("checkpoints", CHECKPOINTS), ("models", MODELS)])
+@pytest.mark.parametrize(
+    ("component", "more"), [("orchestrators", ORCHESTRATORS), ("checkpoints", CHECKPOINTS), ("models", MODELS), ("mpi-keys", MPI_KEYS)]
+)
 def test_what_is_optional_is_granted_where_that_is_asked_for(
     tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str, more: tuple[Grant, ...]
 ) -> None:
@@ -95,7 +98,33 @@ def test_what_is_optional_is_granted_where_that_is_asked_for(
     for each in more:
         expected[each.account, where, each.group, each.resource, each.name] |= {*each.verbs}
     assert found == expected
-    assert granted(charted(home, f"reconciler.{component}=true", *values), home) == found
+    name = re.sub(r"-(\w)", lambda match: match[1].upper(), component)
+    assert granted(charted(home, f"reconciler.{name}=true", *values), home) == found
+
+
+@pytest.mark.parametrize(
+    ("values", "namespaces"),
+    [
+        (("reconciler.pullSecrets.namespaces={dynamo-graphs}",), ["dynamo-graphs"]),
+        (("reconciler.pullSecrets.namespaces={a,b}",), ["a", "b"]),
+        (("namespace.allowed={a,b}",), ["a", "b"]),
+        (("namespaceRestriction.enabled=true", "namespaceRestriction.targetNamespace=a"), ["a"]),
+    ],
+)
+def test_secrets_may_be_read_in_the_named_namespaces_alone(tmp_path: Path, values: tuple[str, ...], namespaces: list[str]) -> None:
+    made = charted(NAMESPACE, "reconciler.pullSecrets.mode=labelled", *values)
+    before = charted(NAMESPACE, *[value for value in values if not value.startswith("reconciler.pullSecrets")])
+    rights = [each for each in made if each not in before and each["kind"].removeprefix("Cluster") in ("Role", "RoleBinding")]
+    assert sorted((each["kind"], each["metadata"]["namespace"]) for each in rights) == sorted(product(("Role", "RoleBinding"), namespaces))
+    assert all(each.get("rules", [READ_SECRETS]) == [READ_SECRETS] for each in rights)
+    if namespaces == ["dynamo-graphs"]:
+        ours = composed(tmp_path, "self-signed", "../pull-secrets")
+        named = [each for each in ours if each["metadata"]["name"].endswith("pull-secrets")]
+        assert sorted(map(_without_labels, named), key=str) == sorted(map(_without_labels, rights), key=str)
+
+
+def _without_labels(obj: Node) -> Node:
+    return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "labels"}}
 
 
 def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:

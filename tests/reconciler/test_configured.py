@@ -1,17 +1,15 @@
-"""Settings from the operator's configuration, and the index of pull secrets."""
+"""Settings from the operator's configuration."""
 
 from __future__ import annotations
 
-import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamo_webhooks.api.operator.projection import reconciler
 from dynamo_webhooks.cli.configuration import load_configuration
 from dynamo_webhooks.reconciler.render.configured import Abilities, go_duration, settings_from
-from dynamo_webhooks.reconciler.render.pod.secrets import index
 from dynamo_webhooks.reconciler.render.settings import Settings
 from tests.reconciler.rendering import component, graph
 
@@ -95,21 +93,3 @@ def test_a_wrong_configuration_is_wrong_usage(command: Command, files: Files) ->
     ran = command("render", "--config", "config.yaml", "a.yaml")
     assert (ran.code, ran.out) == (2, "")
     assert "discovery.backend" in ran.err
-
-
-def _secret(name: str, auths: Any, kind: str = "kubernetes.io/dockerconfigjson") -> dict[str, Any]:
-    text = auths if isinstance(auths, str) else json.dumps({"auths": auths})
-    return {"type": kind, "metadata": {"name": name}, "data": {".dockerconfigjson": base64.b64encode(text.encode()).decode()}}
-
-
-def test_pull_secrets_are_found_by_registry() -> None:
-    secrets = [
-        _secret("b", {"https://nvcr.io/v2/": {}, "reg:5000": {}}),
-        _secret("a", {"nvcr.io": {}}),
-        _secret("other", {"nvcr.io": {}}, kind="Opaque"),
-        _secret("broken", "{"),
-        _secret("odd", []),
-        {"type": "kubernetes.io/dockerconfigjson", "metadata": {"name": "empty"}},
-        {"type": "kubernetes.io/dockerconfigjson", "metadata": {"name": "no-base64"}, "data": {".dockerconfigjson": "%%"}},
-    ]
-    assert index(secrets) == {"nvcr.io": ("a", "b"), "reg:5000": ("b",)}

@@ -31,7 +31,7 @@ SETTINGS = (
         infrastructure=Infrastructure(nats="nats://n"),
         ingress=Ingresses(class_name="nginx", gateway="gw"),
         mesh=Mesh(provider="istio"),
-        pull_secrets={"": ("a",)},
+        pull_secrets={"**": ("a",)},
     ),
     Settings(operator_version="1.2.0", lws=True),
     Settings(operator_version="1.2.0", grove=True, kai=True),

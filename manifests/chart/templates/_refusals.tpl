@@ -65,6 +65,13 @@
 {{- if ne (dig "server" "metrics" "secure" $secure .Values.config | toString) (toString $secure) -}}
 {{- $wrong = append $wrong "config.server.metrics.secure: must not differ from metricsService.secure, which permissions and the monitor follow; set that one" -}}
 {{- end -}}
+{{- $pull := .Values.reconciler.pullSecrets -}}
+{{- if and (ne $pull.mode "none") (not (or $pull.namespaces .Values.namespace.allowed .Values.namespaceRestriction.enabled)) -}}
+{{- $wrong = append $wrong "reconciler.pullSecrets.namespaces: must name the namespaces whose Secrets may be read, unless namespace.allowed is set" -}}
+{{- end -}}
+{{- if or (hasKey (.Values.config.secrets | default dict) "pull") (hasKey (.Values.config.secrets | default dict) "namespaces") -}}
+{{- $wrong = append $wrong "config.secrets: must not set pull or namespaces, because permissions follow them too; set reconciler.pullSecrets" -}}
+{{- end -}}
 {{- if $wrong -}}
 {{- fail (printf "\n%s" (join "\n" $wrong)) -}}
 {{- end -}}

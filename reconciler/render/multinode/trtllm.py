@@ -51,9 +51,9 @@ _TAKE_KEYS: Final = (
 _HOST_KEYS: Final = ("rsa", "ecdsa", "ed25519")
 
 
-def change_main(main: Fields, role: Role, secret: str) -> None:
+def change_main(main: Fields, role: Role, volume: str) -> None:
     """Change the main container of one node, in place."""
-    main["volumeMounts"] = [*items(main.get("volumeMounts")), {"name": secret, "mountPath": KEYS, "readOnly": True}]
+    main["volumeMounts"] = [*items(main.get("volumeMounts")), {"name": volume, "mountPath": KEYS, "readOnly": True}]
     main["env"] = [*(one for one in items(main.get("env")) if one.get("name") != _ENV["name"]), dict(_ENV)]
     steps = _leader(main, role) if role.leader else _worker()
     main["command"], main["args"] = ["/bin/sh", "-c"], [" && ".join((*_TAKE_KEYS, *steps))]
@@ -64,10 +64,10 @@ def change_main(main: Fields, role: Role, secret: str) -> None:
         main["readinessProbe"] = {"tcpSocket": {"port": _PORT}, **figures}
 
 
-def change_pod(spec: Fields, secret: str) -> None:
-    """Add the volume with the keys to a pod spec, in place."""
-    volume = {"name": secret, "secret": {"secretName": secret, "defaultMode": 0o644}}
-    spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != secret), volume]
+def change_pod(spec: Fields, volume: str, secret: str) -> None:
+    """Add the volume with the keys of a Secret to a pod spec, in place."""
+    made = {"name": volume, "secret": {"secretName": secret, "defaultMode": 0o644}}
+    spec["volumes"] = [*(one for one in items(spec.get("volumes")) if one.get("name") != volume), made]
 
 
 def _leader(main: Fields, role: Role) -> list[str]:

@@ -9,7 +9,7 @@ from dynamo_webhooks.reconciler.render.flags import add_flags, has_flag
 from dynamo_webhooks.reconciler.render.framework import SGLANG, TRTLLM, VLLM
 from dynamo_webhooks.reconciler.render.graph import is_inter_pod
 from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.multinode import leader_wait, sglang, trtllm, vllm
+from dynamo_webhooks.reconciler.render.multinode import leader_wait, sglang, ssh, trtllm, vllm
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
@@ -70,4 +70,4 @@ def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) ->
     """Change a pod spec for the framework, in place, if its replica has several pods."""
     leader_wait.make_wait(spec, main, plan)
     if plan.role is not None and plan.framework == TRTLLM:
-        trtllm.change_pod(spec, settings.ssh_secret)
+        trtllm.change_pod(spec, settings.ssh_secret, ssh.own_name(plan.parent) if settings.key_per_graph else settings.ssh_secret)

@@ -1,0 +1,93 @@
+"""Which pull secrets are for which image: addresses of registries as the kubelet compares them. Reads no value but addresses."""
+
+from __future__ import annotations
+
+import base64
+import json
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
+DOCKER_CONFIG: Final = "kubernetes.io/dockerconfigjson"
+DOCKER_FILE: Final = "kubernetes.io/dockercfg"  # the older form, without "auths"
+EVERY: Final = "**"  # an address that is every image's
+MOST: Final = 1000  # addresses of one Secret; a registry has a few
+_HUB: Final = "index.docker.io"
+_HUBS: Final = frozenset({_HUB, "docker.io", "registry-1.docker.io"})
+_LONGEST: Final = 512  # characters of an address
+
+
+def addresses(secret: Fields) -> list[str] | None:
+    """The addresses of a pull secret, sorted; None when it can't be read, or holds too many. Raises nothing, and costs its size."""
+    name = {DOCKER_CONFIG: ".dockerconfigjson", DOCKER_FILE: ".dockercfg"}.get(str(secret.get("type")))
+    if name is None:
+        return []
+    try:
+        text = base64.b64decode((secret.get("data") or {}).get(name) or "", validate=True)
+        found: Any = json.loads(text)
+        auths = found["auths"] if name == ".dockerconfigjson" else found
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    if not isinstance(auths, dict) or len(auths) > MOST:
+        return None
+    return sorted({address for each in auths if (address := _address(each))})
+
+
+def index(secrets: Iterable[tuple[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """The names of pull secrets by address, from names with their addresses."""
+    found: dict[str, set[str]] = {}
+    for name, several in secrets:
+        for address in several:
+            found.setdefault(address, set()).add(name)
+    return {address: tuple(sorted(names)) for address, names in sorted(found.items())}
+
+
+def names_for(image: str, found: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The secrets of the longest address that an image is at, as the kubelet prefers it. Costs one comparison an address."""
+    host, path = _place(image)
+    if not host:
+        return ()
+    fitting = [address for address in found if _fits(address, host, path)]
+    longest = max((len(address.partition("/")[2]) for address in fitting), default=0)
+    return tuple(sorted({name for one in fitting if len(one.partition("/")[2]) == longest for name in found[one]}))
+
+
+def _address(text: str) -> str:
+    """An address as it is compared: without scheme and API version; empty for none."""
+    _, scheme, rest = text.partition("://")
+    host, _, path = (rest if scheme else text)[:_LONGEST].partition("/")
+    path = path.strip("/")
+    if path in ("v1", "v2"):
+        path = ""
+    elif path.startswith(("v1/", "v2/")):
+        path = path[3:]
+    host = _HUB if host in _HUBS else host
+    return f"{host}/{path}" if host and path else host
+
+
+def _place(image: str) -> tuple[str, str]:
+    """Host and path of an image; those without a host are of Docker Hub."""
+    first, slash, rest = image.partition("/")
+    if not image:
+        return "", ""
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return (_HUB, rest) if first in _HUBS else (first, rest)
+    return _HUB, image
+
+
+def _fits(address: str, host: str, path: str) -> bool:
+    """Whether an image is at an address: labels of the host match one by one, `*` within one; the path is a prefix."""
+    if address == EVERY:
+        return True
+    wanted, _, prefix = address.partition("/")
+    if not path.startswith(prefix):
+        return False
+    if "*" not in wanted:
+        return wanted == host
+    (name, _, port), (own, _, own_port) = wanted.partition(":"), host.partition(":")
+    labels, owns = name.split("."), own.split(".")
+    return port == own_port and len(labels) == len(owns) and all(fnmatchcase(one, each) for one, each in zip(owns, labels, strict=True))

@@ -1,0 +1,65 @@
+"""The recorded passes of controllers through `render`: a file holds the object and what the cluster had, the configuration is its own."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from tests.cli.daemon import CONFIG
+from tests.golden.corpus import cases, compare, compare_render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.cli.conftest import Command, Files
+
+pytestmark = pytest.mark.golden
+ALL_SECRETS: Final = {"secrets": {"pull": "all", "namespaces": ["demo"]}}
+KNOWN: Final = [word for name in ("grove", "lws", "istio") for word in ("--set-fact", f"{name}=false")]
+_LONGEST_PATH: Final = "of several addresses that an image is at, the longest counts, as for the kubelet"
+# differences on purpose -> reason
+DIFFERENT: Final[Mapping[str, Mapping[str, str]]] = {
+    "pull-secrets": {
+        "ps-hub": "an image of Docker Hub gets the Secret of Docker Hub",
+        "ps-hub2": "an image without a host is of Docker Hub, whatever its first part",
+        "ps-hub3": "all names of Docker Hub are one",
+        "ps-dockercfg": "Secrets of the older type count, too",
+        "ps-wildcard": "`*` stands for a label of a host, as for the kubelet",
+        "ps-subpath": _LONGEST_PATH,
+        "ps-init": "images of init containers are pulled, too",
+        "ps-broken": "a Secret that can't be read has no effect on others",
+        "ps-emptyauth": "as ps-broken",
+    },
+}
+CASES: Final = {case["id"]: case for kind in DIFFERENT for case in cases("controllers.ndjson.gz", kind)}
+
+
+def rendered(command: Command, files: Files, case: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the command makes of a case, as one file and one configuration."""
+    own = ALL_SECRETS if case["kind"] == "pull-secrets" else {}
+    config = {**yaml.safe_load(CONFIG), **(case.get("config") or {}), **own}
+    items = [case["object"], *case.get("others", ())]
+    folder = files(case=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), config=json.dumps(config))
+    words = ("render", "-q", "-o", "json", *KNOWN, "--set-fact", "operatorVersion=1.2.0", "--config", f"{folder}/config.yaml")
+    found: list[dict[str, Any]] = command(*words, f"{folder}/case.yaml").json
+    return found
+
+
+def difference(have: list[dict[str, Any]], case: dict[str, Any]) -> list[str]:
+    """Where children differ from the recorded ones; of cases about pull secrets, where these do."""
+    if case["kind"] == "pull-secrets":
+        mine, recorded = (next(one for one in children if one["kind"] == "Deployment") for children in (have, case["expect"]))
+        pods = [one["spec"]["template"]["spec"].get("imagePullSecrets") or [] for one in (mine, recorded)]
+        return [] if pods[0] == pods[1] else [f"{pods[0]}, recorded {pods[1]}"]
+    theirs = compare_render()
+    return list(compare().diff(theirs.tidy(have, None), theirs.tidy(case["expect"], None)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_recorded_case(command: Command, files: Files, name: str) -> None:
+    case = CASES[name]
+    found = difference(rendered(command, files, case), case)
+    assert bool(found) == (name in DIFFERENT[case["kind"]]), found[:5]

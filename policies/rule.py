@@ -84,6 +84,7 @@ class Rule:
         "on",
         "profile",
         "ratchets",
+        "removes",
         "since",
         "stage",
         "until",
@@ -101,6 +102,7 @@ class Rule:
     level: Level
     stage: Stage
     ratchets: bool
+    removes: bool  # whether the remedy is to remove the field that a finding names, whatever it holds
     profile: str
     since: Line | None  # the first line that has it
     until: Line | None  # the first line that has it no longer
@@ -235,6 +237,7 @@ def rule(
     needs: tuple[str, ...] = (),
     level: Level = Level.ERROR,
     ratchets: bool = True,
+    removes: bool = False,
     current_only: Difference | None = None,
     since: str = "",
     until: str = "",
@@ -244,6 +247,7 @@ def rule(
     `when` names the fields of the match without which the rule can't fire: it is not called then (that is what makes the server fast).
     "services.*.field" is the field of any entry; the rule is still called once, for its own place. `ratchets` False: also refused when
     the old object had the same violation (immutability, ownership, locks).
+    `removes`: the remedy is to remove the field that a finding names, whatever it holds; `check --fix` does.
     `current_only`: the rule does not exist under profile 1.2, with the gap it answers and why.
     `since`: the line of the operator from which on it is asked ("1.5"); `until`: the line from which on it no longer is.
 
@@ -264,6 +268,7 @@ def rule(
             ratchets=ratchets,
             current_only=current_only,
         )
+        made.removes = removes
         made.since, made.until = _line(since), _line(until)
         return made
 
@@ -351,6 +356,7 @@ def _record(
         level=level,
         stage=stage,
         ratchets=ratchets,
+        removes=False,
         profile=CURRENT if current_only else BOTH,
         difference=current_only,
         since=None,

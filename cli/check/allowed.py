@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.nearest import nearest
+from dynamo_webhooks.cli.nearest import SURE, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ class Told(NamedTuple):
 
     text: str
     fix: str = ""
+    value: str | None = None  # what to write, where only the spelling is wrong
 
 
 def told(error: FieldError, value: Any) -> Told:
@@ -50,7 +51,8 @@ def _one_of(found: re.Match[str], value: Any) -> Told:
     words = [one for one in allowed if isinstance(one, str)]
     near = nearest(value, words) if isinstance(value, str) and value else None
     fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {found[1]}"
-    return Told(f"must be one of {found[1]}{_got(value)}" if len(allowed) > 1 else f"must be {found[1]}{_got(value)}", fix)
+    text = f"must be one of {found[1]}{_got(value)}" if len(allowed) > 1 else f"must be {found[1]}{_got(value)}"
+    return Told(text, fix, nearest(value, words, SURE) if near is not None else None)
 
 
 def _longest(found: re.Match[str], value: Any) -> Told:

@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 def field_hint(schema: Node, path: Path) -> str:
     """The end of a sentence about an unknown field, `; did you mean X?`; empty where nothing known is similar."""
-    known = (node_at(schema, path[:-1]) or {}).get("properties") or {}
-    return hint(str(path[-1]), known)
+    return hint(str(path[-1]), known_fields(schema, path))
+
+
+def known_fields(schema: Node, path: Path) -> dict[str, object]:
+    """The fields that stand beside one, by name."""
+    known: dict[str, object] = (node_at(schema, path[:-1]) or {}).get("properties") or {}
+    return known
 
 
 def node_at(schema: Node, path: Path) -> Node | None:

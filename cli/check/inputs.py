@@ -54,6 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file of such values, one NAME=VALUE a line; --set overrides it; repeatable",
     )
+    inputs.add_argument("--fix", action="store_true", help="write remedies that need no judgement into the files, then check these")
+    inputs.add_argument("--diff", action="store_true", help="with --fix: print what it would write, and write nothing")
     inputs.add_argument("--cluster", action="store_true", help="check a cluster's objects in all namespaces, and read unknown facts")
     inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace")
     inputs.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")

@@ -15,7 +15,8 @@ from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.fields import field_hint, field_of, node_at
+from dynamo_webhooks.cli.check.edits import REMOVE, SET, Edit, retyped, spelling
+from dynamo_webhooks.cli.check.fields import field_hint, field_of, known_fields, node_at
 from dynamo_webhooks.cli.check.objects import Found, unknown
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
 from dynamo_webhooks.cli.facts.load import flag_for
@@ -117,7 +118,8 @@ class _Run:
         for path in _asked(done.pruned, self.kind):
             level = record.ERROR if self.settings.strict else record.WARNING
             text = "is no field of this kind, and is dropped" + field_hint(schema, path)
-            self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text)
+            edit = spelling(self.found.data, path, known_fields(schema, path))
+            self._own(record.UNKNOWN_FIELD, level, record.DECODE, path, render(path), text, edit=edit)
         for path in _asked(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
                 rule = record.SERVICE_NULL if path[:-1] == ("spec", "services") else record.NULL_ENTRY
@@ -138,8 +140,9 @@ class _Run:
             rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
             from dynamo_webhooks.cli.check.allowed import told as allowed
 
-            text, fix = allowed(error, lookup(self.write.object, error.path))
-            self._own(rule, record.ERROR, stage, error.path, render(error.path), text, fix)
+            text, fix, value = allowed(error, lookup(self.write.object, error.path))
+            edit = Edit(SET, error.path, value) if value is not None else None
+            self._own(rule, record.ERROR, stage, error.path, render(error.path), text, fix, edit)
         return seen
 
     def _wrong_types(self, errors: tuple[FieldError, ...]) -> None:
@@ -147,8 +150,20 @@ class _Run:
             from dynamo_webhooks.cli.check.allowed import quoting
 
             wanted = (node_at(load_schema(self.kind, self.version), error.path) or {}).get("type", "")
-            fix = quoting(wanted, lookup(self.write.object, error.path))
-            self._own(record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message, fix)
+            if not wanted and error.message.startswith("must be a string"):  # labels and annotations, which no schema has
+                wanted = "string"
+            value = lookup(self.write.object, error.path)
+            edit = retyped(wanted, value, self._written(error.path))
+            edit = edit._replace(path=error.path) if edit is not None else None
+            self._own(
+                record.WRONG_TYPE, record.ERROR, record.DECODE, error.path, render(error.path), error.message, quoting(wanted, value), edit
+            )
+
+    def _written(self, path: Path) -> str:
+        """A scalar as it stands in the file; empty where it is not on one line."""
+        line, start, end = self.found.document.value_position(path)
+        lines = self.found.document.source.lines
+        return lines[line - 1][start - 1 : end - 1] if 0 < line <= len(lines) else ""
 
     def _policies(self, wrong: list[Path]) -> None:
         """Reports what the rules find; with values of a wrong type, what doesn't depend on these."""
@@ -211,15 +226,19 @@ class _Run:
                 shortened(render(finding.path), LONGEST),
                 shortened(finding.text, LONGEST),
                 (finding.fix or rule.fix).removesuffix("."),
+                edit=Edit(REMOVE, finding.path) if rule.removes else None,
             )
         )
 
-    def _own(self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str, fix: str = "") -> None:
+    def _own(
+        self, rule: record.OwnRule, level: str, stage: str, path: Path, field: str, text: str, fix: str = "", edit: Edit | None = None
+    ) -> None:
         document = self.found.document
         position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
         made = own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
         if rule in (record.SCHEMA_RULE, record.CEL_RULE):  # their pages say less than the field's own
             made = made._replace(field=field_of(load_schema(self.kind, self.version), path))
+        made = made._replace(edit=edit) if edit is not None else made
         self.findings.append(made._replace(fix=fix) if fix else made)
 
     def _note(self, rule: str, code: str, reason: str, flag: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.cli.check.objects import Identity
 from dynamo_webhooks.cli.yaml.load import Position, Source
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.check.edits import Edit
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
@@ -213,6 +216,7 @@ class Reported(NamedTuple):
     fix: str
     field: str = ""  # what `explain` tells of it, where that says more than of the rule: a field of the schema, keys and indices as *
     also: tuple[Also, ...] = ()  # what says the same of the value
+    edit: Edit | None = None  # the remedy, where it needs nobody's judgement
 
     @property
     def order(self) -> tuple[str, int, str, int, str, str]:

@@ -117,6 +117,7 @@ class Run:
         source: Source | None = None
         open_: list[Open] = []
         found = self._found
+        number = 0
         noted, checked = len(found.notes), len(found.checked)
         for document in documents(file, stdin_name, lenient=self.lenient, fill=self.fill):
             if isinstance(document, ForeignInputError):
@@ -131,7 +132,8 @@ class Run:
                     found.others += 1
                     continue
                 open_ += _open(one)
-                findings += self._object(one)
+                findings += [_numbered(finding, number) for finding in self._object(one)]
+                number += 1
         if source is not None:
             findings = _told(source, findings, open_)
             notes, operations = tuple(found.notes[noted:]), frozenset(one.operation for one in found.checked[checked:])
@@ -187,6 +189,11 @@ class Run:
         if self.old is None or not found.known or self.operation not in (AUTO, "update"):
             return Past()
         return self.old.past(found)
+
+
+def _numbered(finding: Reported, number: int) -> Reported:
+    """The finding, whose edit knows which object of the file it is for."""
+    return finding if finding.edit is None else finding._replace(edit=finding.edit._replace(number=number))
 
 
 def _name(found: Found) -> Position | None:

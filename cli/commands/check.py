@@ -93,6 +93,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.progress import over
     from dynamo_webhooks.cli.check.result import exit_code
     from dynamo_webhooks.cli.check.run import Run
+    from dynamo_webhooks.cli.exits import OK, REFUSED, worst
     from dynamo_webhooks.cli.facts.load import asked_facts
     from dynamo_webhooks.cli.project.lay import lay
 
@@ -100,6 +101,10 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.show_config:
         return _show(arguments)
     arguments.profile = arguments.profile or "current"
+    if arguments.fix or arguments.diff:
+        from dynamo_webhooks.cli.check.mend import refuse
+
+        refuse(arguments)
     asked = wishes(arguments)
     known = _known(arguments)
     facts = asked_facts(arguments)
@@ -114,11 +119,30 @@ def _check(arguments: argparse.Namespace) -> int:
         not arguments.no_defaults,
         arguments.strict,
     )
-    running = Run(settings, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty, fill=inputs.fill)
-    done = running.through(inputs.files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
-    for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
-        pass
-    result = running.result()._replace(line=judged_by(arguments, facts, settings.facts))
+
+    def checked() -> Result:
+        running = Run(
+            settings, choice, arguments.op, inputs.old, answering=arguments.answer, lenient=arguments.allow_empty, fill=inputs.fill
+        )
+        done = running.through(inputs.files, arguments.stdin_name, tell=_tell if arguments.verbose else None)
+        for _ in over(done, len(inputs.files), quiet=arguments.quiet or arguments.verbose):
+            pass
+        return running.result()
+
+    result = checked()
+    fixed = OK
+    if arguments.fix:
+        from dynamo_webhooks.cli.check.mend import diff, mended, write
+
+        mends, fixed = mended(result.findings)
+        if arguments.diff:
+            from dynamo_webhooks.cli.output import write as put
+
+            put(diff(mends))
+            return REFUSED if mends else fixed
+        fixed = worst((fixed, write(mends)))
+        result = checked() if mends else result
+    result = result._replace(line=judged_by(arguments, facts, settings.facts))
     if inputs.sight is not None and inputs.sight.unreachable:
         result = result._replace(unreachable=[inputs.sight.unreachable])
     if known is not None:
@@ -134,7 +158,7 @@ def _check(arguments: argparse.Namespace) -> int:
         allow_empty=arguments.allow_empty,
         exit_zero=arguments.exit_zero,
     )
-    return deliver(arguments, asked, result, code)
+    return deliver(arguments, asked, result, worst((fixed, code)))
 
 
 def _show(arguments: argparse.Namespace) -> int:

@@ -38,6 +38,11 @@ class Source:
         """The lines without their ends."""
         return _LINE_END.split(self.text)
 
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where in the text each line begins."""
+        return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
+
 
 class Document:
     """One document of a text: `data` is plain (dict, list, str, int, float, bool, None), positions are asked for by path."""

@@ -6,7 +6,7 @@ from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
-@rule("DYN902", where=COMPONENT, when="autoscaling", level=Level.WARNING, stage=Stage.ADVICE)
+@rule("DYN902", where=COMPONENT, removes=True, when="autoscaling", level=Level.WARNING, stage=Stage.ADVICE)
 def warn_autoscaling(at: At) -> Hits:
     """A component has autoscaling settings, which are ignored.
 

@@ -12,7 +12,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, DCD, Hits, rule
 _SHARED: Final = "dynamo"  # the namespace of all components with globalDynamoNamespace
 
 
-@rule("DYN901", where=COMPONENT, when="dynamoNamespace", level=Level.WARNING, stage=Stage.ADVICE)
+@rule("DYN901", where=COMPONENT, removes=True, when="dynamoNamespace", level=Level.WARNING, stage=Stage.ADVICE)
 def warn_dynamo_namespace(at: At) -> Hits:
     """A component sets its Dynamo namespace, which is ignored.
 

@@ -5,7 +5,7 @@ from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 
 
-@rule("DYN132", where=RESTART, when="strategy", stage=Stage.RESTART)
+@rule("DYN132", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
 def restart_order_parallel(at: At) -> Hits:
     """A parallel restart names an order.
 

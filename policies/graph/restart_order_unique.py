@@ -6,7 +6,7 @@ from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 from dynamo_webhooks.policies.words import words
 
 
-@rule("DYN133", where=RESTART, when="strategy", stage=Stage.RESTART)
+@rule("DYN133", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
 def restart_order_unique(at: At) -> Hits:
     """A service stands twice in the order of a restart.
 

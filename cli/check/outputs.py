@@ -40,7 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         help=f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)",
     )
-    output.add_argument("--answer", action="store_true", help="also print the API server's response for each object")
+    output.add_argument(
+        "--answer", action="store_true", help="also print the API server's response for each object, in the words of Kubernetes 1.34"
+    )
     output.add_argument("-q", "--quiet", action="store_true", help="one line a finding, no summary")
     output.add_argument("--summary", action="store_true", help="a table by rule on stderr before the last line")
     flags.verbose(output, "name each input on stderr; ")

@@ -26,6 +26,7 @@ import yaml
 from tests.bench.footprint import footprint
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
+from tests.cluster.endpoints import publish
 from tests.cluster.processes import RUNNING, Process, free_ports, running, wait_until
 from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 PATIENCE: Final = 60.0  # seconds in which what must happen has happened, on a machine that does much else besides
 IN_A_ROW: Final = 100  # requests that are answered without a failure in between: then things are well again
 LAG: Final = 5  # seconds in which a replica that is told to end still serves those who haven't heard of it
-SLICES: Final = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
 # How a dead process looks to the API server: nobody listens, or a request that was under way found no answer.
 BY_CONNECTION: Final = re.compile(
     r"connection refused|EOF|connection reset|broken pipe|server closed idle connection|use of closed network"
@@ -154,18 +154,9 @@ class Site:
             replica.kill()
 
     def _tell(self, replica: Replica, *, ready: bool) -> None:
+        at = (self.installed.address, replica.port)
         conditions = {"ready": ready, "serving": ready, "terminating": not ready}
-        piece = {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": {"name": f"{SERVICE}-{replica.name}", "labels": {"kubernetes.io/service-name": SERVICE}},
-            "addressType": "IPv6" if ":" in self.installed.address else "IPv4",
-            "ports": [{"name": "webhook", "port": replica.port, "protocol": "TCP"}],
-            "endpoints": [{"addresses": [self.installed.address], "conditions": conditions}],
-        }
-        path = f"{SLICES}/{SERVICE}-{replica.name}?fieldManager=kubelet&force=true"
-        reply = self.installed.plane.request("PATCH", path, piece, kind="application/apply-patch+yaml")
-        if reply.status in (200, 201):
+        if publish(self.installed.plane, SERVICE, NAMESPACE, f"{SERVICE}-{replica.name}", at, **conditions):
             self.heard[replica.name] = ready
 
 

@@ -90,6 +90,7 @@ class ControlPlane:
     port: int
     server: Process
     started_in: float  # seconds from the first process to /readyz
+    minor: int = 0  # of its version, 34 of 1.34
     _names: Iterator[int] = field(default_factory=lambda: count(1))
     _idle: list[http.client.HTTPSConnection] = field(default_factory=list)
 
@@ -220,6 +221,7 @@ def control_plane(assets: Path, home: Path, *more: str, controllers: bool = Fals
         stack.enter_context(running(server))
         plane = stack.enter_context(contextlib.closing(ControlPlane(assets, home, port, server, 0.0)))
         wait_until(lambda: _ready(plane), "kube-apiserver being ready", etcd, server)
+        plane.minor = int(plane.request("GET", "/version").body["minor"].rstrip("+"))
         plane.started_in = time.monotonic() - began
         _write_kubeconfig(plane)
         plane.apply(*_ROLE)

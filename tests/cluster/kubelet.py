@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import yaml
 
 from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.endpoints import publish
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import Process
 from tests.cluster.provisioning import SERVICE, own_address
@@ -57,24 +58,8 @@ class Kubelet(Player):
         if self.plane.request("PATCH", path, {"status": status}, kind=MERGE).status == 200:
             self._ready[name] = ready
             if component == "server":
-                self._publish(pod, ready=ready)
-
-    def _publish(self, pod: Node, *, ready: bool) -> None:
-        """Puts a server behind the Service, after its pod is ready, as the controller does."""
-        self.plane.apply(
-            {
-                "apiVersion": "discovery.k8s.io/v1",
-                "kind": "EndpointSlice",
-                "metadata": {
-                    "name": pod["metadata"]["name"],
-                    "namespace": self.namespace,
-                    "labels": {"kubernetes.io/service-name": SERVICE},
-                },
-                "addressType": "IPv6" if ":" in self.address else "IPv4",
-                "ports": [{"name": "webhook", "port": _port(pod), "protocol": "TCP"}],
-                "endpoints": [{"addresses": [self.address], "conditions": {"ready": ready}}],
-            }
-        )
+                # after its pod is ready, as the controller does
+                publish(self.plane, SERVICE, self.namespace, name, (self.address, _port(pod)), ready=ready)
 
     def _started(self, pod: Node, component: str) -> Process:
         """The program of a pod, with the installation's own configuration and the token of its account."""

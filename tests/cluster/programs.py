@@ -69,6 +69,7 @@ def controllers(assets: Path, home: Path, port: int) -> list[str | Path]:
         f"--cert-dir={home / 'certs'}",
         f"--service-account-private-key-file={home / 'accounts.key'}",
         "--leader-elect=false",
+        "--controllers=*,-endpoints-controller",  # `endpoints.py` writes them where they are read
         "--use-service-account-credentials=false",
         "--horizontal-pod-autoscaler-sync-period=1s",
         "--horizontal-pod-autoscaler-cpu-initialization-period=1s",

@@ -24,6 +24,7 @@ from dynamo_webhooks.certs.certificate import Certificate, read_certificate, rea
 from dynamo_webhooks.certs.reading import read_authority, read_serving
 from dynamo_webhooks.certs.state import AuthoritySecret, Phase, Serving
 from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.endpoints import publish
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import Process, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
@@ -143,16 +144,7 @@ class Installed:
         return file
 
     def _put_behind_the_service(self, name: str, port: int) -> None:
-        self.plane.apply(
-            {
-                "apiVersion": "discovery.k8s.io/v1",
-                "kind": "EndpointSlice",
-                "metadata": {"name": f"{SERVICE}-{name}", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": SERVICE}},
-                "addressType": "IPv6" if ":" in self.address else "IPv4",
-                "ports": [{"name": "webhook", "port": port, "protocol": "TCP"}],
-                "endpoints": [{"addresses": [self.address], "conditions": {"ready": True}}],
-            }
-        )
+        assert publish(self.plane, SERVICE, NAMESPACE, f"{SERVICE}-{name}", (self.address, port))
 
     # what stands in the cluster
 

@@ -16,6 +16,7 @@ from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.admission import COMMAND
 from tests.cluster.conversion import restart
+from tests.cluster.endpoints import publish
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.objects import graph, path_of
 from tests.cluster.processes import Process, free_ports, running, wait_until
@@ -117,19 +118,9 @@ def _configuration(webhook: Node) -> Node:
 def _register(plane: ControlPlane, address: str, port: int, bundle: bytes) -> None:
     """The Service with our server behind it, the definition with its conversion, and two webhooks."""
     metadata = {"name": SERVICE, "namespace": NAMESPACE}
-    labelled = {**metadata, "labels": {"kubernetes.io/service-name": SERVICE}}
     plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    plane.apply(
-        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"name": "webhook", "port": 443}]}},
-        {
-            "apiVersion": "discovery.k8s.io/v1",
-            "kind": "EndpointSlice",
-            "metadata": labelled,
-            "addressType": "IPv6" if ":" in address else "IPv4",
-            "ports": [{"name": "webhook", "port": port, "protocol": "TCP"}],
-            "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
-        },
-    )
+    plane.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"name": "webhook", "port": 443}]}})
+    assert publish(plane, SERVICE, NAMESPACE, SERVICE, (address, port))
 
     def client(path: str) -> Node:
         return {"service": {"name": SERVICE, "namespace": NAMESPACE, "path": path}, "caBundle": base64.b64encode(bundle).decode()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -12,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dynamo_webhooks.cli.check import outputs
 from tests.cluster.assets import build as assets_build
+from tests.cluster.assets import modules
 from tests.cluster.objects import graph
 from tests.cluster.processes import Process, StartError, running, wait_until
 
@@ -107,3 +111,37 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
         assets_build.build()
     assert [path.name for path in assets_build.directory_of().parent.iterdir()] == ["building.lock"]
     assert assets_build.find() is None
+
+
+def test_each_version_is_built_of_one_release_and_cached_by_itself() -> None:
+    """The staging modules of a release have its number; README and `check --answer` name what is tested."""
+    minors = [assets_build.USUAL, assets_build.OLDEST, assets_build.NEWEST]
+    assert {file.stem for file in (assets_build.HERE / "kubernetes").glob("1.*.mod")} >= {*assets_build.VERSIONS}
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    for minor in minors:
+        release = assets_build.release_of(minor)
+        file = "go.mod" if minor == assets_build.USUAL else f"{minor}.mod"
+        pinned = re.findall(r" => k8s\.io/\S+ (\S+)$", (assets_build.HERE / "kubernetes" / file).read_text(), re.MULTILINE)
+        assert len(pinned) > 25
+        assert {*pinned} == {release.replace("v1.", "v0.")}
+        assert release.removeprefix("v") in readme
+    assert len({assets_build.directory_of(assets_build.plane_of(minor)) for minor in minors}) == 3
+    assert f"in the words of Kubernetes {assets_build.USUAL}" in inspect.getsource(outputs)
+
+
+def test_a_version_that_is_not_pinned_is_named_with_what_pins_it() -> None:
+    with pytest.raises(assets_build.AssetsMissingError, match=r"no Kubernetes 1\.29 is pinned, only 1\.30, .*modules 1\.29\.N writes"):
+        assets_build.directory_of(assets_build.plane_of("1.29"))
+
+
+def test_a_release_is_pinned_as_its_own_module_has_it() -> None:
+    upstream = "module k8s.io/kubernetes\n\ngo 1.24.0\n\ngodebug default=go1.24\n\nrequire k8s.io/api v0.0.0\n\n"
+    upstream += "replace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n\tother.io/x => other.io/y v1.0.0\n)\n"
+    assert modules.text("1.33.5", upstream).split("\n\n") == [
+        "module dynamo-webhooks.test/kubernetes",
+        "go 1.24.0",
+        "godebug default=go1.24",
+        "require k8s.io/kubernetes v1.33.5",
+        "require k8s.io/component-base v0.33.5",
+        "replace (\n\tk8s.io/api => k8s.io/api v0.33.5\n)\n",
+    ]

@@ -31,9 +31,7 @@ def text(version: str, upstream: str) -> str:
     """The go.mod that builds Kubernetes' programs outside its tree, from the go.mod inside; the indirect requirements are go's to add."""
     staging = version.partition(".")[2]
     replaced = "".join(f"\t{name} => {name} v0.{staging}\n" for name in _STAGING.findall(upstream))
-    required = "".join(
-        f"require {name} v{each}\n" for name, each in (("k8s.io/kubernetes", version), ("k8s.io/component-base", f"0.{staging}"))
-    )
+    required = f"require k8s.io/kubernetes v{version}\n\nrequire k8s.io/component-base v0.{staging}\n"
     directives = "\n\n".join(_DIRECTIVES.findall(upstream))
     return f"module dynamo-webhooks.test/kubernetes\n\n{directives}\n\n{required}\nreplace (\n{replaced})\n"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, LEASES, Resource, of_kind
+from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, LEASES, QUEUES, Resource, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -59,9 +59,7 @@ DRA: Final = Capability("dra", {"resource.k8s.io": "v1"}, (("patch", CLAIM_TEMPL
 ISTIO: Final = Capability(
     "istio", {"networking.istio.io": ""}, (("patch", Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")),)
 )
-KAI: Final = Capability(
-    "kai", {"scheduling.run.ai": ""}, (("get", Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)),)
-)
+KAI: Final = Capability("kai", {"scheduling.run.ai": ""}, (("get", QUEUES),))
 MODELS: Final = Capability(
     "models",
     {GROUP: ""},

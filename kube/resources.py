@@ -47,6 +47,7 @@ INGRESSES: Final = Resource("networking.k8s.io", "v1", "ingresses", "Ingress")
 ROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "roles", "Role")
 ROLE_BINDINGS: Final = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
 CLAIM_TEMPLATES: Final = Resource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
+QUEUES: Final = Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)  # of the KAI scheduler
 VALIDATING: Final = Resource(
     "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", namespaced=False
 )

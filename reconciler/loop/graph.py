@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CLAIMS
 from dynamo_webhooks.reconciler.loop.adapter import adapter_to_apply
 from dynamo_webhooks.reconciler.loop.clique_set import know_cliques, put_cliques
 from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_grove
@@ -22,6 +21,7 @@ from dynamo_webhooks.reconciler.loop.pathway import condition as where_it_runs
 from dynamo_webhooks.reconciler.loop.pathway import is_moving, on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.pod_reasons import with_reasons
 from dynamo_webhooks.reconciler.loop.pods import rights_in_use
+from dynamo_webhooks.reconciler.loop.prerequisites import look_for_claims, look_for_queue
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
@@ -110,7 +110,8 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     rendered = children_with_secrets(work, obj, settings, lambda chosen: graph_children(graph, chosen, observed), problems)
     problems += [of_render(error) for error in rendered.problems]
     expected, grove, after = [], None, 0.0
-    await _look_for_claims(work, graph, problems)
+    await look_for_claims(work, graph, problems)
+    await look_for_queue(work, rendered.children, problems)
     await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
         if child["kind"] == SECRET or (waits and child["kind"] in (CLIQUES, COMPONENT)):
@@ -163,23 +164,6 @@ async def _put(work: Work, graph: Graph, child: Node, problems: list[Problem]) -
         return made
     made = adapter_to_apply(child, work.cache) if child["kind"] == ADAPTER else child
     return await work.put(made, owner, problems, lambda uid: uid in {uid_of(one) for one in components_of(work, graph.object)})
-
-
-async def _look_for_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:
-    """Claims that a graph names without asking for them must be there."""
-    for entry in graph.claims:
-        name = str(entry.get("name") or "")
-        if not name or entry.get("create") is True:
-            continue
-        try:
-            there = await work.cluster.get(CLAIMS, name, graph.namespace)
-        except ApiError as error:
-            problems.append(of_error(error, f"PersistentVolumeClaim {name}"))
-            continue
-        if there is None:
-            problems.append(
-                Problem(f"PersistentVolumeClaim {name} must exist, since create is not true; make it, or set create", "not_found")
-            )
 
 
 async def _finish(work: Work, obj: Node, plan: _Plan, wanted: set[tuple[str, str]], problems: list[Problem]) -> float:

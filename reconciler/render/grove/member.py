@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
     from dynamo_webhooks.reconciler.render.settings import Settings
 
-_QUEUE: Final = "kai.scheduler/queue"
-_QUEUE_SAID: Final = "nvidia.com/kai-scheduler-queue"
+QUEUE: Final = "kai.scheduler/queue"
+QUEUE_SAID: Final = "nvidia.com/kai-scheduler-queue"
 _USUAL_QUEUE: Final = "dynamo"
 KAI: Final = "kai-scheduler"
 
@@ -118,5 +118,5 @@ def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Se
     if graph.annotations.get(ENABLE_METRICS) != "false":
         out[METRICS_ENABLED] = "true"
     if uses_kai(member.fields, settings):
-        out[_QUEUE] = graph.annotations.get(_QUEUE_SAID) or _USUAL_QUEUE
+        out[QUEUE] = graph.annotations.get(QUEUE_SAID) or _USUAL_QUEUE
     return dict(sorted((out | discovery.labels(followed, settings)).items()))

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.reconciler.loop.clique_set import as_grove_has_it
 from dynamo_webhooks.reconciler.loop.clique_status import why_not
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, GRAPHS, OPTIONAL, resource_of
+from dynamo_webhooks.reconciler.loop.work import SLOWLY
 from dynamo_webhooks.reconciler.loop.write import REPAIRS
 from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.grove.member import QUEUE, QUEUE_SAID
 from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.rendering import component, graph, vllm
 
@@ -286,3 +289,29 @@ async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_
     await _updated(site)
     assert await _replicas(site, "g-0-w") == 1
     await site.stop()
+
+
+async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
+    site.start()
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), annotations={QUEUE_SAID: "team"}))
+    await site.rest()
+    condition = await site.condition()
+    text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {QUEUE_SAID}"
+    assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
+    assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
+    queue = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind, "metadata": {"name": "team"}}
+    await site.user.create(QUEUES, queue)
+    await site.later(SLOWLY + 1)
+    assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
+
+
+async def test_a_queue_that_may_not_be_read_stops_nothing() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"}), "scheduling.run.ai": frozenset({"v2"})})
+    site.cluster.denied.add(("get", "queues"))
+    site.start()
+    await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1)))
+    await site.rest()
+    assert (await site.condition())["reason"] == "some_resources_are_not_ready"

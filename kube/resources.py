@@ -62,6 +62,8 @@ POLICY_BINDINGS: Final = Resource(
 )
 CRDS: Final = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 TOPOLOGIES: Final = Resource("grove.io", "v1alpha1", "clustertopologies", "ClusterTopology", namespaced=False)
+# what those are called since line 1.5 of the operator
+TOPOLOGY_BINDINGS: Final = Resource("grove.io", "v1alpha1", "clustertopologybindings", "ClusterTopologyBinding", namespaced=False)
 TOKEN_REVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
 ACCESS_REVIEWS: Final = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 

@@ -47,6 +47,7 @@ class Facts(NamedTuple):
     excludedNamespaces: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
     allowGmsSnapshot: bool | Unknown = UNKNOWN  # noqa: N815
     checkpoint: bool | Unknown = UNKNOWN  # are checkpoints switched on in the operator; asked on line 1.5
+    dgdrDefaultImage: str | Unknown = UNKNOWN  # noqa: N815 - of requests without an image, on line 1.5; else the operator's version tells
     # of grove, lws and dra those that the operator is told not to use; the others that are false are not served
     switchedOff: frozenset[str] | Unknown = UNKNOWN  # noqa: N815
 
@@ -75,7 +76,7 @@ class Facts(NamedTuple):
 
 _BOOLEANS: Final = ("grove", "inferencePool", "gpuDiscovery", "dra", "lws", "istio", "allowGmsSnapshot", "checkpoint")
 _NAMES: Final = ("excludedNamespaces", "switchedOff")
-_TEXTS: Final = ("operatorVersion", "operatorPrincipal")
+_TEXTS: Final = ("operatorVersion", "operatorPrincipal", "dgdrDefaultImage")
 
 
 class FactsError(ValueError):

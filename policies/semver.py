@@ -1,4 +1,4 @@
-"""Semantic versions as the operator reads them, loosely: a leading v and one to three numbers. No comparison of versions."""
+"""Semantic versions as the operator reads them, loosely: a leading v and one to three numbers; and their plain form. No comparison."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ def is_semver(text: str) -> bool:
     if any(number is not None and not _fits(number) for number in numbers):
         return False
     return pre_release is None or not any(map(_padded, pre_release.split(".")))
+
+
+def canonical(text: str) -> str:
+    """A version with its three numbers, without a leading v and build metadata; the text itself where it is no version."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return text
+    major, minor, patch, pre_release = match.groups()[:4]
+    numbers = ".".join((number or "0").lstrip("0") or "0" for number in (major, minor, patch))
+    return f"{numbers}-{pre_release}" if pre_release else numbers
 
 
 def _fits(number: str) -> bool:

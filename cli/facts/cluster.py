@@ -11,9 +11,9 @@ from dynamo_webhooks.cli.facts.operators import Operator, operators
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 from dynamo_webhooks.kube.errors import ApiError, NotFoundError, UnavailableError
-from dynamo_webhooks.kube.resources import CRDS, LEASES, TOPOLOGIES
+from dynamo_webhooks.kube.resources import CRDS, LEASES
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of
+from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of, topologies_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 MANAGER: Final = "dynamo-webhooks-facts"  # how this command calls itself to an API server
 # for claims when no operator's configuration can be read: the defaults of ours
 _SCOPE: Final = ScopeSettings("", 30.0, 10.0, 10.0, 60.0)
-_TOLD: Final = ("operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "checkpoint", "switchedOff")
+_TOLD: Final = (
+    "operatorScope",
+    "operatorVersion",
+    "operatorPrincipal",
+    "gpuDiscovery",
+    "allowGmsSnapshot",
+    "checkpoint",
+    "dgdrDefaultImage",
+    "switchedOff",
+)
 _UNREADABLE: Final = "can't be read"
 
 
@@ -49,7 +58,9 @@ async def gathered(cluster: Cluster, namespace: str = "") -> Gathered:
     await groups.detect()
     served = {fact: groups.known[name].served for name, fact in CAPABILITIES.items()}
     reasons |= {fact: f"{_UNREADABLE}: {groups.reason}" for fact, value in served.items() if value is None}
-    topologies = await _listed(cluster.list(TOPOLOGIES), "clusterTopologies", reasons)
+    told = dict(operator.told) if operator is not None else {}
+    told |= {} if "operatorVersion" in told else await _line(cluster, reasons)
+    topologies = await _listed(cluster.list(topologies_of(told)), "clusterTopologies", reasons)
     leases = await _listed(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
     for lease in leases or ():
@@ -60,8 +71,6 @@ async def gathered(cluster: Cluster, namespace: str = "") -> Gathered:
         topologies is None and "clusterTopologies" not in reasons,
         claims.excluded(0.0) if leases is not None else None,
     )
-    told = dict(operator.told) if operator is not None else {}
-    told |= {} if "operatorVersion" in told else await _line(cluster, reasons)
     return _whole(facts_of(told, seen), reasons)
 
 

@@ -93,8 +93,11 @@ async def _read(cluster: Cluster, container: _Container) -> Operator:
     environment, unseen = _environment(container)
     version = container.flag("--operator-version")
     flags = {"operatorVersion": version} if version is not None else {}
+    if (image := container.flag("--dgdr-default-image")) is not None:
+        flags["dgdrDefaultImage"] = image
     if version is not None and not is_semver(version):
-        flags, unseen["operatorVersion"] = {}, f'the flag --operator-version of its Deployment is no semantic version: "{version}"'
+        del flags["operatorVersion"]
+        unseen["operatorVersion"] = f'the flag --operator-version of its Deployment is no semantic version: "{version}"'
     try:
         text = await _configuration(cluster, container)
         settings = _settings(text, environment)

@@ -1,9 +1,9 @@
 """DYN721: a standalone component that changes where its pods are packed."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.graph.topology_service_immutable import topology_service_immutable
+from dynamo_webhooks.policies.domain import said
 from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.review import UPDATE
+from dynamo_webhooks.policies.review import UPDATE, Fields
 from dynamo_webhooks.policies.rule import DCD, Hits, rule
 
 
@@ -36,4 +36,14 @@ def dcd_topology_immutable(at: At) -> Hits:
           extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
         ```
     """
-    yield from topology_service_immutable.check(at)
+    if at.old is None:
+        return
+    now, before = _domain(at.value), _domain(at.old)
+    if now != before:
+        shown = [f'"{said(domain)}"' if domain is not None else "unset" for domain in (before, now)]
+        yield at.immutable("topologyConstraint", f"must stay with packDomain {shown[0]} after creation, got {shown[1]}")
+
+
+def _domain(component: Fields) -> str | None:
+    constraint = component.get("topologyConstraint")
+    return None if constraint is None else str(constraint.get("packDomain") or "")

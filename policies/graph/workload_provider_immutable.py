@@ -54,6 +54,6 @@ def workload_provider_immutable(at: At) -> Hits:
     before = (((at.old or {}).get("metadata") or {}).get("annotations") or {}).get(WORKLOAD_PROVIDER)
     if before is not None and now != before:
         seen = "none" if now is None else f'"{said(now)}"'
-        yield at.immutable(_PLACE, f'must stay "{said(before)}" once the graph exists, got {seen}', value=now)
+        yield at.immutable(_PLACE, f'must stay "{said(before)}" for as long as the graph lives, got {seen}', value=now)
     elif before is None and now is not None and at.fact("operatorPrincipal") not in ("", at.review.user):
         yield at.forbidden(_PLACE, f'must be added by the operator alone, got "{said(now)}"')

@@ -61,7 +61,10 @@ def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files
     kind, _, version = example.kind.partition("/")
     obj = {**example.object, "apiVersion": f"nvidia.com/{version}", "kind": kind}
     facts = {name: value for name, value in example.facts._asdict().items() if value is not UNKNOWN and value is not None}
-    facts = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in facts.items()}
+    facts = {
+        name: sorted(value) if isinstance(value, frozenset) else str(value) if isinstance(value, str) else value
+        for name, value in facts.items()
+    }
     request = {
         "uid": "u",
         "operation": CREATE,

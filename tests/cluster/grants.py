@@ -33,6 +33,7 @@ def _server() -> list[Grant]:
         Grant("server", HOME, "", "configmaps", f"{SERVING}-trust", READ, "which issuers may be served"),
         Grant("server", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE, ("list", "watch"), "namespaces of other operators"),
         Grant("server", EVERYWHERE, "grove.io", "clustertopologies", "", ("list", "watch"), "topology profiles that graphs name"),
+        Grant("server", EVERYWHERE, "grove.io", "clustertopologybindings", "", ("list", "watch"), "the same since line 1.5"),
     ]
 
 

@@ -147,9 +147,9 @@ def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_an
         )
         for kind in ("validating", "mutating")
     }
-    topologies = ("server", EVERYWHERE, "grove.io", "clustertopologies", "")
-    assert {name for name in found if name[1] == EVERYWHERE} == configurations | {topologies}
-    assert found[topologies] == {"list", "watch"}
+    topologies = {("server", EVERYWHERE, "grove.io", kind, "") for kind in ("clustertopologies", "clustertopologybindings")}
+    assert {name for name in found if name[1] == EVERYWHERE} == configurations | topologies
+    assert all(found[name] == {"list", "watch"} for name in topologies)
     workloads = {name: verbs for name, verbs in _expected().items() if name[0] == "reconciler" and name[1] == EVERYWHERE}
     elsewhere = {("reconciler", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE)}
     for role in ("planner", "epp"):

@@ -15,7 +15,7 @@ from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.operator.settings import ScopeSettings
 from dynamo_webhooks.kube.claims import LEASE_NAME
 from dynamo_webhooks.kube.errors import ForbiddenError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
+from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES, TOPOLOGY_BINDINGS
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.cluster.feed import Feed
@@ -216,6 +216,17 @@ async def test_topologies_come_and_go_with_grove() -> None:
         del world.cluster.served["grove.io"]
         await world.clock.advance(70)
         assert (world.facts["grove"], world.facts["clusterTopologies"]) == (False, None)
+
+
+async def test_on_line_1_5_bindings_hold_the_topologies() -> None:
+    world = World(told={**TOLD, "operatorVersion": "1.5.0"}, grove_io=V1)
+    world.cluster.served["grove.io"] = frozenset({"v1alpha1"})
+    for resource, domain in ((TOPOLOGIES, "zone"), (TOPOLOGY_BINDINGS, "rack")):
+        metadata = {"name": "t"}
+        found = {"apiVersion": "grove.io/v1alpha1", "kind": resource.kind, "metadata": metadata, "spec": {"levels": [{"domain": domain}]}}
+        await world.cluster.create(resource, found)
+    async with world.running():
+        assert world.facts["clusterTopologies"] == {"t": ["rack"]}
 
 
 async def test_topologies_of_a_cluster_without_grove_are_never_out_of_date() -> None:

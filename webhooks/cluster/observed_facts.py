@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.api.line import Line, of_version
+from dynamo_webhooks.kube.resources import TOPOLOGIES, TOPOLOGY_BINDINGS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dynamo_webhooks.api.operator.settings import ServerSettings
+    from dynamo_webhooks.kube.resources import Resource
 
 # our facts by the names of kube.capability
 CAPABILITIES: Final = {"grove": "grove", "inference-pools": "inferencePool", "lws": "lws", "dra": "dra", "istio": "istio"}
@@ -35,6 +39,12 @@ def facts_of(told: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
     return facts | dict(told)
 
 
+def topologies_of(told: Mapping[str, Any]) -> Resource:
+    """The objects of Grove that list the domains of the cluster, by the line of the operator that is told."""
+    line = Line(told["operatorLine"]) if "operatorLine" in told else of_version(str(told.get("operatorVersion", "")))
+    return TOPOLOGY_BINDINGS if line >= Line.V1_5 else TOPOLOGIES
+
+
 def told_by(settings: ServerSettings) -> dict[str, Any]:
     """The facts of the configuration, which override the cluster's."""
     features = settings.features
@@ -45,6 +55,7 @@ def told_by(settings: ServerSettings) -> dict[str, Any]:
         "operatorPrincipal": settings.identity.principal,
         "gpuDiscovery": features.gpu_discovery,
         "allowGmsSnapshot": features.gms_snapshot,
+        "dgdrDefaultImage": "",  # ours has no flag for it; a facts file may name one
         **({} if features.checkpoint is None else {"checkpoint": features.checkpoint}),
         **{name: value for name, value in switches.items() if value is not None},
         "switchedOff": sorted(name for name, value in switches.items() if value is False),
@@ -58,7 +69,7 @@ def missing(told: Mapping[str, Any], observed: Observed) -> list[str]:
 
 
 def domains(topology: Mapping[str, Any]) -> tuple[str, ...]:
-    """The domains of a ClusterTopology from broad to narrow; levels without one are passed over."""
+    """The domains of a ClusterTopology, or a ClusterTopologyBinding, from broad to narrow; levels without one are passed over."""
     levels = (topology.get("spec") or {}).get("levels")
     found: Iterable[Any] = levels if isinstance(levels, list) else ()
     return tuple(level["domain"] for level in found if isinstance(level, dict) and isinstance(level.get("domain"), str))

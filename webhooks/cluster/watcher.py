@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, LWS, POOLS, Detector
 from dynamo_webhooks.kube.claims import LEASE_NAME, Claims
 from dynamo_webhooks.kube.reflector import Reflector, WatchState
-from dynamo_webhooks.kube.resources import LEASES, TOPOLOGIES
+from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.kube.times import now as local_time
-from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of, missing
+from dynamo_webhooks.webhooks.cluster.observed_facts import CAPABILITIES, Observed, domains, facts_of, missing, topologies_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -56,7 +56,7 @@ class Watcher:
         self.claims = Claims(scope)
         self._told, self._report, self._refused = told, report, refused
         self._leases = Reflector(cluster, LEASES, name=LEASE_NAME, relist=RELIST_SECONDS, clock=now, sleep=sleep)
-        self._topologies = Reflector(cluster, TOPOLOGIES, relist=RELIST_SECONDS, clock=now, sleep=sleep)
+        self._topologies = Reflector(cluster, topologies_of(told), relist=RELIST_SECONDS, clock=now, sleep=sleep)
         self._groups = Detector(
             cluster, (GROVE, POOLS, LWS, DRA, ISTIO), ask_permission=False, interval=GROUPS_SECONDS, clock=now, sleep=sleep
         )

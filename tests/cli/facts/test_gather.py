@@ -73,6 +73,7 @@ async def test_everything_that_a_cluster_tells() -> None:
         "excludedNamespaces": ["team-b"],
         "allowGmsSnapshot": False,
         "checkpoint": False,
+        "dgdrDefaultImage": "",
         "switchedOff": [],
     }
 
@@ -94,6 +95,13 @@ async def test_the_go_operator_is_told_by_its_flags_and_environment() -> None:
     assert values["allowGmsSnapshot"] is True
 
 
+async def test_the_image_of_requests_is_a_flag_of_the_go_operator() -> None:
+    cluster, changed = MemoryCluster(served=SERVED), copy.deepcopy(GO)
+    changed["spec"]["template"]["spec"]["containers"][0]["args"].append("--dgdr-default-image=example/planner:1.5.0")
+    await install(cluster, changed, configuration())
+    assert (await gathered(cluster)).values["dgdrDefaultImage"] == "example/planner:1.5.0"
+
+
 async def test_an_operator_of_one_namespace_alone() -> None:
     cluster = MemoryCluster(served=SERVED)
     await install(cluster, OURS, configuration(namespace={"restricted": "team-a"}))
@@ -111,7 +119,8 @@ async def test_what_an_operator_is_told_not_to_use() -> None:
 
 async def test_a_cluster_without_any_operator() -> None:
     found = await gathered(MemoryCluster(served=SERVED))
-    unknown = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "checkpoint", "switchedOff"}
+    told = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
+    unknown = {*told, "checkpoint", "dgdrDefaultImage"}
     line = {"operatorLine": "the cluster has no CustomResourceDefinition dynamographdeployments.nvidia.com with v1beta1"}
     assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed") | line
     assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])

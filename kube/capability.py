@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.kube.errors import ApiError
-from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, LEASES, QUEUES, Resource, of_kind
+from dynamo_webhooks.kube.resources import CLAIM_TEMPLATES, ENDPOINT_SLICES, JOBS, LEASES, QUEUES, Resource, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -69,19 +69,28 @@ MODELS: Final = Capability(
         ("watch", ENDPOINT_SLICES),
     ),
 )
-_JOBS: Final = Resource("batch", "v1", "jobs", "Job")
 CHECKPOINTS: Final = Capability(
     "checkpoints",
     {GROUP: ""},
     (
         ("create", of_kind("DynamoCheckpoint", "v1alpha1")),
         ("patch", of_kind("DynamoCheckpoint", "v1alpha1")),
-        ("watch", _JOBS),
-        ("create", _JOBS),
+        ("watch", JOBS),
+        ("create", JOBS),
         ("get", LEASES),
     ),
 )
-ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI, MODELS, CHECKPOINTS)
+REQUESTS: Final = Capability(
+    "requests",
+    {GROUP: ""},
+    (
+        ("patch", of_kind("DynamoGraphDeploymentRequest", "v1beta1")),
+        ("create", of_kind("DynamoGraphDeployment", "v1beta1")),
+        ("create", JOBS),
+        ("watch", JOBS),
+    ),
+)
+ALL: Final = (GROVE, POOLS, LWS, LEADER_WORKER_SETS, DRA, ISTIO, KAI, MODELS, CHECKPOINTS, REQUESTS)
 
 
 class Detector:

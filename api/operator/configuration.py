@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from dynamo_webhooks.api.operator.certificates import Certificates
-from dynamo_webhooks.api.operator.controllers import Controllers, Models, Secrets
+from dynamo_webhooks.api.operator.controllers import Controllers, Models, Requests, Secrets
 from dynamo_webhooks.api.operator.features import Checkpoint, Discovery, Dra, FeatureGates, Gpu, Orchestrators, Security
 from dynamo_webhooks.api.operator.scope import LeaderElection, Namespace, Operator, Rbac
 from dynamo_webhooks.api.operator.section import Section
@@ -19,7 +19,7 @@ from dynamo_webhooks.api.operator.values import Allowed, one_of
 API_VERSION: Final = "operator.config.dynamo.nvidia.com/v1alpha1"
 KIND: Final = "OperatorConfiguration"
 # sections of ours: the Go operator passes over them
-OWN: Final = ("certificates", "controllers", "featureGates", "models", "operator", "reconciler", "secrets", "serving")
+OWN: Final = ("certificates", "controllers", "featureGates", "models", "operator", "reconciler", "requests", "secrets", "serving")
 
 
 class OperatorConfiguration(Section):
@@ -50,6 +50,7 @@ class OperatorConfiguration(Section):
     controllers: Controllers = Controllers()
     models: Models = Models()
     secrets: Secrets = Secrets()
+    requests: Requests = Requests()
 
 
 def section_of(annotation: Any) -> type[Section] | None:

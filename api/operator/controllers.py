@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from dynamo_webhooks.api.operator.section import Section
 from dynamo_webhooks.api.operator.settings import ALL, AUTO, LABELLED, NONE, OFF, ON, PER_GRAPH, SHARED
-from dynamo_webhooks.api.operator.values import Labels, Switch, one_of, span_of, whole
+from dynamo_webhooks.api.operator.values import Labels, Switch, Text, one_of, span_of, whole
 
 
 def _word(value: object) -> object:
@@ -24,6 +24,7 @@ class Controllers(Section):
 
     models: _Controller = Field(default=AUTO, description="reconcile DynamoModels; `auto`: where the account has the permissions")
     checkpoints: _Controller = Field(default=AUTO, description="reconcile DynamoCheckpoints; `auto`: where the account has the permissions")
+    requests: _Controller = Field(default=AUTO, description="the same of DynamoGraphDeploymentRequests")
 
 
 class Secrets(Section):
@@ -57,3 +58,14 @@ class Models(Section):
     base_ready: Annotated[str, one_of("current", "legacy")] = Field(
         default="current", description="`legacy`: ready endpoints of base models are counted as 0, as the Go operator does"
     )
+
+
+class Requests(Section):
+    """How DynamoGraphDeploymentRequests are reconciled."""
+
+    copier_image: Text = Field(
+        default="",
+        description="image of this project for the container that keeps a profiler's result; empty: that of the reconciler",
+    )
+    deadline: Annotated[float, span_of(60, 30 * 86_400)] = Field(default=86_400.0, description="time that a profiling Job may take")
+    write_hardware: Switch = Field(default=False, description="write discovered GPUs into `spec.hardware`, as the Go operator does")

@@ -198,6 +198,15 @@ class SecretSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """How DynamoGraphDeploymentRequests are reconciled."""
+
+    copier_image: str  # empty: the reconciler's own
+    deadline: float  # seconds of a profiling Job
+    write_hardware: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReconcilerSettings:
     """For `reconcile`, and for `render --config`."""
 
@@ -226,6 +235,7 @@ class ReconcilerSettings:
     controllers: Mapping[str, str]  # kinds beside graphs, by the key of the file: auto, on or off
     models: ModelSettings
     secrets: SecretSettings
+    requests: RequestSettings
     discovery: str
     gpu_metrics_template: str
     probes: Endpoint

@@ -15,10 +15,23 @@ from dynamo_webhooks.kube.several import Several
 from dynamo_webhooks.reconciler.loop import pull_secrets
 from dynamo_webhooks.reconciler.loop.depth import cut
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of, move
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUE, COMPONENT, GRAPH, MAIN, MODEL, OPTED, SLICE, STATEFUL_SET, WATCHED
+from dynamo_webhooks.reconciler.loop.kinds import (
+    ADAPTER,
+    CLIQUE,
+    COMPONENT,
+    GRAPH,
+    MAIN,
+    MODEL,
+    OPTED,
+    REQUESTS,
+    SLICE,
+    STATEFUL_SET,
+    WATCHED,
+)
 from dynamo_webhooks.reconciler.loop.marks import POD_ACCOUNT, RECONCILED
 from dynamo_webhooks.reconciler.loop.sharing import Sharing
 from dynamo_webhooks.reconciler.model import assessment, endpoints
+from dynamo_webhooks.reconciler.request import phases
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -222,7 +235,7 @@ def _lighten(obj: Node) -> Node:
     return obj
 
 
-_REDUCED: Final = {SLICE: endpoints.lighten, MODEL: assessment.lighten, SECRETS.kind: pull_secrets.lighten}
+_REDUCED: Final = {SLICE: endpoints.lighten, MODEL: assessment.lighten, SECRETS.kind: pull_secrets.lighten, REQUESTS.kind: phases.lighten}
 
 
 def _owner(obj: Node | None) -> str:

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.admission.pipeline import Admission, Settings
-from dynamo_webhooks.api.kinds import BETA
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.policies.finding import Level
@@ -45,11 +44,11 @@ class Judge:
 
 
 def judged(obj: Node, facts: Facts) -> str:
-    """Why admission would refuse a v1beta1 object, or an empty string.
+    """Why admission would refuse an object of either version, or an empty string.
 
     Findings that depend on a user or on an unknown fact don't count.
     """
-    write = Admission(str(obj["kind"]), BETA, CREATE, obj, user="", settings=Settings(facts))
+    write = Admission(str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2], CREATE, obj, user="", settings=Settings(facts))
     if wrong := write.decode():
         return f"{render(wrong[0].path)}: {wrong[0].message}"
     try:

@@ -26,12 +26,13 @@ CHECKPOINT: Final = "DynamoCheckpoint"
 SLICE: Final = resources.ENDPOINT_SLICES.kind
 SECRET: Final = resources.SECRETS.kind
 GRAPHS: Final = of_kind(GRAPH, "v1beta1")
+GRAPHS_ALPHA: Final = of_kind(GRAPH, "v1alpha1")  # of results of profiling, which are applied in their own version
 COMPONENTS: Final = of_kind(COMPONENT, "v1beta1")
 ADAPTERS: Final = of_kind(ADAPTER, "v1beta1")
 MODELS: Final = of_kind(MODEL, "v1alpha1")
 CHECKPOINTS: Final = of_kind(CHECKPOINT, "v1alpha1")
 REQUESTS: Final = of_kind("DynamoGraphDeploymentRequest", "v1beta1")
-JOBS: Final = Resource("batch", "v1", "jobs", "Job")
+JOBS: Final = resources.JOBS
 MAIN: Final = (GRAPHS, COMPONENTS, ADAPTERS)
 # kinds that may have no controller here, which their objects are told
 OPTED: Final = (MODELS, CHECKPOINTS, REQUESTS)

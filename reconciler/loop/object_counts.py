@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MODEL
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, COMPONENT, GRAPH, MODEL, REQUESTS
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def objects_by_state(cache: Cache, meters: Meters) -> dict[Label, int]:
     """Objects of our kinds by kind and state, and by namespace where that is a label."""
     counts: Counter[Label] = Counter()
-    for kind in (GRAPH, COMPONENT, ADAPTER, MODEL):
+    for kind in (GRAPH, COMPONENT, ADAPTER, MODEL, REQUESTS.kind):
         for obj in cache.all(kind):
             counts[meters.label(kind, _state(kind, obj), obj["metadata"]["namespace"])] += 1
     return dict(counts)
@@ -27,6 +27,8 @@ def _state(kind: str, obj: Node) -> str:
     status = obj.get("status") or {}
     if kind == GRAPH:
         return str(status.get("state") or "initializing")
+    if kind == REQUESTS.kind:
+        return str(status.get("phase") or "Pending").lower()
     if kind == ADAPTER:
         return "ready" if status.get("replicas") == (obj.get("spec") or {}).get("replicas") else "not_ready"
     condition = "Ready" if kind == MODEL else "Available"

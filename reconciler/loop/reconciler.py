@@ -22,6 +22,7 @@ from dynamo_webhooks.reconciler.loop.cache import Cache
 from dynamo_webhooks.reconciler.loop.causes import Cause, cause_of
 from dynamo_webhooks.reconciler.loop.checkpoints import Checkpoints
 from dynamo_webhooks.reconciler.loop.component import reconcile_component
+from dynamo_webhooks.reconciler.loop.gpus import Gpus, HttpScraper
 from dynamo_webhooks.reconciler.loop.graph import reconcile_graph
 from dynamo_webhooks.reconciler.loop.judge import Judge
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of
@@ -34,6 +35,7 @@ from dynamo_webhooks.reconciler.loop.pace import Pace
 from dynamo_webhooks.reconciler.loop.pod_reasons import Reads
 from dynamo_webhooks.reconciler.loop.problems import StandDownError, joined, of_error
 from dynamo_webhooks.reconciler.loop.queue import Queue
+from dynamo_webhooks.reconciler.loop.requests import Requests
 from dynamo_webhooks.reconciler.loop.route import meant, routed
 from dynamo_webhooks.reconciler.loop.switched import SWITCHED, attend
 from dynamo_webhooks.reconciler.loop.territory import Territory
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.kube.lease import Timings
     from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.reconciler.loop.gpus import Scraper
     from dynamo_webhooks.reconciler.model.worker import Caller, Patience
 
 LOG: Final = logging.getLogger("reconciler")
@@ -87,9 +90,11 @@ class Reconciler:
         lease: Timings | None = None,
         clocks: Clocks | None = None,
         caller: Callable[[Patience], Caller] = Workers,
+        scraper: Callable[[], Scraper] = HttpScraper,
     ) -> None:
-        """`identity` is unique per process start; `caller` gives what calls worker pods."""
+        """`identity` is unique per process start; `caller` gives what calls worker pods, `scraper` what reads metrics of GPUs."""
         self._cluster, self._settings, self._clocks, self._caller = cluster, settings, clocks or Clocks(), caller
+        self._scraper = scraper
         clock, now, sleep, chance = self._clocks.monotonic, self._clocks.wall, self._clocks.sleep, self._clocks.chance
         self.meters = Meters(settings.metrics_namespaces)
         self.election: Election | None = None
@@ -174,10 +179,13 @@ class Reconciler:
             self.checkpoints,
             self.models,
             lacking=lambda name: self.detector.denied.get(name, ""),
+            requests=self._requests(),
         )
         tasks = [asyncio.ensure_future(self.detector.run()), asyncio.ensure_future(self.territory.run())]
         if self.models is not None:
             tasks.append(asyncio.ensure_future(self.models.loader.run()))
+        if work.requests is not None:
+            tasks.append(asyncio.ensure_future(work.requests.gpus.run()))
         cache.start()
         pull_secrets.listen(cache, self._settings.secrets)
         self._listen(cache, self.detector.known)
@@ -196,6 +204,13 @@ class Reconciler:
             await cache.close()
             await self.queue.close()
             self.queue.clear()
+
+    def _requests(self) -> Requests | None:
+        if self._settings.controllers.get("requests") == OFF:
+            return None
+        told = partial(self.queue.add, cause=Cause.BEGUN)
+        gpus = Gpus(self._cluster, self._settings, self._scraper(), told, self._clocks.monotonic)
+        return Requests(self._cluster, self._settings, gpus)
 
     async def _ready(self, cache: Cache) -> None:
         """Waits until enough is known to decide anything; says what it waits for."""

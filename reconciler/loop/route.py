@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, LWS, OPTED, SET_NAME, STATEFUL_SET
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPH, LWS, OPTED, REQUESTS, SET_NAME, STATEFUL_SET
+from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
+from dynamo_webhooks.reconciler.request.names import NAME as REQUEST
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -37,9 +39,25 @@ def routed(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = Fal
         keys += _of_set(Key(LWS, key.namespace, str((seen["metadata"].get("labels") or {}).get(SET_NAME))), cache)
     if key.kind == COMPONENT and owner is None and (graph := (seen["metadata"].get("labels") or {}).get(GRAPH_NAME)):
         keys.append(Key(GRAPH, key.namespace, str(graph)))
+    if key.kind == GRAPH and (name := (seen["metadata"].get("labels") or {}).get(REQUEST)) and _state(old) != _state(new):
+        keys.append(Key(REQUESTS.kind, key.namespace, str(name)))
     if key.kind == GRAPH and (old is None or new is None or old.get("spec") != new.get("spec")):
         keys += cache.scaling(key)
     return keys
+
+
+def _state(graph: Node | None) -> object:
+    """What the request that a graph was made for reads of it."""
+    if graph is None:
+        return None
+    status = graph.get("status") or {}
+    return (
+        graph["metadata"].get("uid"),
+        graph["metadata"].get("labels"),
+        status.get("state"),
+        status.get("components"),
+        found(status, "Ready"),
+    )
 
 
 def _of_set(key: Key, cache: Cache) -> list[Key]:

@@ -13,6 +13,7 @@ from dynamo_webhooks.reconciler.loop.checkpoint import reconcile_checkpoint
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS, MODELS, REQUESTS
 from dynamo_webhooks.reconciler.loop.marks import RECONCILED
 from dynamo_webhooks.reconciler.loop.model import reconcile_model
+from dynamo_webhooks.reconciler.loop.request import reconcile_request
 from dynamo_webhooks.reconciler.loop.unattended import PATIENCE, no_longer_told, tell_forbidden, tell_unattended
 from dynamo_webhooks.reconciler.loop.work import PassResult
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL_HASH
@@ -49,7 +50,7 @@ class Switched(NamedTuple):
 SWITCHED: Final = (
     Switched(MODELS, "models", reconcile_model, ((ENDPOINT_SLICES, BASE_MODEL_HASH),)),
     Switched(CHECKPOINTS, "checkpoints", reconcile_checkpoint, ((JOBS, f"{RECONCILED}=true"),)),
-    Switched(REQUESTS, "requests"),
+    Switched(REQUESTS, "requests", reconcile_request, ((JOBS, f"{RECONCILED}=true"),)),
 )
 _ROWS: Final = {each.resource.kind: each for each in SWITCHED}
 

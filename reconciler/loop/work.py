@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.models import Models
     from dynamo_webhooks.reconciler.loop.pace import Pace
     from dynamo_webhooks.reconciler.loop.pod_reasons import Reads
+    from dynamo_webhooks.reconciler.loop.requests import Requests
     from dynamo_webhooks.reconciler.loop.unattended import Waits
     from dynamo_webhooks.reconciler.loop.write import Writer
 
@@ -66,6 +67,7 @@ class Work:
     models: Models | None = None  # None where DynamoModels are not reconciled
     keyed: set[str] = field(default_factory=set)  # uids of graphs whose Secret was made, though it may not be read
     lacking: Callable[[str], str] = str  # the permission that a capability lacks; empty when that isn't known
+    requests: Requests | None = None  # None where DynamoGraphDeploymentRequests are not reconciled
 
     async def put(
         self, child: Node, owner: Node | None, problems: list[Problem], inherits: Callable[[str], bool] = lambda _: False

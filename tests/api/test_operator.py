@@ -184,6 +184,10 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "secrets.pull": ("none", ["none"], [(each, "must be one of none, labelled, all") for each in ("named", True)]),
     "secrets.namespaces": ([], [["a", "b"]], [(each, "must be a list of DNS labels, each once") for each in (["a", "a"], "a")]),
     "secrets.mpiKeys": ("shared", ["perGraph"], [("none", "must be one of shared, perGraph")]),
+    "controllers.requests": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off")]),
+    "requests.copierImage": ("", ["registry.example/dynamo-webhooks:1"], TEXTS),
+    "requests.deadline": ("24h", ["1m", "30d"], [*SPANS, ("59s", DURATION), ("31d", DURATION)]),
+    "requests.writeHardware": (False, [True], SWITCHES),
     "models.concurrency": (
         64,
         [1, 512],

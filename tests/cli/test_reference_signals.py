@@ -13,7 +13,15 @@ import pytest
 
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
-from tools.manual.metrics import MODEL_EVENTS, PROVISIONER_EVENTS, RECONCILER_EVENTS, metrics_page, provisioner_metrics, reconciler_metrics
+from tools.manual.metrics import (
+    MODEL_EVENTS,
+    PROVISIONER_EVENTS,
+    RECONCILER_EVENTS,
+    REQUEST_EVENTS,
+    metrics_page,
+    provisioner_metrics,
+    reconciler_metrics,
+)
 
 ROOT: Final = Path(__file__).parents[2]
 FIRST: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -136,3 +144,4 @@ def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_a
     assert written <= set(RECONCILER_EVENTS)
     assert set(RECONCILER_EVENTS) <= literals("reconciler/loop/*.py")
     assert set(MODEL_EVENTS) <= literals("reconciler/model/assessment.py")
+    assert set(REQUEST_EVENTS) - {"Initialized"} <= literals("reconciler/request/phases.py", "reconciler/loop/request.py")

@@ -163,12 +163,26 @@ def _mpi_keys() -> list[Grant]:
     ]
 
 
+def _requests() -> list[Grant]:
+    requests, graphs = "dynamographdeploymentrequests", "dynamographdeployments"
+    rules = (
+        ("nvidia.com", requests, ("get", "patch"), "requests, and their notes"),
+        ("nvidia.com", f"{requests}/finalizers", ("update",), "owner references that block deletion"),
+        ("nvidia.com", graphs, ("create", "delete"), "graphs of requests, and to pass it on to online profiling"),
+        ("batch", "jobs", (*READ, "create", "delete"), "profiling"),
+        ("", "pods/log", ("get",), "to pass it on to online profiling"),
+        ("", "nodes", ("list",), "which GPUs there are"),
+    )
+    return [Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs, purpose in rules]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
 CHECKPOINTS: Final = tuple(_checkpoints())  # beside those, where DynamoCheckpoints are reconciled
 MPI_KEYS: Final = tuple(_mpi_keys())  # beside those, where TensorRT-LLM spans several nodes
 MODELS: Final = tuple(_models())  # beside those, where DynamoModels are reconciled
+REQUESTS: Final = tuple(_requests())  # beside those, where DynamoGraphDeploymentRequests are; nodes are of no namespace
 
 # test -> (account, resource, name, verbs) that it calls in the account's name; no name means any
 USED: Final[dict[str, tuple[tuple[str, str, str, tuple[str, ...]], ...]]] = {

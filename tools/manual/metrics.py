@@ -44,9 +44,27 @@ RECONCILER_EVENTS: Final = (
     "LoRAUnloaded",
     "LoRAUnloadFailed",
     "CleanupFailed",
+    "ConfigMapCreationFailed",
 )
 # of models, beside the reasons of the condition EndpointsReady
 MODEL_EVENTS: Final = ("NoEndpointsFound", "EndpointsDiscovered", "EndpointsReady", "PartialEndpointFailure", "NotReady")
+# of requests
+REQUEST_EVENTS: Final = (
+    "Initialized",
+    "ProfilingJobCreated",
+    "ProfilingJobFailed",
+    "ProfilingCheckFailed",
+    "SpecGenerated",
+    "GenerationFailed",
+    "ResourceIgnored",
+    "SpecChangeRejected",
+    "CopierImageUnknown",
+    "DeploymentCreated",
+    "DeploymentCreationFailed",
+    "DeploymentReady",
+    "DeploymentDegraded",
+    "DeploymentDeleted",
+)
 _HEAD: Final = """\
 <!-- written by `make docs` (tools/pages.py) from webhooks/metrics_table.py and the meters.py of each room; edit those, not this file -->
 
@@ -121,7 +139,7 @@ def metrics_page() -> str:
         facts=STALE_SECONDS,
         poll=Limits().poll_seconds,
         certificates=_listed(PROVISIONER_EVENTS),
-        objects=_listed((*RECONCILER_EVENTS, *MODEL_EVENTS, "Deleted<Kind>")),
+        objects=_listed((*RECONCILER_EVENTS, *MODEL_EVENTS, *REQUEST_EVENTS, "Deleted<Kind>")),
     )
     lines = [head, "## Metrics of the server", "", *_table(iter(DECLARED.values()))]
     lines += ["", "## Metrics of the provisioner", "", *_table(provisioner_metrics())]

@@ -12,7 +12,7 @@ from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, setting
 from tests.reconciler.loop.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
 
-OFF: Final = "controllers: {checkpoints: 'off'}\n"
+OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
 
 async def _status(site: Site, number: int) -> Any:

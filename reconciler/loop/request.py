@@ -1,0 +1,323 @@
+"""Passes over a DynamoGraphDeploymentRequest: from hardware to a profiling Job, from its result to a graph, and how that stands."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
+from dynamo_webhooks.kube.resources import CLAIMS, JOBS
+from dynamo_webhooks.kube.times import parsed
+from dynamo_webhooks.reconciler.loop.depth import refusal_of
+from dynamo_webhooks.reconciler.loop.judge import judged
+from dynamo_webhooks.reconciler.loop.keys import Key, key_of, uid_of
+from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
+from dynamo_webhooks.reconciler.loop.problems import Problem, TakenError
+from dynamo_webhooks.reconciler.loop.request_writes import (
+    begin,
+    drop_job,
+    found_hardware,
+    live_job,
+    make_config_maps,
+    make_graph,
+    note,
+    output_data,
+    write_hardware,
+)
+from dynamo_webhooks.reconciler.loop.requests import ending_of
+from dynamo_webhooks.reconciler.loop.status import found
+from dynamo_webhooks.reconciler.loop.surroundings import facts_of
+from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
+from dynamo_webhooks.reconciler.render.yaml_text import yaml_text
+from dynamo_webhooks.reconciler.request import phases
+from dynamo_webhooks.reconciler.request.hardware import KINDS, Cluster, filled
+from dynamo_webhooks.reconciler.request.legacy import graph_of, hardware_asked
+from dynamo_webhooks.reconciler.request.names import EXTRA, HARDWARE, NAME, NAMESPACE, REQUEST_UID, SPEC, job_of
+from dynamo_webhooks.reconciler.request.phases import Say, Step
+from dynamo_webhooks.reconciler.request.progress import digest_of, progress_of, retry_of
+from dynamo_webhooks.reconciler.request.result import Result, ResultError, applied, bare, failure_of, is_there, result_of, shown, stored
+from dynamo_webhooks.reconciler.request.validation import Around, claim_of, invalid
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.requests import Requests
+    from dynamo_webhooks.reconciler.loop.work import Work
+
+POLL: Final = 10.0  # seconds between two looks at what a profiler says of itself
+LATE: Final = 60.0  # seconds after the end of a Job within which its result may still be written
+SOON: Final = 2.0
+LOOKING: Final = 15.0  # seconds after which GPUs are asked for again, if nobody told
+STEPS: Final = 4  # phases that one pass goes through at most
+JOBS_MADE: Final = 2  # of one spec: one, and another if somebody deletes it
+ANNOTATED: Final = 100 * 1024  # bytes of a graph that are kept in an annotation, too
+
+
+class Turn(NamedTuple):
+    """What one look at a request came to."""
+
+    step: Step | None = None  # None: nothing changes
+    after: float = 0.0
+    problems: tuple[Problem, ...] = ()
+
+
+async def reconcile_request(work: Work, obj: Node) -> PassResult:
+    """Brings a request as far as it can go now. Costs one reading of a result at most, in a thread of its own.
+
+    Raises: ApiError, StandDownError.
+    """
+    requests = work.requests
+    if requests is None:
+        return PassResult()
+    if obj["metadata"].get("deletionTimestamp"):
+        await work.let_go(obj)  # all that must go with it belongs to it
+        return PassResult()
+    turn = Turn()
+    for _ in range(STEPS):
+        before = str((obj.get("status") or {}).get("phase") or "")
+        turn = await _turn(work, requests, obj)
+        obj = work.cache.get(key_of(obj)) or obj
+        if turn.step is None or not await _told(work, obj, turn.step) or turn.step.phase == before:
+            break
+        obj = work.cache.get(key_of(obj)) or obj
+    return PassResult(turn.problems, turn.after)
+
+
+async def _told(work: Work, obj: Node, step: Step) -> bool:
+    wrote = await work.patch_status(obj, phases.status_after(obj, step, work.now()))
+    for each in step.events if wrote else ():
+        await work.say(obj, each.level, each.reason, each.message)
+    return wrote
+
+
+async def _turn(work: Work, requests: Requests, obj: Node) -> Turn:
+    """One look. What an API server refuses for good ends a request, a missing permission and what passes do not."""
+    phase = str((obj.get("status") or {}).get("phase") or "")
+    if refusal := refusal_of(obj):
+        return Turn(phases.invalid(refusal))
+    try:
+        if phase in ("", phases.PENDING):
+            return await _pending(work, requests, obj)
+        if phase in phases.FROZEN:
+            return await _with_changes(work, obj, await _frozen(work, requests, obj, phase))
+        return await _failed(work, obj)
+    except TakenError as error:
+        return Turn(_refused(phase, "NameTaken", str(error)))
+    except (ForbiddenError, InvalidError) as error:
+        if isinstance(error, ForbiddenError) and "admission webhook" not in error.message:
+            raise
+        return Turn(_refused(phase, "DeploymentRejected", error.message))
+
+
+def _refused(phase: str, reason: str, text: str) -> Step:
+    return phases.not_deployed(reason, text) if phase in (phases.DEPLOYING, phases.DEPLOYED) else phases.not_started(text)
+
+
+async def _frozen(work: Work, requests: Requests, obj: Node, phase: str) -> Turn:
+    if phase == phases.PROFILING:
+        return await _profiling(work, requests, obj)
+    if phase == phases.READY:
+        if not _applies(obj) or stored(obj, await output_data(work, obj)) is None:
+            return Turn()
+        return Turn(Step(phases.DEPLOYING))
+    return await _deploying(work, obj)
+
+
+async def _pending(work: Work, requests: Requests, obj: Node) -> Turn:
+    status, asked = obj.get("status") or {}, hardware_asked(obj)
+    gpus = requests.gpus.known(key_of(obj)) if any(asked.get(name) is None for name in KINDS) else Cluster()
+    if gpus is None:
+        return Turn(None, LOOKING)
+    claim = claim_of(obj)
+    there = not claim or await work.cluster.get(CLAIMS, claim, key_of(obj).namespace) is not None
+    if wrong := invalid(obj, Around(gpus, claim=there)):
+        await note(work, obj, {}, spec=digest_of(obj.get("spec")), retry=retry_of(obj))
+        return Turn(phases.invalid(wrong))
+    if not status.get("observedGeneration") or found(status, phases.RUN).get("reason") == phases.AGAIN:
+        return Turn(phases.begun(), SOON)
+    return await _profile(work, requests, obj, filled(asked, gpus))
+
+
+async def _profile(work: Work, requests: Requests, obj: Node, hardware: Node) -> Turn:
+    spec, name = obj.get("spec") or {}, str(obj["metadata"]["name"])
+    settings = await requests.job_settings()
+    wrong = ""
+    if not hardware.get("totalGpus"):
+        wrong = "auto-discovery failed: no node of this SKU was found; set spec.hardware.totalGpus"
+    elif not spec.get("image"):
+        wrong = "spec.image is required but not set; ensure the defaulting webhook ran or set spec.image explicitly"
+    if requests.settings.requests.write_hardware and not wrong:
+        obj = await write_hardware(work, obj, hardware)
+        spec = obj["spec"]
+    notes = {"spec": digest_of(spec), "retry": retry_of(obj), "graph": "", "jobs": 1}
+    found_there = found_hardware(hardware, hardware_asked(obj))
+    obj = await note(work, obj, {HARDWARE: found_there}, **notes)
+    if wrong:
+        return Turn(phases.not_started(wrong))
+    if not settings.copier_image:
+        text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
+        return Turn(phases.hindered(phases.PENDING, phases.RUN, "CopierImageUnknown", text), SLOWLY)
+    await begin(work, obj, settings)
+    return Turn(phases.started(job_of(name)), SOON)
+
+
+async def _profiling(work: Work, requests: Requests, obj: Node) -> Turn:
+    status, key = obj["status"], key_of(obj)
+    job = work.cache.get(Key(JOBS.kind, key.namespace, job_of(key.name))) or await live_job(work, obj)
+    data = await output_data(work, obj)
+    if job is None:
+        return await _without_job(work, requests, obj, data)
+    end = found(job.get("status") or {}, "Failed")
+    if end.get("status") == "True":
+        text = failure_of(data or {}) or await ending_of(work.cluster, job, str(end.get("message") or ""))
+        return Turn(phases.profiling_failed(status, data, text))
+    done = found(job.get("status") or {}, "Complete")
+    if done.get("status") != "True":
+        waits = await requests.waits(job, work.now().timestamp())
+        return Turn(phases.progressed(status, data or {}, waits), POLL)
+    ended = parsed((job.get("status") or {}).get("completionTime"))
+    if not is_there(data) and ended is not None and (work.now() - ended).total_seconds() < LATE:
+        return Turn(None, SOON)
+    return await _finish(work, obj, data)
+
+
+async def _without_job(work: Work, requests: Requests, obj: Node, data: Node | None) -> Turn:
+    """The Job is gone, which was asked of the API server itself: its result counts, or another one is made, once."""
+    if is_there(data):
+        return await _finish(work, obj, data)
+    made = progress_of(obj).jobs or 1
+    if made >= JOBS_MADE:
+        text = f'jobs.batch "{job_of(str(obj["metadata"]["name"]))}" not found, and it has been made {made} times'
+        return Turn(phases.profiling_failed(obj["status"], data, text))
+    obj = await note(work, obj, {}, jobs=made + 1)
+    await begin(work, obj, await requests.job_settings())
+    return Turn(None, SOON)
+
+
+async def _finish(work: Work, obj: Node, data: Node | None) -> Turn:
+    """The profiler has ended well: its result is read in a thread, since it may take a second."""
+    if failure := failure_of(data or {}):
+        return Turn(phases.profiling_failed(obj["status"], data, failure))
+    try:
+        result, results = await asyncio.to_thread(_read, obj, data)
+    except ResultError as error:
+        return Turn(phases.unusable(str(error)))
+    if refusal := judged(applied(obj, result.graph), facts_of(work.settings, work.known())):
+        return Turn(phases.unusable(f"the generated graph would be refused: {refusal}"))
+    await note(work, obj, _annotations(result))
+    step = phases.generated(str(result.graph["metadata"]["name"]), results, apply=_applies(obj))
+    told = [Say("Warning", "ResourceIgnored", f"{each} of the result is not applied: it is no ConfigMap") for each in result.ignored]
+    return Turn(step._replace(events=(*step.events, *told)), SOON)
+
+
+def _read(obj: Node, data: Node | None) -> tuple[Result, Node]:
+    result = result_of(obj, data)
+    return result, shown(result, data or {})
+
+
+def _annotations(result: Result) -> dict[str, str | None]:
+    """The result as the Go operator keeps it, for its readers, while it is small; ours stays in its ConfigMap."""
+    extra = "---\n".join(yaml_text(one) for one in result.config_maps)
+    texts = {SPEC: yaml_text(bare(result.graph)), EXTRA: extra or None}
+    return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= ANNOTATED}
+
+
+async def _deploying(work: Work, obj: Node) -> Turn:
+    status, progress = obj["status"], progress_of(obj)
+    name, namespace = str(status.get("dgdName") or graph_of(obj)), key_of(obj).namespace
+    graph = work.cache.get(Key(GRAPH, namespace, name)) or await work.cluster.get(GRAPHS, name, namespace)
+    if graph is not None and _is_mine(obj, graph):
+        if not progress.graph:
+            await _made(work, obj, await _readable(work, obj), graph)
+        return Turn(phases.deployed(obj, graph))
+    if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
+        return Turn(phases.deleted(name))
+    if graph is not None:
+        text = f"DynamoGraphDeployment {name} was not made for this request, and is left alone; rename or remove it"
+        return Turn(phases.not_deployed("NameTaken", text))
+    if not _applies(obj):
+        return Turn(Step(phases.READY))
+    return await _create(work, obj, name)
+
+
+async def _create(work: Work, obj: Node, name: str) -> Turn:
+    try:
+        result = await _result(work, obj)
+    except ResultError as error:
+        return Turn(phases.unusable(str(error)))
+    if result is None and obj["status"].get("dgdName"):
+        return Turn(phases.deleted(name))
+    if result is None:
+        text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
+        return Turn(None, SLOWLY, (Problem(text, "not_found"),))
+    try:
+        graph = await make_graph(work, obj, result)
+    except AlreadyExistsError:
+        return Turn(None, SOON)
+    await _made(work, obj, result, graph)
+    return Turn(phases.created(str(result.graph["metadata"]["name"])))
+
+
+async def _made(work: Work, obj: Node, result: Result | None, graph: Node) -> None:
+    """What belongs to a graph is made, and only then noted that all of it was."""
+    if result is not None:
+        await make_config_maps(work, obj, result, graph)
+    await note(work, obj, {SPEC: None}, graph=uid_of(graph))
+
+
+async def _readable(work: Work, obj: Node) -> Result | None:
+    """The same of a graph that is there already: what can't be read is no loss. Raises: ApiError."""
+    try:
+        return await _result(work, obj)
+    except ResultError:
+        return None
+
+
+async def _result(work: Work, obj: Node) -> Result | None:
+    """The result that a graph is made of; None where it is gone. Raises: ApiError, ResultError."""
+    data = stored(obj, await output_data(work, obj))
+    return None if data is None else await asyncio.to_thread(result_of, obj, data)
+
+
+async def _failed(work: Work, obj: Node) -> Turn:
+    """A failed request begins again when its spec has changed, or somebody asks for it; a good result is not thrown away."""
+    status, progress, digest, retry = obj.get("status") or {}, progress_of(obj), digest_of(obj.get("spec")), retry_of(obj)
+    edited = progress.spec != digest if progress.spec else status.get("observedGeneration") != obj["metadata"].get("generation")
+    if status.get("phase") != phases.FAILED or not (edited or (retry and retry != progress.retry)):
+        return Turn(Step(phases.FAILED))
+    await note(work, obj, {}, retry=retry, graph="", jobs=0)
+    if not edited and found(status, phases.SPEC).get("status") == "True" and stored(obj, await output_data(work, obj)) is not None:
+        return Turn(Step(phases.DEPLOYING, gone=(phases.DEPLOYMENT,)))
+    await drop_job(work, obj)
+    return Turn(phases.again(), SOON)
+
+
+async def _with_changes(work: Work, obj: Node, turn: Turn) -> Turn:
+    """Says that a spec was changed after profiling began, once for each change, and takes it back when the change is taken back."""
+    obj = work.cache.get(key_of(obj)) or obj
+    status, progress, digest = obj["status"], progress_of(obj), digest_of(obj.get("spec"))
+    if not progress.spec:  # begun by the Go operator, which notes only a generation
+        same = status.get("observedGeneration") in (None, obj["metadata"].get("generation"))
+        obj = await note(work, obj, {}, spec=digest if same else "unknown")
+        progress = progress_of(obj)
+    differs = progress.spec != digest
+    if not differs and not found(status, phases.CHANGED):
+        return turn
+    unheard = differs and progress.warned != digest
+    if unheard:
+        await note(work, obj, {}, warned=digest)
+    more = phases.changed(obj, differs=differs, unheard=unheard)
+    step = turn.step or Step(more.phase)
+    return turn._replace(step=step._replace(told=step.told + more.told, events=step.events + more.events, gone=step.gone + more.gone))
+
+
+def _applies(obj: Node) -> bool:
+    return (obj.get("spec") or {}).get("autoApply") is not False
+
+
+def _is_mine(obj: Node, graph: Node) -> bool:
+    """Whether a graph was made for this very request: by its labels, and by uids as far as they were noted."""
+    metadata = graph["metadata"]
+    labels, noted = metadata.get("labels") or {}, (metadata.get("annotations") or {}).get(REQUEST_UID)
+    key, progress = key_of(obj), progress_of(obj)
+    named = labels.get(NAME) == key.name and labels.get(NAMESPACE) == key.namespace
+    return named and noted in (None, uid_of(obj)) and progress.graph in ("", uid_of(graph))

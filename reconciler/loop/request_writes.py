@@ -1,0 +1,185 @@
+"""What passes over deployment requests write: notes, the Job with what belongs to it, the graph. Whether, is decided elsewhere."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from dynamo_webhooks.kube.errors import AlreadyExistsError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS
+from dynamo_webhooks.reconciler.loop.keys import controller, is_controlled, key_of, uid_of
+from dynamo_webhooks.reconciler.loop.kinds import GRAPHS, GRAPHS_ALPHA, REQUESTS
+from dynamo_webhooks.reconciler.loop.problems import TakenError
+from dynamo_webhooks.reconciler.loop.write import marked
+from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.request.job import job, output
+from dynamo_webhooks.reconciler.request.legacy import hardware_asked
+from dynamo_webhooks.reconciler.request.names import MANAGED, NAME, OURS, PROGRESS, SPEC_KEY, job_of, output_of
+from dynamo_webhooks.reconciler.request.progress import digest_of, hardware_of, progress_of
+from dynamo_webhooks.reconciler.request.result import applied
+from dynamo_webhooks.reconciler.request.rights import rights
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.request.job import JobSettings
+    from dynamo_webhooks.reconciler.request.result import Result
+
+SPEC_DIGEST: Final = OURS + "spec-digest"  # annotation of a Job: the spec that it profiles
+
+
+async def note(work: Work, request: Node, annotations: dict[str, str | None], **notes: Any) -> Node:
+    """Keeps notes and annotations on a request; gives it as it is then. Raises: ApiError, StandDownError."""
+    before = request["metadata"].get("annotations") or {}
+    wanted = {**annotations, PROGRESS: progress_of(request)._replace(**notes).text()}
+    news = {name: text for name, text in wanted.items() if before.get(name) != text}
+    if not news:
+        return request
+    work.ask(request)
+    key = key_of(request)
+    made = await work.cluster.merge_patch(REQUESTS, key.name, {"metadata": {"annotations": news}}, key.namespace)
+    made = {**made, "apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind}
+    work.cache.wrote(made)
+    return made
+
+
+async def write_hardware(work: Work, request: Node, hardware: Node) -> Node:
+    """Writes what was found into the spec, as the Go operator does. Raises: ApiError, StandDownError."""
+    if (request["spec"].get("hardware") or {}) == hardware:
+        return request
+    work.ask(request)
+    key = key_of(request)
+    patch = {"metadata": {"resourceVersion": request["metadata"]["resourceVersion"]}, "spec": {"hardware": hardware}}
+    made = await work.cluster.merge_patch(REQUESTS, key.name, patch, key.namespace)
+    made = {**made, "apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind}
+    work.cache.wrote(made)
+    return made
+
+
+def found_hardware(hardware: Node, asked: Node) -> str | None:
+    """What was found beside what was asked for, for its annotation."""
+    found = {name: value for name, value in hardware.items() if asked.get(name) != value}
+    return json.dumps(found, separators=(",", ":"), sort_keys=True) if found else None
+
+
+async def begin(work: Work, request: Node, settings: JobSettings) -> None:
+    """Makes the Job, and before it what its pod needs; what is there already stays. GPUs that were found are in the request's notes.
+
+    Raises: ApiError, StandDownError, TakenError.
+    """
+    hardware = {**hardware_of(request), **hardware_asked(request)}
+    wanted = marked(job(request, hardware, settings))
+    wanted["metadata"]["annotations"][SPEC_DIGEST] = digest_of(request.get("spec"))
+    live = await live_job(work, request)
+    if live is not None and not _is_current(live, request):
+        await _drop_job(work, request, live)
+        live = None
+    if live is not None:
+        return
+    account = str(wanted["spec"]["template"]["spec"]["serviceAccountName"])
+    for child in rights(request, account):
+        await work.writer.put(child, request)
+    await _put_output(work, request, output(request, hardware))
+    work.ask(request)
+    try:
+        made = await work.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"])
+    except AlreadyExistsError:
+        await live_job(work, request)  # somebody else's is told; ours was made in this moment
+    else:
+        work.cache.wrote({**made, "apiVersion": JOBS.api_version, "kind": JOBS.kind})
+
+
+async def live_job(work: Work, request: Node) -> Node | None:
+    """The Job of a request as it is now. Raises: ApiError, TakenError."""
+    metadata = request["metadata"]
+    name = job_of(str(metadata["name"]))
+    live = await work.cluster.get(JOBS, name, str(metadata["namespace"]))
+    if live is not None and controller(live) is not None and not is_controlled(live, request):
+        raise TakenError(f"Job {name} belongs to somebody else, and is left alone; rename or remove it")
+    return live
+
+
+async def drop_job(work: Work, request: Node) -> None:
+    """Deletes the Job of a request that starts again. Raises: ApiError, StandDownError, TakenError."""
+    if (live := await live_job(work, request)) is not None:
+        await _drop_job(work, request, live)
+
+
+async def output_data(work: Work, request: Node) -> Node | None:
+    """What the profiler has written so far; None where its ConfigMap is gone. Raises: ApiError."""
+    metadata = request["metadata"]
+    live = await work.cluster.get(CONFIG_MAPS, output_of(str(metadata["name"])), str(metadata["namespace"]))
+    return None if live is None or _is_foreign(live, request) else live.get("data") or {}
+
+
+async def make_graph(work: Work, request: Node, result: Result) -> Node:
+    """Creates the graph. Raises: ApiError, StandDownError."""
+    wanted = applied(request, result.graph)
+    beta = wanted["apiVersion"] == GRAPHS.api_version
+    work.ask(request)
+    made = await work.cluster.create(GRAPHS if beta else GRAPHS_ALPHA, wanted, wanted["metadata"]["namespace"])
+    if beta:
+        work.cache.wrote({**made, "apiVersion": GRAPHS.api_version, "kind": GRAPHS.kind})
+    return made
+
+
+async def make_config_maps(work: Work, request: Node, result: Result, graph: Node) -> None:
+    """Creates what a graph's pods mount, for the graph; one of another name's owner is told of. Raises: ApiError, StandDownError."""
+    owner = reference({**graph, "apiVersion": GRAPHS.api_version, "kind": GRAPHS.kind})
+    for one in result.config_maps:
+        metadata = one["metadata"]
+        work.ask(request)
+        try:
+            await work.cluster.create(CONFIG_MAPS, {**one, "metadata": {**metadata, "ownerReferences": [owner]}}, metadata["namespace"])
+        except AlreadyExistsError:
+            await _adopt(work, request, one, owner)
+
+
+async def _adopt(work: Work, request: Node, wanted: Node, owner: Node) -> None:
+    name, namespace = wanted["metadata"]["name"], wanted["metadata"]["namespace"]
+    live = await work.cluster.get(CONFIG_MAPS, name, namespace)
+    if live is None:
+        return
+    labels, found = live["metadata"].get("labels") or {}, controller(live)
+    named = labels.get(NAME) == request["metadata"]["name"] and labels.get(MANAGED)
+    ours = named and (found is None or found.get("uid") == owner.get("uid"))
+    if not ours:
+        await work.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
+        return
+    if found is None:
+        patch = {
+            "metadata": {"ownerReferences": [owner], "resourceVersion": live["metadata"]["resourceVersion"]},
+            "data": wanted.get("data"),
+        }
+        await work.cluster.merge_patch(CONFIG_MAPS, name, patch, namespace)
+
+
+async def _put_output(work: Work, request: Node, wanted: Node) -> None:
+    """An empty ConfigMap for the result: what an earlier Job has written must not be read again."""
+    name, namespace = wanted["metadata"]["name"], wanted["metadata"]["namespace"]
+    live = await work.cluster.get(CONFIG_MAPS, name, namespace)
+    if live is not None and _is_foreign(live, request):
+        raise TakenError(f"ConfigMap {name} belongs to somebody else, and is left alone; rename or remove it")
+    if live is not None and set(live.get("data") or ()) <= {SPEC_KEY} and (live.get("data") or {}) == wanted.get("data", {}):
+        return
+    work.ask(request)
+    if live is not None:
+        await work.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
+    await work.cluster.create(CONFIG_MAPS, wanted, namespace)
+
+
+async def _drop_job(work: Work, request: Node, live: Node) -> None:
+    work.ask(request)
+    await work.cluster.delete(JOBS, live["metadata"]["name"], live["metadata"]["namespace"], uid=uid_of(live))
+    work.cache.removed(key_of({**live, "kind": JOBS.kind}))
+
+
+def _is_current(live: Node, request: Node) -> bool:
+    """Whether a Job profiles the request as it is; one of the Go operator doesn't say."""
+    said = (live["metadata"].get("annotations") or {}).get(SPEC_DIGEST)
+    return said in (None, digest_of(request.get("spec"))) and not live["metadata"].get("deletionTimestamp")
+
+
+def _is_foreign(live: Node, request: Node) -> bool:
+    found = controller(live)
+    return found is not None and not is_controlled(live, request)

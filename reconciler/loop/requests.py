@@ -1,0 +1,97 @@
+"""What passes over deployment requests share: the configuration, the cluster's GPUs, and why pods of profiling Jobs wait."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
+from dynamo_webhooks.kube.resources import PODS
+from dynamo_webhooks.kube.times import parsed
+from dynamo_webhooks.reconciler.loop.keys import uid_of
+from dynamo_webhooks.reconciler.loop.pod_reasons import why
+from dynamo_webhooks.reconciler.render.settings import Infrastructure
+from dynamo_webhooks.reconciler.request.job import JobSettings
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.api.operator.settings import ReconcilerSettings
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.reconciler.loop.gpus import Gpus
+
+PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't
+REMEMBERED: Final = 1000  # Jobs whose pods wait
+
+
+@dataclass(slots=True)
+class Requests:
+    """For one term of leading."""
+
+    cluster: Cluster
+    settings: ReconcilerSettings
+    gpus: Gpus
+    _image: str = ""
+    _waits: OrderedDict[str, tuple[float, str]] = field(
+        default_factory=OrderedDict
+    )  # uid of a Job -> when its pods were read, and why they wait
+
+    async def job_settings(self) -> JobSettings:
+        """What the configuration says of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
+        found, who = self.settings, self.settings.identity
+        image = found.requests.copier_image or self._image
+        if not image and who.pod:
+            image = self._image = await self._own_image(who.pod, who.namespace)
+        infrastructure = Infrastructure(found.nats, found.etcd, found.model_express, found.prometheus)
+        return JobSettings(image, found.requests.deadline, infrastructure)
+
+    async def _own_image(self, pod: str, namespace: str) -> str:
+        try:
+            found = await self.cluster.get(PODS, pod, namespace)
+        except ForbiddenError:  # in an installation for another namespace
+            return ""
+        containers = ((found or {}).get("spec") or {}).get("containers") or [{}]
+        mine = next((one for one in containers if one.get("name") == "reconciler"), containers[0])
+        return str(mine.get("image") or "")
+
+    async def waits(self, job: Node, moment: float) -> str:
+        """Why the pod of a Job doesn't run; empty when it does, or has just been made. Reads pods once a minute at most."""
+        began = parsed(job["metadata"].get("creationTimestamp"))
+        if (job.get("status") or {}).get("ready") or began is None or moment - began.timestamp() < PATIENCE:
+            return ""
+        uid = uid_of(job)
+        when, text = self._waits.get(uid, (-PATIENCE, ""))
+        if moment - when >= PATIENCE:
+            text = why(await pods_of_job(self.cluster, job))
+            self._waits[uid] = (moment, text)
+            while len(self._waits) > REMEMBERED:
+                self._waits.popitem(last=False)
+        return text
+
+
+async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
+    """The pods of a Job, few as they are. Raises: ApiError."""
+    metadata = job["metadata"]
+    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=20)).items
+
+
+async def ending_of(cluster: Cluster, job: Node, message: str) -> str:
+    """How a Job failed, with what its pods say of it."""
+    text = f"profiling job failed: {message}"
+    try:
+        pods = await pods_of_job(cluster, job)
+    except ApiError:
+        return text
+    ends = [end for pod in pods if (pod.get("status") or {}).get("phase") == "Failed" for end in _ends(pod)]
+    return f"{text}. Details: {'; '.join(ends[:3])}" if ends else text
+
+
+def _ends(pod: Node) -> list[str]:
+    out = []
+    status = pod["status"]
+    for one in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+        end = (one.get("state") or {}).get("terminated") or {}
+        if end.get("exitCode"):
+            said = f", Message: {str(end['message'])[:500]}" if end.get("message") else ""
+            where = f"Pod: {pod['metadata']['name']}, Container: {one.get('name')}"
+            out.append(f"{where}, ExitCode: {end['exitCode']}, Reason: {end.get('reason')}{said}")
+    return out

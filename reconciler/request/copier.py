@@ -1,0 +1,125 @@
+"""The program beside a profiler: writes what it says and finds into the request's ConfigMap. Run in the profiling Job's pod.
+
+It reads files of a program that it doesn't trust: no links are followed, nothing is read beyond what a ConfigMap holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dynamo_webhooks.kube.client import connect
+from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.kube.resources import CONFIG_MAPS
+from dynamo_webhooks.reconciler.request.documents import UnreadableError, documents
+from dynamo_webhooks.reconciler.request.names import COPIER, PARETO, RESULT, STATUS
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Cluster
+
+EVERY: Final = 10.0  # seconds between two looks
+LARGEST: Final = 900 * 1024  # bytes of all that is written: a ConfigMap holds 1 MiB
+SHORT: Final = 64 * 1024  # bytes of the status file
+TRIES: Final = 5  # of the last write, a second apart
+
+
+def read(file: Path, most: int) -> str:
+    """The text of a plain file; empty when it isn't there, or is no such file. Raises: ValueError for one that is larger."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with open(handle, "rb") as stream:  # noqa: PTH123 - it has been opened, without following a link
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"{file.name} must be at most {most} bytes")
+    return data.decode(errors="replace")
+
+
+def found(folder: Path) -> dict[str, str]:
+    """What is to be written now: where the profiler is, and its result once it has ended."""
+    text = read(folder / STATUS, SHORT)
+    try:
+        [said] = documents(text) or [{}]
+    except (UnreadableError, ValueError):
+        said = {}
+    told = {name: str(value)[:2000] for name, value in said.items() if value is not None} if isinstance(said, dict) else {}
+    out = {name: told[name] for name in ("phase", "message") if told.get(name)}
+    if told.get("status") == "failed":
+        return {**out, "profiler_status": "failed", "profiler_error": told.get("error") or told.get("message") or ""}
+    if told.get("status") != "success":
+        return out
+    try:
+        return {**out, "profiler_status": "success", STATUS: text, **_result(folder, len(text.encode()))}
+    except ValueError as error:
+        return {**out, "profiler_status": "failed", "profiler_error": str(error)}
+
+
+def _result(folder: Path, used: int) -> dict[str, str]:
+    """The result, with the configurations to choose from if there is room for them. Raises: ValueError."""
+    result = read(folder / RESULT, LARGEST - used)
+    out = {RESULT: result} if result else {}
+    try:
+        choices = read(folder / PARETO, LARGEST - used - len(result.encode()))
+    except ValueError:
+        choices = ""
+    return {**out, **({PARETO: choices} if choices else {})}
+
+
+async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended: asyncio.Event) -> None:
+    """Writes whatever is new until the profiler has ended, and then a last time. Raises: ApiError when that last write fails."""
+    before: dict[str, str] = {}
+    while not ended.is_set():
+        try:
+            async with asyncio.timeout(EVERY):
+                await ended.wait()
+        except TimeoutError:
+            before = await _write(cluster, namespace, name, folder, before)
+    for left in reversed(range(TRIES)):
+        try:
+            await _put(cluster, namespace, name, found(folder), before)
+        except ApiError:
+            if not left:
+                raise
+            await asyncio.sleep(1)
+        else:
+            return
+
+
+async def _write(cluster: Cluster, namespace: str, name: str, folder: Path, before: dict[str, str]) -> dict[str, str]:
+    now = found(folder)
+    try:
+        await _put(cluster, namespace, name, now, before)
+    except ApiError as error:
+        sys.stderr.write(f"the result can't be written: {error.message}\n")
+        return before
+    return now
+
+
+async def _put(cluster: Cluster, namespace: str, name: str, now: dict[str, str], before: dict[str, str]) -> None:
+    if now != before:
+        await cluster.merge_patch(CONFIG_MAPS, name, {"data": now}, namespace)
+
+
+async def main(arguments: list[str]) -> None:
+    """Runs until it is told that the profiler has ended: `NAMESPACE CONFIGMAP FOLDER`."""
+    namespace, name, folder = arguments
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    cluster = await connect(COPIER, patience=5.0)
+    try:
+        await copy(cluster, namespace, name, Path(folder), ended)
+    finally:
+        await cluster.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

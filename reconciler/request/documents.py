@@ -1,0 +1,155 @@
+"""Reads YAML that somebody else's program wrote, within bounds: size, depth, and how much aliases may repeat. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, NamedTuple
+
+import yaml
+from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.resolver import Resolver
+
+LARGEST: Final = 1024 * 1024  # characters of one text: a ConfigMap holds no more
+DEEPEST: Final = 100  # levels of maps and lists
+MOST: Final = 100_000  # values of one text, those of aliases counted where they stand
+_CORE: Final = "tag:yaml.org,2002:"
+_NUMBER: Final = 100  # characters of one
+
+
+class UnreadableError(Exception):
+    """A text that is no YAML, or exceeds a bound; the message says what was seen."""
+
+
+class _Open(NamedTuple):
+    """A map or list whose end has not come yet."""
+
+    value: Any  # dict or list
+    anchor: str | None
+    began: int  # values before it
+
+
+class _Known(NamedTuple):
+    """What an anchor names."""
+
+    value: Any
+    size: int
+    depth: int  # levels that it adds
+
+
+_ABSENT: Final = object()
+
+
+def documents(text: str) -> list[Any]:
+    """All documents of a text, in their order. Costs about 15 microseconds a value, of which there are at most `MOST`.
+
+    Raises: UnreadableError, whose message begins with the number of the document.
+    """
+    if len(text) > LARGEST:
+        raise UnreadableError(f"must be at most {LARGEST} characters, got {len(text)}")
+    reader = _Reader()
+    try:
+        parser = _parser(text)
+        while (event := parser.get_event()) is not None:
+            reader.take(event)
+            if isinstance(event, yaml.StreamEndEvent):
+                break
+    except (yaml.YAMLError, ConstructorError, ValueError, OverflowError) as error:
+        problem = getattr(error, "problem", None) or str(error)
+        raise UnreadableError(f"document {len(reader.found) + 1} is no YAML: {str(problem)[:200]}") from None
+    return reader.found
+
+
+def _parser(text: str) -> Any:
+    if yaml.__with_libyaml__:
+        from yaml._yaml import CParser
+
+        return CParser(text)
+    return yaml.SafeLoader(text)
+
+
+class _Reader:
+    """Builds values from events, without recursion."""
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+        self._open: list[_Open] = []
+        self._keys: list[Any] = []
+        self._anchors: dict[str, _Known] = {}
+        self._depth: list[int] = []
+        self._count = 0
+        self._resolver = Resolver()
+        self._constructor = SafeConstructor()
+
+    def take(self, event: Any) -> None:
+        """One event. Raises: UnreadableError, YAMLError."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._add(self._scalar(event), event.anchor, 1, 0)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor)
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            done, depth = self._open.pop(), self._depth.pop()
+            self._keys.pop()
+            self._add(done.value, done.anchor, self._count - done.began, depth + 1, counted=True)
+        elif isinstance(event, yaml.AliasEvent):
+            known = self._anchors.get(str(event.anchor))
+            if known is None:
+                raise self._refused(f"alias {str(event.anchor)[:40]} must name an earlier value")
+            self._add(known.value, None, known.size, known.depth)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._anchors.clear()
+
+    def _begin(self, value: Any, anchor: str | None) -> None:
+        if len(self._open) >= DEEPEST:
+            raise self._refused(f"must be nested at most {DEEPEST} levels deep")
+        self._open.append(_Open(value, anchor, self._count))
+        self._keys.append(_ABSENT)
+        self._depth.append(0)
+        self._count += 1
+
+    def _add(self, value: Any, anchor: str | None, size: int, depth: int, *, counted: bool = False) -> None:
+        self._count += 0 if counted else size
+        if self._count > MOST:
+            raise self._refused(f"must have at most {MOST} values")
+        if len(self._open) + depth > DEEPEST:
+            raise self._refused(f"must be nested at most {DEEPEST} levels deep")
+        if anchor:
+            self._anchors[anchor] = _Known(value, size, depth)
+        if not self._open:
+            self.found.append(value)
+            return
+        self._depth[-1] = max(self._depth[-1], depth)
+        holder = self._open[-1].value
+        if isinstance(holder, list):
+            holder.append(value)
+        elif self._keys[-1] is _ABSENT:
+            if isinstance(value, (dict, list)):
+                raise self._refused("a key must be text")
+            self._keys[-1] = value if isinstance(value, str) else _text(value)
+        else:
+            holder[self._keys[-1]] = value
+            self._keys[-1] = _ABSENT
+
+    def _scalar(self, event: Any) -> Any:
+        """A value of JSON: what YAML has beside those stays text."""
+        text = event.value
+        if not event.implicit[0] or len(text) > _NUMBER:
+            return text
+        tag = self._resolver.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+        node = yaml.ScalarNode(tag, text)
+        if tag == f"{_CORE}null":
+            return None
+        if tag == f"{_CORE}bool":
+            return self._constructor.construct_yaml_bool(node)
+        if tag == f"{_CORE}int":
+            return self._constructor.construct_yaml_int(node)
+        if tag == f"{_CORE}float":
+            number = float(self._constructor.construct_yaml_float(node))
+            return number if math.isfinite(number) else text
+        return text
+
+    def _refused(self, why: str) -> UnreadableError:
+        return UnreadableError(f"document {len(self.found) + 1} {why}")
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,160 @@
+"""Which GPUs a cluster has, as labels of its nodes and DCGM exporters say. Pure: reading them is elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
+PRODUCT: Final = "nvidia.com/gpu.product"
+COUNT: Final = "nvidia.com/gpu.count"
+MEMORY: Final = "nvidia.com/gpu.memory"
+RDMA: Final = ("nvidia.com/rdma.present", "feature.node.kubernetes.io/rdma.available", "feature.node.kubernetes.io/network-sriov.capable")
+NEEDED: Final = ("gpuSku", "vramMb", "numGpusPerNode")  # without which nothing can be profiled
+KINDS: Final = (*NEEDED, "totalGpus", "interconnect", "rdma")  # what is looked up
+MOST: Final = 32  # GPUs that a request gets when it doesn't say how many
+# family -> (SKU on a board of its own, SKU in a slot); the same where only one form is made
+_FAMILIES: Final = {
+    "GB200": ("gb200_sxm", "gb200_sxm"),
+    "GB10": ("gb10", "gb10"),
+    "B200": ("b200_sxm", "b200_sxm"),
+    "H200": ("h200_sxm", "h200_sxm"),
+    "H100": ("h100_sxm", "h100_pcie"),
+    "A100": ("a100_sxm", "a100_pcie"),
+    "A30": ("a30", "a30"),
+    "L40S": ("l40s", "l40s"),
+    "L40": ("l40", "l40"),
+    "L4": ("l4", "l4"),
+    "V100": ("v100_sxm", "v100_pcie"),
+    "T4": ("t4", "t4"),
+    "MI300": ("mi300", "mi300"),
+    "MI300X": ("mi300", "mi300"),
+    "MI300A": ("mi300", "mi300"),
+    "MI250": ("mi200", "mi200"),
+    "MI250X": ("mi200", "mi200"),
+    "MI200": ("mi200", "mi200"),
+}
+_BOARD: Final = ("SXM", "HGX", "DGX", "HBM3")  # how words of a product on a board of its own begin
+_SLOT: Final = ("PCIE", "NVL")
+_SAMPLE: Final = re.compile(r"^(DCGM_FI_DEV_[A-Z_]+)\{([^{}]{0,2000})\}\s+(\S{1,40})")
+_LABEL: Final = re.compile(r'([A-Za-z_][A-Za-z0-9_]*)="([^"\\]{0,300})"')
+_FRAME: Final = ("DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_RESERVED")
+
+
+class Machine(NamedTuple):
+    """The GPUs of one node, all alike."""
+
+    product: str
+    gpus: int
+    memory: int  # MiB of one of them
+    rdma: bool = False
+    interconnect: str = ""
+
+    @property
+    def sku(self) -> str:
+        """Empty for a product that the schema has no word for."""
+        return sku_of(self.product)
+
+
+class Cluster(NamedTuple):
+    """All that is known of a cluster's GPUs."""
+
+    machines: tuple[Machine, ...] = ()
+    why: str = ""  # why nothing, or not everything, could be read
+
+
+def sku_of(product: str) -> str:
+    """The word of the schema for a product as drivers name it; empty where there is none, as for a slice of a GPU."""
+    words = re.split(r"[^A-Z0-9.]+", product[:200].upper())
+    family = next((_FAMILIES[word] for word in words if word in _FAMILIES), None)
+    if family is None or "MIG" in words:
+        return ""
+    board, slot = family
+    in_slot = any(word.startswith(_SLOT) for word in words)
+    large = board == "a100_sxm" and any(word.startswith("HBM2E") for word in words)
+    on_board = any(word.startswith(_BOARD) for word in words) or large
+    return board if on_board and not in_slot else slot
+
+
+def machines_of(nodes: Iterable[Fields]) -> tuple[Machine, ...]:
+    """What labels of GPU Feature Discovery say; nodes without all three of them are passed over."""
+    return tuple(found for node in nodes if (found := _machine(node)) is not None)
+
+
+def _machine(node: Fields) -> Machine | None:
+    labels = node["metadata"].get("labels") or {}
+    product, count, memory = str(labels.get(PRODUCT) or ""), _whole(labels.get(COUNT)), _whole(labels.get(MEMORY))
+    if not product or not count or not memory:
+        return None
+    return Machine(product, count, memory, any(labels.get(name) == "true" for name in RDMA))
+
+
+def _whole(text: Any) -> int:
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def measured(text: str) -> Machine | None:
+    """What the metrics of one DCGM exporter say; None without a GPU. Linear in the text, whose size the caller bounds."""
+    gpus: set[str] = set()
+    memory: dict[str, float] = {}
+    product, links = "", False
+    for line in text.splitlines():
+        sample = _SAMPLE.match(line)
+        if sample is None:
+            continue
+        name, labels = sample[1], dict(_LABEL.findall(sample[2]))
+        value, gpu = _number(sample[3]), labels.get("gpu", "")
+        if name == "DCGM_FI_DEV_GPU_TEMP" and gpu:
+            gpus.add(gpu)
+            product = product or labels.get("modelName", "")
+        elif name in _FRAME:
+            memory[gpu] = memory.get(gpu, 0.0) + value
+        elif name == "DCGM_FI_DEV_NVLINK_LINK_COUNT":
+            links = links or value > 0
+    if not gpus or not product or not memory:
+        return None
+    return Machine(product, len(gpus), int(max(memory.values())), interconnect="nvlink" if links else "pcie")
+
+
+def _number(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        return 0.0
+    return found if 0 <= found < 1e9 else 0.0
+
+
+def merged(labelled: Sequence[Machine], exported: Sequence[Machine]) -> tuple[Machine, ...]:
+    """Nodes as their labels say, with the links that exporters measured; what exporters say where no node has labels."""
+    links = {one.product: one.interconnect for one in exported}
+    return tuple(one._replace(interconnect=links.get(one.product, "")) for one in labelled) or tuple(exported)
+
+
+def filled(asked: Fields, cluster: Cluster) -> Fields:
+    """What a request says of its GPUs, with what it leaves out as far as the cluster says it."""
+    alike = [one for one in cluster.machines if one.sku and one.sku == (asked.get("gpuSku") or one.sku)]
+    if not alike:
+        return dict(asked)
+    best = max(alike, key=lambda one: (one.gpus, one.memory))
+    same = [one for one in alike if one.sku == best.sku]
+    found: Fields = {
+        "gpuSku": best.sku,
+        "vramMb": best.memory,
+        "totalGpus": min(sum(one.gpus for one in same), MOST),
+        "numGpusPerNode": best.gpus,
+        "interconnect": best.interconnect,
+        "rdma": any(one.rdma for one in same),
+    }
+    given = {name: value for name, value in asked.items() if value not in (None, "", 0)}
+    return {name: value for name, value in {**found, **given}.items() if value != ""}
+
+
+def unknown_products(asked: Fields, cluster: Cluster) -> list[str]:
+    """Products that nothing can be profiled on, because the schema has no word for them; empty where others are there."""
+    if asked.get("gpuSku") or any(one.sku for one in cluster.machines):
+        return []
+    return sorted({one.product[:100] for one in cluster.machines})[:5]

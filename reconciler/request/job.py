@@ -1,0 +1,154 @@
+"""The profiling Job of a request. Overlays of its author are merged in overrides.py."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.render.merge import merged_env
+from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.settings import Infrastructure
+from dynamo_webhooks.reconciler.request.legacy import legacy_of
+from dynamo_webhooks.reconciler.request.names import COPIER, MANAGED, OPERATOR, PROFILER, SPEC_KEY, account_of, job_of, labels_of, output_of
+from dynamo_webhooks.reconciler.request.overrides import overlaid
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
+OUTPUT: Final = "profiling-output"
+DATA: Final = "/data"
+ARGUMENT: Final = 32 * 1024  # bytes of JSON that are passed as an argument; more are a file
+_SPEC_PATH: Final = "/etc/dynamo-request"
+_CACHE: Final = "/opt/model-cache"
+_TOKEN: Final = {"secretKeyRef": {"name": "hf-token-secret", "key": "HF_TOKEN", "optional": True}}
+_COPY: Final = ("/opt/dynamo-webhooks/bin/python", "-m", "dynamo_webhooks.reconciler.request.copier")
+# members in the order of the schema, as the Go operator writes them
+_NAMES: Final = (
+    *("model", "backend", "image", "modelCache", "pvcName", "pvcModelPath", "pvcMountPath"),
+    *("hardware", "gpuSku", "vramMb", "totalGpus", "numGpusPerNode", "interconnect", "rdma"),
+    *("workload", "isl", "osl", "concurrency", "requestRate", "sla", "ttft", "itl", "e2eLatency", "optimizationType"),
+    *("overrides", "profilingJob", "dgd", "features", "planner", "mocker", "searchStrategy", "autoApply"),
+)
+_ORDER: Final = {name: place for place, name in enumerate(_NAMES)}
+
+
+class JobSettings(NamedTuple):
+    """What the operator's configuration says of profiling Jobs."""
+
+    copier_image: str = ""  # of output-copier; empty where nobody knows
+    deadline: float = 86_400.0  # seconds that a Job may take; an overlay has the last word
+    infrastructure: Infrastructure = Infrastructure()
+
+
+def config_text(request: Fields, hardware: Fields) -> str:
+    """The spec for the profiler as JSON, escaped as Go does: it may be shown in a page. Linear in its size."""
+    spec = {**(request.get("spec") or {}), **({"hardware": hardware} if hardware else {})}
+    for name in ("modelCache", "hardware", "workload", "sla"):
+        if isinstance(spec.get(name), dict):
+            spec[name] = _ordered(spec[name])
+    text = json.dumps(_ordered(spec), separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _ordered(fields: Fields) -> Fields:
+    kept = {name: value for name, value in fields.items() if value is not None}
+    return dict(sorted(kept.items(), key=lambda one: (_ORDER.get(one[0], len(_ORDER)), one[0])))
+
+
+def job(request: Fields, hardware: Fields, settings: JobSettings) -> Fields:
+    """The Job, with the overlay of the request's author."""
+    metadata = request["metadata"]
+    name, namespace = str(metadata["name"]), str(metadata["namespace"])
+    labels = {"app": "dynamo-profiler", "dgdr": name, MANAGED: OPERATOR}
+    out = child("batch/v1", "Job", job_of(name), namespace, labels=labels, owner=request)
+    config = config_text(request, hardware)
+    file = len(config.encode()) > ARGUMENT
+    pod: Fields = {
+        "serviceAccountName": account_of(name),
+        "restartPolicy": "Never",
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 1000},
+        "imagePullSecrets": [{"name": "nvcr-imagepullsecret"}],
+        "initContainers": [_copier(name, namespace, settings)],
+        "containers": [_profiler(request, f"{_SPEC_PATH}/{SPEC_KEY}" if file else config, settings)],
+        "volumes": [_output(request)],
+    }
+    _add_volumes(request, pod, file=file)
+    out["spec"] = {"backoffLimit": 0, "activeDeadlineSeconds": max(1, int(settings.deadline)), "template": {"metadata": {}, "spec": pod}}
+    overlaid(out["spec"], ((request.get("spec") or {}).get("overrides") or {}).get("profilingJob"))
+    return out
+
+
+def output(request: Fields, hardware: Fields) -> Fields:
+    """The ConfigMap for the result, made before the Job so that the Job's rights can name it; it holds a long spec, too."""
+    name, namespace = str(request["metadata"]["name"]), str(request["metadata"]["namespace"])
+    out = child("v1", "ConfigMap", output_of(name), namespace, labels=labels_of(request), owner=request)
+    config = config_text(request, hardware)
+    return {**out, "data": {SPEC_KEY: config}} if len(config.encode()) > ARGUMENT else out
+
+
+def _profiler(request: Fields, config: str, settings: JobSettings) -> Fields:
+    metadata, infrastructure = request["metadata"], settings.infrastructure
+    told = {
+        "DGDR_NAME": metadata["name"],
+        "DGDR_NAMESPACE": metadata["namespace"],
+        "DGDR_UID": metadata.get("uid") or "",
+        "ETCD_ENDPOINTS": infrastructure.etcd,
+        "MODEL_EXPRESS_URL": infrastructure.model_express,
+        "NATS_SERVER": infrastructure.nats,
+        "PROMETHEUS_ENDPOINT": infrastructure.prometheus,
+    }
+    env: list[Fields] = [{"name": name, "value": value} for name, value in told.items() if value]
+    return {
+        "name": PROFILER,
+        "image": str((request.get("spec") or {}).get("image") or ""),
+        "command": ["python", "-m", "dynamo.profiler"],
+        "args": ["--config", config, "--output-dir", DATA],
+        "env": merged_env(env, [{"name": "HUGGING_FACE_HUB_TOKEN", "valueFrom": _TOKEN}]),
+        "workingDir": "/workspace",
+        "volumeMounts": [{"name": OUTPUT, "mountPath": DATA}],
+    }
+
+
+def _copier(name: str, namespace: str, settings: JobSettings) -> Fields:
+    """A sidecar, so that it outlives the profiler for as long as it takes to write the result, and no longer."""
+    return {
+        "name": COPIER,
+        "image": settings.copier_image,
+        "command": [*_COPY],
+        "args": [namespace, output_of(name), DATA],
+        "restartPolicy": "Always",
+        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": [{"name": OUTPUT, "mountPath": DATA, "readOnly": True}],
+    }
+
+
+def _output(request: Fields) -> Fields:
+    claim = legacy_of(request).output_claim
+    return {"name": OUTPUT, **({"persistentVolumeClaim": {"claimName": claim}} if claim else {"emptyDir": {}})}
+
+
+def _add_volumes(request: Fields, pod: Fields, *, file: bool) -> None:
+    """The author's base configuration, the model's weights, and a spec that is too long for an argument."""
+    legacy, cache = legacy_of(request), (request.get("spec") or {}).get("modelCache") or {}
+    found: list[tuple[str, Fields, str]] = []
+    if legacy.config_map:
+        items = [{"key": legacy.config_key, "path": "disagg.yaml"}]
+        found.append(("profiling-config", {"configMap": {"name": legacy.config_map, "items": items}}, "/config"))
+    if cache.get("pvcName"):
+        claim = {"persistentVolumeClaim": {"claimName": cache["pvcName"], "readOnly": True}}
+        found.append(("model-cache", claim, cache.get("pvcMountPath") or _CACHE))
+    if file:
+        items = [{"key": SPEC_KEY, "path": SPEC_KEY}]
+        found.append(("request-spec", {"configMap": {"name": output_of(str(request["metadata"]["name"])), "items": items}}, _SPEC_PATH))
+    mounts: list[Any] = pod["containers"][0]["volumeMounts"]
+    for name, source, path in found:
+        pod["volumes"].append({"name": name, **source})
+        mounts.append({"name": name, "mountPath": path, "readOnly": True})

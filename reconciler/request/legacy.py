@@ -1,0 +1,88 @@
+"""What a request of v1alpha1 asks for that v1beta1 has no field for: conversion keeps it in annotations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.render.merge import texts
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
+_PREFIX: Final = "nvidia.com/dgdr-"
+_KEY: Final = "disagg.yaml"
+# the profiler's word -> that of v1beta1
+_HARDWARE: Final = {"gpu_model": "gpuSku", "gpuModel": "gpuSku", "num_gpus_per_node": "numGpusPerNode", "gpu_vram_mib": "vramMb"}
+
+
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Legacy(NamedTuple):
+    """Empty where the object was written in v1beta1."""
+
+    config_map: str = ""
+    config_key: str = _KEY
+    output_claim: str = ""
+    name: str = ""  # of the graph
+    namespace: str = ""
+    labels: Mapping[str, str] = _NONE
+    annotations: Mapping[str, str] = _NONE
+    hardware: Mapping[str, Any] = _NONE
+
+
+def legacy_of(request: Fields) -> Legacy:
+    """What annotations say; what can't be read is passed over, as the Go operator does. Linear in their size."""
+    notes = request["metadata"].get("annotations") or {}
+    source, overrides = _object(notes, "config-map-ref"), _object(notes, "deployment-overrides")
+    claim = notes.get(f"{_PREFIX}output-pvc")
+    return Legacy(
+        config_map=_text(source.get("name")),
+        config_key=_text(source.get("key")) or _KEY,
+        output_claim=_text(claim),
+        name=_text(overrides.get("name")),
+        namespace=_text(overrides.get("namespace")),
+        labels=texts(_map(overrides.get("labels"))),
+        annotations=texts(_map(overrides.get("annotations"))),
+        hardware=_hardware(_map(_object(notes, "profiling-config").get("hardware"))),
+    )
+
+
+def graph_of(request: Fields) -> str:
+    """The name of a request's graph: the one that its author has chosen, or one made of the request's."""
+    template = ((request.get("spec") or {}).get("overrides") or {}).get("dgd")
+    chosen = _text(_map(_map(template).get("metadata")).get("name"))
+    return chosen or legacy_of(request).name or f"{request['metadata']['name']}-dgd"
+
+
+def hardware_asked(request: Fields) -> Fields:
+    """The GPUs that an object's author describes, in either version."""
+    given = (request.get("spec") or {}).get("hardware") or {}
+    return {**legacy_of(request).hardware, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _hardware(config: Fields) -> Fields:
+    """The members that v1beta1 has; a model of GPU that is no SKU is left to discovery."""
+    said = {_HARDWARE.get(name, name): value for name, value in config.items()}
+    numbers = {name: said[name] for name in ("vramMb", "totalGpus", "numGpusPerNode") if type(said.get(name)) in (int, float)}
+    sku = said.get("gpuSku")
+    return {**({"gpuSku": sku} if isinstance(sku, str) and sku == sku.lower() and sku else {}), **numbers}
+
+
+def _object(notes: Fields, name: str) -> Fields:
+    text = notes.get(_PREFIX + name)
+    try:
+        return _map(json.loads(text)) if isinstance(text, str) else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _map(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

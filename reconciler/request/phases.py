@@ -1,0 +1,251 @@
+"""What the status of a request says: its phase, its conditions, and what they add up to. Pure; what is done is elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from dynamo_webhooks.reconciler.loop.problems import LONGEST
+from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from dynamo_webhooks.kube.protocol import Node
+
+PENDING: Final = "Pending"
+PROFILING: Final = "Profiling"
+READY: Final = "Ready"
+DEPLOYING: Final = "Deploying"
+DEPLOYED: Final = "Deployed"
+FAILED: Final = "Failed"
+FROZEN: Final = (PROFILING, READY, DEPLOYING, DEPLOYED)  # in which another spec has no effect
+STEPS: Final = ("Initializing", "SweepingPrefill", "SweepingDecode", "SelectingConfig", "BuildingCurves", "GeneratingDGD", "Done")
+# conditions
+VALIDATION: Final = "Validation"
+RUN: Final = "Profiling"
+SPEC: Final = "SpecGenerated"
+DEPLOYMENT: Final = "DeploymentReady"
+SUCCEEDED: Final = "Succeeded"
+CHANGED: Final = "SpecChanged"
+AGAIN: Final = "StartingAgain"  # reason of the condition Profiling
+_STAGES: Final = (VALIDATION, RUN, SPEC, DEPLOYMENT)
+_FAILURE: Final = {
+    VALIDATION: "Validation failed: ",
+    RUN: "Profiling failed: ",
+    SPEC: "Spec generation failed: ",
+    DEPLOYMENT: "Deployment failed: ",
+}
+_SUMMARY: Final = {
+    PENDING: ("False", PENDING, "DGDR is pending"),
+    PROFILING: ("False", PROFILING, "Profiling is in progress"),
+    READY: ("True", "SpecGenerated", "Profiling complete, spec available"),
+    DEPLOYING: ("False", DEPLOYING, "Deployment is in progress"),
+    DEPLOYED: ("True", DEPLOYED, "Deployment is healthy"),
+}
+
+
+class Say(NamedTuple):
+    """One Event."""
+
+    level: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+class Step(NamedTuple):
+    """The next status of a request, and what is said of it. A field that is None is taken away, one that isn't named stays."""
+
+    phase: str
+    told: tuple[tuple[str, str, str, str], ...] = ()  # conditions: type, status, reason, message
+    fields: Mapping[str, Any] = MappingProxyType({})
+    events: tuple[Say, ...] = ()
+    gone: tuple[str, ...] = ()  # conditions that mean nothing any more
+
+
+def status_after(request: Node, step: Step, moment: datetime) -> Node:
+    """The whole status after a step."""
+    before, generation = request.get("status") or {}, request["metadata"].get("generation")
+    kept = [one for one in before.get("conditions") or () if one.get("type") not in step.gone]
+    told = [Condition(kind, word, reason, message[:LONGEST], generation) for kind, word, reason, message in step.told]
+    status: dict[str, Any] = {**before, **step.fields, "phase": step.phase, "observedGeneration": generation}
+    status["conditions"] = conditions(kept, told, moment)
+    summary = Condition(SUCCEEDED, *summary_of(step.phase, status), generation)
+    status["conditions"] = conditions(status["conditions"], [summary], moment)
+    return {name: value for name, value in status.items() if value is not None}
+
+
+def lighten(request: Node) -> None:
+    """Leaves only digests of a result in a stored request, in place: nobody here reads it there, and it may be large."""
+    status = request.get("status") or {}
+    if isinstance(status.get("profilingResults"), dict):
+        status["profilingResults"] = _digest(status["profilingResults"])
+
+
+def _digest(value: Node) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def summary_of(phase: str, status: Node) -> tuple[str, str, str]:
+    """Status, reason and message of what all conditions add up to; of several failures the latest counts."""
+    if phase in _SUMMARY:
+        return _SUMMARY[phase]
+    for kind in reversed(_STAGES):
+        one = found(status, kind)
+        message = str(one.get("message") or "")
+        if one.get("status") == "False" and message:
+            prefix = _FAILURE[kind]
+            plain = message.lower().startswith(prefix.lower())
+            return "False", str(one.get("reason")), (message if plain else prefix + message)[:LONGEST]
+    return "False", FAILED, "DGDR has failed"
+
+
+def begun() -> Step:
+    """A valid request begins, or begins again."""
+    told = (
+        (VALIDATION, "True", "ValidationPassed", ""),
+        (RUN, "False", "DiscoveringHardware", "Discovering GPU hardware and preparing profiling job"),
+    )
+    return Step(PENDING, told, dict(_FRESH), (Say("Normal", "Initialized", "DGDR initialized successfully"),), (SPEC, DEPLOYMENT, CHANGED))
+
+
+_FRESH: Final = dict.fromkeys(("profilingPhase", "profilingJobName", "profilingResults", "dgdName", "deploymentInfo"))
+
+
+def again() -> Step:
+    """A failed request begins anew."""
+    return Step(PENDING, ((RUN, "False", AGAIN, "Starting again"),), dict(_FRESH), gone=(VALIDATION, SPEC, DEPLOYMENT, CHANGED))
+
+
+def invalid(text: str) -> Step:
+    """A request that can't be profiled."""
+    return Step(FAILED, ((VALIDATION, "False", "ValidationFailed", text),), {}, (Say("Warning", "ValidationFailed", text),))
+
+
+def not_started(text: str) -> Step:
+    """The Job can't be made, whatever is tried."""
+    return Step(FAILED, ((RUN, "False", "JobCreationFailed", text),), {}, (Say("Warning", "ProfilingJobFailed", text),))
+
+
+def hindered(phase: str, kind: str, reason: str, text: str) -> Step:
+    """Something that only a person can mend; it is tried again now and then."""
+    return Step(phase, ((kind, "False", reason, text),), {}, (Say("Warning", reason, text),))
+
+
+def started(job: str) -> Step:
+    """The profiling Job has been made."""
+    text = "Discovering GPU hardware and preparing profiling job"
+    fields = {"profilingPhase": STEPS[0], "profilingJobName": job}
+    return Step(
+        PROFILING, ((RUN, "False", "Initializing", text),), fields, (Say("Normal", "ProfilingJobCreated", "Profiling job created"),)
+    )
+
+
+def progressed(status: Node, data: Node, waits: str) -> Step:
+    """Where the profiler says that it is; `waits` is why its pod doesn't run. A word that nobody knows changes nothing but the message."""
+    word, message = str(data.get("phase") or ""), str(data.get("message") or "")[:1000]
+    before, was = str(status.get("profilingPhase") or ""), found(status, RUN)
+    if waits:
+        return Step(PROFILING, ((RUN, "False", "ProfilingRunning", f"Profiling is in progress. Pods wait: {waits}"),))
+    if word in STEPS and word != before:
+        reason = "Completed" if word == STEPS[-1] else word
+        return Step(PROFILING, ((RUN, "False", reason, message),), {"profilingPhase": word})
+    if word and word not in STEPS:
+        text = f"the profiler says {word[:60]!r}, which is no known phase{': ' * bool(message)}{message}"
+        return Step(PROFILING, ((RUN, "False", str(was.get("reason") or "ProfilingRunning"), text),))
+    if was.get("reason") in (None, "Initializing") or str(was.get("message")).startswith("Profiling is in progress. Pods wait"):
+        return Step(PROFILING, ((RUN, "False", "ProfilingRunning", "Profiling is in progress"),))
+    return Step(PROFILING)
+
+
+def profiling_failed(status: Node, data: Node | None, text: str) -> Step:
+    """The profiler gave up, or its Job did."""
+    word = str((data or {}).get("phase") or "")
+    step = word if word in STEPS else str(status.get("profilingPhase") or "")
+    told = ((RUN, "False", f"{step or 'Profiling'}Failed", text),)
+    return Step(FAILED, told, {"profilingPhase": step} if step else {}, (Say("Warning", "ProfilingCheckFailed", text),))
+
+
+_COMPLETED: Final = (RUN, "True", "ProfilingCompleted", "Profiling job completed successfully")
+
+
+def unusable(text: str) -> Step:
+    """The profiler has finished, but nothing can be made of what it wrote."""
+    told = (_COMPLETED, (SPEC, "False", "GenerationFailed", text))
+    return Step(FAILED, told, {}, (Say("Warning", "GenerationFailed", text),))
+
+
+def generated(graph: str, results: Node, *, apply: bool) -> Step:
+    """The graph is known; it is created, or left to a person."""
+    text = "DynamoGraphDeployment spec generated successfully"
+    where = text if apply else "Generated spec is available in annotation nvidia.com/generated-dgd-spec"
+    fields = {"dgdName": graph, "profilingResults": results, "profilingPhase": None}
+    told = (_COMPLETED, (SPEC, "True", "SpecGenerated", where))
+    return Step(DEPLOYING if apply else READY, told, fields, (Say("Normal", "SpecGenerated", text),))
+
+
+def created(graph: str) -> Step:
+    """The graph has been made."""
+    told = ((DEPLOYMENT, "False", "DeploymentCreated", f"DGD {graph} created, waiting for Ready"),)
+    return Step(
+        DEPLOYING, told, {"dgdName": graph}, (Say("Normal", "DeploymentCreated", f"DynamoGraphDeployment {graph} created successfully"),)
+    )
+
+
+def deleted(graph: str) -> Step:
+    """Somebody has deleted the graph."""
+    text = "Deployment was deleted by user. Create a new DGDR to redeploy."
+    said = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
+    fields = {"dgdName": None, "deploymentInfo": None}
+    return Step(FAILED, ((DEPLOYMENT, "False", "DeploymentDeleted", text),), fields, (Say("Warning", "DeploymentDeleted", said),))
+
+
+def not_deployed(reason: str, text: str) -> Step:
+    """The graph can't be made: it would be refused, or its name is somebody else's."""
+    return Step(FAILED, ((DEPLOYMENT, "False", reason, text),), {}, (Say("Warning", "DeploymentCreationFailed", text),))
+
+
+def deployed(request: Node, graph: Node) -> Step:
+    """How it stands with the graph."""
+    status, name = request.get("status") or {}, str(graph["metadata"]["name"])
+    state = str((graph.get("status") or {}).get("state") or "")
+    fields: dict[str, Any] = {"dgdName": name, "deploymentInfo": info_of(graph)}
+    before = status.get("phase")
+    if state == "successful":
+        text = f"DynamoGraphDeployment {name} is ready"
+        events = () if before == DEPLOYED else (Say("Normal", "DeploymentReady", text),)
+        return Step(DEPLOYED, () if before == DEPLOYED else ((DEPLOYMENT, "True", "DeploymentReady", text),), fields, events)
+    if before == DEPLOYED:
+        text = f"Deployment degraded to {state}"
+        told = ((DEPLOYMENT, "False", "DeploymentDegraded", text),)
+        return Step(DEPLOYING, told, fields, (Say("Warning", "DeploymentDegraded", text),))
+    text = f"DGD {name} is in {state} state"
+    why = str(found(graph.get("status") or {}, "Ready").get("message") or "")
+    return Step(DEPLOYING, ((DEPLOYMENT, "False", "DeploymentInProgress", f"{text}{': ' * bool(why)}{why}"),), fields)
+
+
+def info_of(graph: Node) -> Node | None:
+    """The replicas of a graph in all, and how many of them are available; None where it says nothing of them."""
+    parts = (graph.get("status") or {}).get("components") or {}
+    told = [one for one in parts.values() if isinstance(one, dict)]
+    if not told:
+        return None
+    ready = [one["availableReplicas"] if "availableReplicas" in one else one.get("readyReplicas") for one in told]
+    return {"replicas": sum(one.get("replicas") or 0 for one in told), "availableReplicas": sum(one or 0 for one in ready)}
+
+
+def changed(request: Node, *, differs: bool, unheard: bool) -> Step:
+    """Whether a spec differs from the one that was begun with; `unheard` if nobody has been warned of it yet."""
+    phase = str((request.get("status") or {}).get("phase"))
+    if not differs:
+        return Step(phase, gone=(CHANGED,))
+    text = (
+        f"Cannot modify spec in phase '{phase}'. DynamoGraphDeploymentRequest is immutable once profiling starts. "
+        "Create a new resource with a different name instead."
+    )
+    return Step(
+        phase, ((CHANGED, "True", "SpecChangeRejected", text),), {}, (Say("Warning", "SpecChangeRejected", text),) if unheard else ()
+    )

@@ -1,0 +1,170 @@
+"""What a profiler wrote, read as what it is: somebody else's text. What may be applied of it, and what is shown of it. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.request.documents import UnreadableError, documents
+from dynamo_webhooks.reconciler.request.legacy import graph_of, legacy_of
+from dynamo_webhooks.reconciler.request.names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
+GRAPH: Final = "DynamoGraphDeployment"
+VERSIONS: Final = ("nvidia.com/v1alpha1", "nvidia.com/v1beta1")
+SHOWN: Final = 200_000  # bytes of JSON of configurations to choose from in a status; the first ones count
+EXTRAS: Final = 20  # ConfigMaps beside a graph
+_NAMED: Final = 5
+
+
+class ResultError(Exception):
+    """A result that nothing can be made of; the message says why."""
+
+
+class Result(NamedTuple):
+    """What is made of a result."""
+
+    graph: Fields  # as it is applied: name, namespace, labels and annotations are ours
+    config_maps: tuple[Fields, ...] = ()  # beside it, without an owner
+    ignored: tuple[str, ...] = ()  # kind and name of what isn't applied
+
+
+def failure_of(data: Fields) -> str:
+    """What the profiler says of its own failure; empty when it says none."""
+    if data.get("profiler_status") != "failed":
+        return ""
+    return f"profiling failed: {str(data.get('profiler_error') or 'profiler reported failure (no details available)')[:1000]}"
+
+
+def is_there(data: Fields | None) -> bool:
+    """Whether the result has been written."""
+    return bool(data) and bool(data and (data.get("profiler_status") or data.get(RESULT)))
+
+
+def stored(request: Fields, data: Fields | None) -> Fields | None:
+    """Where the result of a request is: in its ConfigMap, or in annotations that the Go operator wrote; None where it is gone."""
+    if data and RESULT in data:
+        return data
+    notes = request["metadata"].get("annotations") or {}
+    texts_ = [text for name in (SPEC, EXTRA) if isinstance(text := notes.get(name), str) and text]
+    return {RESULT: "\n---\n".join(texts_)} if notes.get(SPEC) else None
+
+
+def result_of(request: Fields, data: Fields | None) -> Result:
+    """The graph and the ConfigMaps beside it. Costs what `documents` does.
+
+    Raises: ResultError.
+    """
+    where = output_of(str(request["metadata"]["name"]))
+    if data is None:
+        raise ResultError(f"output ConfigMap {where} not found - profiling may not have completed yet")
+    text = data.get(RESULT)
+    if not isinstance(text, str):
+        raise ResultError(f"key {RESULT} not found in ConfigMap {where}")
+    try:
+        found = [one for one in documents(text) if isinstance(one, dict)]
+    except UnreadableError as error:
+        raise ResultError(f"{RESULT}: {error}") from None
+    graphs = [one for one in found if one.get("kind") == GRAPH]
+    if len(graphs) != 1:
+        seen = f"found {len(graphs)}" if graphs else "no DynamoGraphDeployment found in YAML content"
+        raise ResultError(f"failed to extract DGD from {RESULT}: must hold one {GRAPH}, {seen}")
+    if graphs[0].get("apiVersion") not in VERSIONS:
+        raise ResultError(f"{RESULT}: apiVersion must be one of {', '.join(VERSIONS)}, got {str(graphs[0].get('apiVersion'))[:60]}")
+    others = [one for one in found if one.get("kind") != GRAPH]
+    extra = [one for one in others if _is_config_map(one)]
+    ignored = [f"{str(one.get('kind'))[:60]} {_name(one)[:60]}" for one in others if not _is_config_map(one)]
+    if len(extra) > EXTRAS:
+        raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
+    return Result(_graph(request, graphs[0]), tuple(_config_map(request, one) for one in extra), tuple(ignored[:_NAMED]))
+
+
+def bare(graph: Fields) -> Fields:
+    """A graph without what its request adds to it: as it is shown."""
+    metadata = {name: value for name, value in graph["metadata"].items() if name in ("name", "labels", "annotations") and value}
+    return {"apiVersion": graph["apiVersion"], "kind": GRAPH, "metadata": metadata, "spec": graph.get("spec") or {}}
+
+
+def shown(result: Result, data: Fields) -> Fields:
+    """What a status shows of a result: the graph unless it is too large, and configurations to choose from."""
+    graph, choices = bare(result.graph), pareto_of(data)
+    small = len(json.dumps(graph)) <= SHOWN
+    return {**({"selectedConfig": graph} if small else {}), **({"pareto": choices} if choices else {})}
+
+
+def _graph(request: Fields, found: Fields) -> Fields:
+    """Nothing of the metadata counts but labels and annotations, and none of those that are ours."""
+    metadata, legacy = found.get("metadata"), legacy_of(request)
+    head = metadata if isinstance(metadata, dict) else {}
+    labels = {**_said(head.get("labels")), **legacy.labels}
+    notes = {**_said(head.get("annotations")), **_said(legacy.annotations)}
+    out: Fields = {"apiVersion": found["apiVersion"], "kind": GRAPH, "metadata": {"name": graph_of(request)}}
+    out["metadata"] |= {key: value for key, value in (("labels", labels), ("annotations", notes)) if value}
+    spec = found.get("spec")
+    return {**out, "spec": spec if isinstance(spec, dict) else {}}
+
+
+def applied(request: Fields, graph: Fields) -> Fields:
+    """A graph as it is created: in the request's namespace, and known to be its."""
+    metadata = graph["metadata"]
+    labels = {**(metadata.get("labels") or {}), **labels_of(request)}
+    notes = {**(metadata.get("annotations") or {}), REQUEST_UID: str(request["metadata"].get("uid") or "")}
+    head = {"name": metadata["name"], "namespace": str(request["metadata"]["namespace"]), "labels": labels, "annotations": notes}
+    return {**graph, "metadata": head}
+
+
+def _config_map(request: Fields, found: Fields) -> Fields:
+    metadata: Fields = found["metadata"]
+    labels = {**_said(metadata.get("labels")), **labels_of(request)}
+    head: Fields = {"name": _name(found), "namespace": str(request["metadata"]["namespace"]), "labels": labels}
+    if notes := _said(metadata.get("annotations")):
+        head["annotations"] = notes
+    content = {name: texts(found[name]) for name in ("data", "binaryData") if isinstance(found.get(name), dict)}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": head, **content}
+
+
+def _is_config_map(found: Fields) -> bool:
+    return found.get("apiVersion") == "v1" and found.get("kind") == "ConfigMap" and bool(_name(found))
+
+
+def _name(found: Fields) -> str:
+    metadata = found.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _said(value: Any) -> dict[str, str]:
+    said = texts(value if isinstance(value, dict) else {})
+    return {name: text for name, text in said.items() if not name.startswith(OURS)}
+
+
+def pareto_of(data: Fields) -> list[Fields]:
+    """Configurations to choose from, as far as they can be read and fit into a status."""
+    out: list[Fields] = []
+    left = SHOWN
+    for text in _rows(data.get(PARETO)):
+        try:
+            [config] = documents("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))) or [None]
+        except (UnreadableError, ValueError):
+            continue
+        if not isinstance(config, dict) or not config:
+            continue
+        left -= len(json.dumps(config))
+        if left < 0:
+            break
+        out.append({"config": config})
+    return out
+
+
+def _rows(text: Any) -> list[str]:
+    """The seventh column of the table of costs."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+        table = found["cost"]["table"]["data"] if found else []
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+    rows = table if isinstance(table, list) else []
+    return [row[6] for row in rows[:200] if isinstance(row, list) and len(row) >= 7 and isinstance(row[6], str)]

@@ -1,0 +1,65 @@
+"""Whether a request can be profiled at all, from what it says and what the cluster holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.request.hardware import NEEDED, Cluster, filled, unknown_products
+from dynamo_webhooks.reconciler.request.job import config_text
+from dynamo_webhooks.reconciler.request.legacy import hardware_asked, legacy_of
+from dynamo_webhooks.reconciler.request.names import job_of
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
+LONGEST_NAME: Final = 63  # of a Job: its controller writes the name into a label of its pods
+LARGEST: Final = 256 * 1024  # bytes of a spec for the profiler: it shares a ConfigMap with the result
+_NOT_FOUND: Final = (
+    "GPU hardware info required but auto-discovery failed. Verify DCGM exporter is reachable from the operator's namespace, "
+    "or set spec.hardware.{gpuSku,vramMb,numGpusPerNode} explicitly."
+)
+
+
+class Around(NamedTuple):
+    """What a request depends on in its cluster."""
+
+    gpus: Cluster
+    claim: bool  # whether the claim of its model cache is there
+
+
+def claim_of(request: Fields) -> str:
+    """The claim that holds the model's weights; empty for none."""
+    return str(((request.get("spec") or {}).get("modelCache") or {}).get("pvcName") or "")
+
+
+def invalid(request: Fields, around: Around) -> str:
+    """The first reason why a request can't be profiled; empty when it can."""
+    spec, name = request.get("spec") or {}, str(request["metadata"]["name"])
+    namespace = str(request["metadata"]["namespace"])
+    if spec.get("searchStrategy") == "thorough" and spec.get("backend") == "auto":
+        return (
+            'spec.searchStrategy "thorough" is incompatible with spec.backend "auto": '
+            "set spec.backend to a specific backend (sglang, trtllm, or vllm)"
+        )
+    if len(job_of(name)) > LONGEST_NAME:
+        longest = LONGEST_NAME - len(job_of(""))
+        return f"metadata.name: must have at most {longest} characters, got {len(name)}; create the request with a shorter name"
+    elsewhere = legacy_of(request).namespace
+    if elsewhere not in ("", namespace):
+        return f"spec.deploymentOverrides.namespace: must be {namespace}, the request's own, got {elsewhere[:63]}; leave it out"
+    if (claim := claim_of(request)) and not around.claim:
+        return f"model cache PVC {claim} not found in namespace {namespace}"
+    if wrong := _without_gpus(request, around.gpus):
+        return wrong
+    size = len(config_text(request, hardware_asked(request)).encode())
+    return f"spec: must be at most {LARGEST} bytes of JSON, got {size}; shorten overrides or features" if size > LARGEST else ""
+
+
+def _without_gpus(request: Fields, gpus: Cluster) -> str:
+    asked = hardware_asked(request)
+    known = filled(asked, gpus)
+    if all(known.get(name) for name in NEEDED):
+        return ""
+    if products := unknown_products(asked, gpus):
+        return f"spec.hardware.gpuSku: must be given, since no SKU is known for {', '.join(products)}; set it and vramMb, numGpusPerNode"
+    return f"{_NOT_FOUND} ({gpus.why})" if gpus.why else _NOT_FOUND

@@ -1,0 +1,267 @@
+"""The recorded passes over DynamoGraphDeploymentRequests: status, Job and graph are those of the Go operator, or listed with a reason."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
+from dynamo_webhooks.reconciler.loop import reconciler, request, switched
+from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
+from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
+from dynamo_webhooks.reconciler.loop.work import PassResult
+from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, OURS, SPEC, account_of
+from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
+from tests.golden.corpus import cases, compare, compare_render
+from tests.reconciler.loop.site import NAMESPACE, Site, settings
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.work import Work
+
+pytestmark = pytest.mark.golden
+CASES: Final = {case["id"]: case for kind in ("request-step", "profiling-job") for case in cases("controllers.ndjson.gz", kind)}
+_UNKNOWN: Final = "a product that the schema has no word for is not written into the spec: validation names it, and the field to set"
+_ENDED: Final = "the condition Profiling is True once the Job has completed, whatever becomes of its result, and profilingPhase is kept"
+# differences on purpose -> reason
+DIFFERENT: Final = {
+    "rs-pending-createfails": "an error that passes ends nothing",
+    "rs-profiling-nojob": "a Job that is gone is made once more",
+    "rs-profiling-complete-nocm": _ENDED,
+    "rs-profiling-complete-nokey": _ENDED,
+    "rs-profiling-complete-notyaml": _ENDED,
+    "rs-profiling-complete-brace": "text that is no YAML is refused; the Go operator never comes back from it",
+    "rs-profiling-complete-beta": "a graph of v1beta1 keeps its components",
+    "rs-profiling-complete-two": "of two graphs none is taken",
+    "rs-profiling-complete-cm": "ConfigMaps of a result are made with its graph, and belong to it",
+    "rs-deploying-create-cms": "only ConfigMaps that the result names are given to the graph: to find others is to list all",
+    "rs-deploying-foreign": "a graph that was not made for the request is left alone",
+    "rs-deploying-noname-foreign": "as rs-deploying-foreign",
+    "rs-ready-autoapply-turned-on": "autoApply alone may be switched on later",
+    "rs-failed-edited": "another spec begins anew",
+    "pj-026": "a reference to no ConfigMap is passed over: an API server refuses a volume without a name",
+    "pj-046": "a graph of another namespace is refused by validation, not made in the request's",
+    "pj-050": "totalGpus is the sum of the nodes' counts",
+    "pj-070": _UNKNOWN,
+    "pj-071": _UNKNOWN,
+    "pj-072": _UNKNOWN,
+    "pj-073": _UNKNOWN,
+    "pj-075": "a slice of a GPU is no GPU",
+    "pj-079": _UNKNOWN,
+    "pj-080": _UNKNOWN,
+    "pj-092": "h100_pcie is not what the node has: HBM3 is on boards alone",
+    "pj-096": "h100_sxm is what the node has: HBM3 is on boards alone",
+}
+_RESOURCES: Final = {one.kind: one for one in (CLAIMS, CONFIG_MAPS, GRAPHS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS)}
+_MADE: Final = (CONFIG_MAPS, JOBS, ROLE_BINDINGS, SERVICE_ACCOUNTS, GRAPHS, GRAPHS_ALPHA)
+_RIGHTS: Final = ("ServiceAccount", "Role", "RoleBinding")  # ours to choose: compared by what the Job's pods need of them
+_FIELDS: Final = ("phase", "dgdName", "profilingJobName", "profilingPhase", "deploymentInfo")
+_DEADLINE: Final = 86_400
+
+
+class NoScraper:
+    """No exporter answers, as none did when the record was made."""
+
+    async def read(self, url: str) -> str:  # noqa: ARG002 - all answer alike
+        """Nothing."""
+        return ""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = _as_we_read_products(CASES[name])
+    site = Site(settings(_lines(case)))
+    before = await _set_up(site, case)
+    passes = case.get("flags", {}).get("passes", 1)
+    monkeypatch.setattr(request, "STEPS", 1)
+    _limit(monkeypatch, passes, case["kind"])
+    if said := case.get("flags", {}).get("createError"):
+        site.cluster.fail(lambda verb, what, *_: _unavailable(said) if verb in ("create", "apply") and what in _MADE else None)
+    timing = site.timing
+    clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)
+    site.run(Reconciler(site.cluster, site.settings, "pod", clocks=clocks, scraper=NoScraper))
+    try:
+        await site.later(5 if passes == 1 else 40)
+        differences = _differences(case, await _outcome(site, case), _new(site, before))
+    finally:
+        await site.stop()
+    assert bool(differences) == (name in DIFFERENT), differences
+
+
+def test_no_difference_is_listed_that_is_not_recorded() -> None:
+    assert DIFFERENT.keys() <= CASES.keys()
+
+
+def _as_we_read_products(case: Node) -> Node:
+    """What is expected where memory of the sort that only boards have says that a GPU is no card."""
+    products = {one["metadata"].get("labels", {}).get("nvidia.com/gpu.product", "") for one in case.get("others", ())}
+    if not any("HBM3" in one and "MIG" not in one for one in products):
+        return case
+    expected = json.dumps({name: case[name] for name in ("expect", "outcome")}).replace("h100_pcie", "h100_sxm")
+    return {**case, **json.loads(expected)}
+
+
+def _unavailable(said: str) -> Exception:
+    from dynamo_webhooks.kube.errors import UnavailableError
+
+    return UnavailableError(500, "", said)
+
+
+def _lines(case: Node) -> str:
+    """The configuration of a case, which writes GPUs into the spec as the Go operator does."""
+    more = {**(case.get("config") or {}), "controllers": {"requests": "on"}}
+    more["requests"] = {"copierImage": "dynamo-webhooks:1", "writeHardware": True}
+    return str(yaml.safe_dump(more))
+
+
+def _limit(monkeypatch: pytest.MonkeyPatch, passes: int, kind: str) -> None:
+    """Lets so many passes over requests do something, and none over graphs; those for a Job until it has been made."""
+    left = [passes]
+    row = switched._ROWS[REQUESTS.kind]
+    inner = request.reconcile_request
+
+    async def limited(work: Work, obj: Node) -> PassResult:
+        begun = (obj.get("status") or {}).get("phase") not in (None, "Pending")
+        if not left[0] or (kind == "profiling-job" and begun):
+            return PassResult()
+        left[0] -= 1
+        return await inner(work, obj)
+
+    async def nothing(_: Work, __: Node) -> PassResult:
+        return PassResult()
+
+    monkeypatch.setitem(switched._ROWS, REQUESTS.kind, row._replace(reconcile=limited))
+    for one in (GRAPHS, COMPONENTS):
+        monkeypatch.setitem(reconciler._PASSES, one.kind, nothing)
+
+
+async def _set_up(site: Site, case: Node) -> set[Any]:
+    for other in case.get("others", ()):
+        made = convert_object(other, target("nvidia.com/v1beta1")).object if other["kind"] == GRAPHS.kind else other
+        await _store(site, made)
+    await _store(site, _beta(case["object"]))
+    return {(key, json.dumps(record.obj, sort_keys=True)) for key, record in site.storage.records.items()}
+
+
+async def _store(site: Site, obj: Node) -> None:
+    """Stores an object as it is, with its status and generation."""
+    resource = REQUESTS if obj["kind"] == REQUESTS.kind else _RESOURCES[obj["kind"]]
+    namespace = obj["metadata"].get("namespace", "") if resource.namespaced else ""
+    await site.user.create(resource, copy.deepcopy(obj), namespace)
+    record = site.storage.records[resource.group, resource.plural, namespace, obj["metadata"]["name"]]
+    record.obj |= {name: copy.deepcopy(obj[name]) for name in ("status",) if obj.get(name)}
+    record.obj["metadata"] |= {name: obj["metadata"][name] for name in ("generation",) if name in obj["metadata"]}
+
+
+def _beta(obj: Node) -> Node:
+    """An object as it is stored; what v1alpha1 leaves to its schema's defaults is there."""
+    if obj["apiVersion"].endswith("v1beta1"):
+        return obj
+    whole = {**obj, "spec": {"autoApply": False, **obj["spec"]}}
+    return convert_object(whole, target("nvidia.com/v1beta1")).object
+
+
+async def _outcome(site: Site, case: Node) -> Node:
+    found = await site.user.get(REQUESTS, case["object"]["metadata"]["name"], NAMESPACE)
+    assert found is not None
+    return found
+
+
+def _new(site: Site, before: set[Any]) -> list[Node]:
+    """What was made or changed beside the request."""
+    out = []
+    for key, record in site.storage.records.items():
+        if (key, json.dumps(record.obj, sort_keys=True)) not in before and key[1] not in ("leases", "events", REQUESTS.plural):
+            out.append(record.obj)
+    return out
+
+
+def _differences(case: Node, found: Node, made: list[Node]) -> list[str]:
+    """What isn't as recorded."""
+    name = case["object"]["metadata"]["name"]
+    expected = case["outcome"]
+    out = _status_differences(expected.get("status", {}), found.get("status", {}))
+    after = expected.get("after", {})
+    if compare().normalise(after.get("spec", {})) != compare().normalise(found["spec"]):
+        out.append(f"spec: {found['spec']}")
+    theirs, ours = (_notes(one) for one in (after.get("annotations") or {}, found["metadata"].get("annotations") or {}))
+    if theirs != ours:
+        out.append(f"annotations: {ours}")
+    want = [_plain(one, case) for one in case["expect"] if one["kind"] not in _RIGHTS]
+    have = [_plain(one, case) for one in made if one["kind"] not in _RIGHTS and one["metadata"]["name"] != f"dgdr-output-{name}"]
+    if any(one["kind"] == "Job" for one in have):
+        kinds = {one["kind"] for one in made if one["metadata"]["name"] == account_of(name)}
+        out += [] if {"Role", "RoleBinding"} <= kinds else [f"rights: {kinds}"]
+    theirs_render = compare_render()
+    return [*out, *compare().diff(theirs_render.tidy(have, None), theirs_render.tidy(want, None))]
+
+
+def _status_differences(expected: Node, found: Node) -> list[str]:
+    out = []
+    theirs = {one["type"]: (one["status"], one["reason"]) for one in expected.get("conditions", ())}
+    ours = {one["type"]: (one["status"], one["reason"]) for one in found.get("conditions", ())}
+    for more in (SUCCEEDED, CHANGED):  # the first is always written here
+        if more not in theirs:
+            ours.pop(more, None)
+    if theirs != ours:
+        out.append(f"conditions: {ours}")
+    results, have = ({**one.get("profilingResults", {})} for one in (expected, found))
+    results.get("selectedConfig", {}).pop("status", None)
+    if compare().normalise(results) != compare().normalise(have):
+        out.append(f"results: {have}")
+    return out + [f"{name}: {found.get(name)}" for name in _FIELDS if expected.get(name) != found.get(name)]
+
+
+def _notes(annotations: Node) -> Node:
+    """Annotations that both operators write, as data."""
+    out: dict[str, Any] = {}
+    for name, text in annotations.items():
+        if name in (SPEC, EXTRA):
+            out[name] = [one for one in yaml.safe_load_all(text) if one]
+            for one in out[name]:
+                one.pop("status", None)
+        elif not name.startswith((OURS, "nvidia.com/dgdr-")):  # the latter are conversion's
+            out[name] = text
+    return out
+
+
+def _plain(obj: Node, case: Node) -> Node:
+    """An object without what is free: the copier and its rights, the deadline, and that the token may be absent."""
+    obj = copy.deepcopy(obj)
+    metadata = obj["metadata"]
+    for name in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"):
+        metadata.pop(name, None)
+    for owner in metadata.get("ownerReferences") or ():
+        owner.pop("uid", None)
+    for member in ("annotations", "labels"):
+        metadata[member] = {name: text for name, text in (metadata.get(member) or {}).items() if not name.startswith(OURS)}
+    obj.pop("status", None)
+    if obj["kind"] == "Job":
+        _plain_job(obj, case)
+    return obj
+
+
+def _plain_job(obj: Node, case: Node) -> None:
+    pod, name = obj["spec"]["template"]["spec"], case["object"]["metadata"]["name"]
+    if obj["spec"].get("activeDeadlineSeconds") == _DEADLINE:
+        del obj["spec"]["activeDeadlineSeconds"]
+    if pod["serviceAccountName"] == account_of(name):
+        pod["serviceAccountName"] = "dgdr-profiling-job"
+    [copier] = [one for member in ("containers", "initContainers") for one in pod.get(member, ()) if one["name"] == COPIER]
+    assert {"name": "profiling-output", "mountPath": "/data", "readOnly": True} in copier["volumeMounts"]
+    for member in ("containers", "initContainers"):
+        pod[member] = [one for one in pod.get(member, ()) if one["name"] != COPIER]
+    [profiler] = pod["containers"]
+    for one in profiler["env"]:
+        one.get("valueFrom", {}).get("secretKeyRef", {}).pop("optional", None)
+        if one["name"] == "DGDR_UID":
+            one["value"] = "UID"
+    profiler["args"][1] = compare().normalise(json.loads(profiler["args"][1]))

@@ -1,0 +1,130 @@
+"""The profiling Job, its rights, and whether a request can have one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.reconciler.request.hardware import Cluster, Machine
+from dynamo_webhooks.reconciler.request.job import JobSettings, config_text, job, output
+from dynamo_webhooks.reconciler.request.rights import rights
+from dynamo_webhooks.reconciler.request.validation import Around, invalid
+from tests.reconciler.request.asked import HARDWARE, asked
+
+SETTINGS = JobSettings("copier:1")
+
+
+def _pod(request: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = job(request, HARDWARE, SETTINGS)["spec"]["template"]["spec"]
+    return found
+
+
+def _with(**pod: Any) -> dict[str, Any]:
+    return asked(overrides={"profilingJob": {"template": {"spec": pod}}})
+
+
+def test_the_copier_is_a_sidecar_that_nobody_can_replace() -> None:
+    pod = _pod(_with(initContainers=[{"name": "output-copier", "image": "evil"}, {"name": "i", "image": "i"}]))
+    assert [(one["name"], one["image"]) for one in pod["initContainers"]] == [("i", "i"), ("output-copier", "copier:1")]
+    assert pod["initContainers"][1]["restartPolicy"] == "Always"
+    assert pod["initContainers"][1]["securityContext"]["allowPrivilegeEscalation"] is False
+
+
+def test_without_a_token_for_all_only_the_copier_has_one() -> None:
+    mount = {"name": "output-copier-kube-api-access", "mountPath": "/steal"}
+    pod = _pod(_with(automountServiceAccountToken=False, containers=[{"name": "x", "volumeMounts": [mount]}]))
+    [copier] = [one for one in pod["initContainers"] if one["name"] == "output-copier"]
+    assert [one["mountPath"] for one in copier["volumeMounts"]] == ["/data", "/var/run/secrets/kubernetes.io/serviceaccount"]
+    assert [one["mountPath"] for one in pod["containers"][0]["volumeMounts"]] == ["/data"]
+
+
+def test_an_overlay_of_nulls_and_wrong_types_changes_nothing() -> None:
+    odd: dict[str, Any] = {"containers": [None, 7], "volumes": None, "tolerations": None, "securityContext": 3, "imagePullSecrets": [None]}
+    assert _pod(_with(**odd)) == _pod(asked(overrides={"profilingJob": {"template": {"spec": {}}}})) | {
+        "containers": [_pod(_with(**odd))["containers"][0]]
+    }
+
+
+def test_the_job_has_a_deadline_that_the_author_may_change() -> None:
+    assert job(asked(), HARDWARE, SETTINGS)["spec"]["activeDeadlineSeconds"] == 86_400
+    request = asked(overrides={"profilingJob": {"activeDeadlineSeconds": 60}})
+    assert job(request, HARDWARE, SETTINGS)["spec"]["activeDeadlineSeconds"] == 60
+
+
+def test_a_long_spec_is_a_file() -> None:
+    request = asked(features={"planner": {"x": "y" * 40_000}})
+    [argument] = [one for one in _pod(request)["containers"][0]["args"] if "dynamo-request" in one]
+    assert argument == "/etc/dynamo-request/spec.json"
+    assert json.loads(output(request, HARDWARE)["data"]["spec.json"])["features"]["planner"]["x"] == "y" * 40_000
+    assert "data" not in output(asked(), HARDWARE)
+
+
+def test_json_has_the_order_of_the_schema_and_the_escapes_of_go() -> None:
+    text = config_text(asked(model="a<b>&c\u2028é", autoApply=False), HARDWARE)
+    assert text.startswith('{"model":"a\\u003cb\\u003e\\u0026c\\u2028é","backend":"vllm","image":"planner:1","hardware":{"gpuSku"')
+    assert text.endswith('"searchStrategy":"rapid","autoApply":false}')
+
+
+def test_the_account_may_write_one_map_and_read_one_request() -> None:
+    account, role, bound = rights(asked(), "dgdr-profiling-job-req")
+    assert role["rules"] == [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["dgdr-output-req"], "verbs": ["get", "patch"]},
+        {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeploymentrequests"], "resourceNames": ["req"], "verbs": ["get"]},
+    ]
+    assert bound["subjects"] == [{"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": "demo"}]
+    assert all(one["metadata"]["ownerReferences"][0]["uid"] == "u-1" for one in (account, role, bound))
+
+
+def test_only_an_online_search_may_touch_graphs_and_never_by_an_account_that_the_author_names() -> None:
+    thorough = asked(searchStrategy="thorough")
+    online = rights(thorough, "dgdr-profiling-job-req")[1]["rules"][2:]
+    assert {(resource, verb) for rule in online for resource in rule["resources"] for verb in rule["verbs"]} == {
+        *(("dynamographdeployments", verb) for verb in ("get", "list", "watch", "create", "delete")),
+        *(("pods", verb) for verb in ("get", "list")),
+        ("pods/log", "get"),
+    }
+    role, bound = rights(thorough, "mine")
+    assert len(role["rules"]) == 2
+    assert bound["subjects"][0]["name"] == "mine"
+
+
+_LABELLED = Cluster((Machine("NVIDIA-H200", 8, 1),))
+
+
+@pytest.mark.parametrize(
+    ("request_", "around", "why"),
+    [
+        (asked(), Around(Cluster(), claim=True), ""),
+        (asked(hardware=None), Around(_LABELLED, claim=True), ""),
+        (asked(hardware=None), Around(Cluster(), claim=True), "GPU hardware info required but auto-discovery failed. Verify DCGM"),
+        (asked(hardware=None), Around(Cluster(why="nodes can't be read: no"), claim=True), "explicitly. (nodes can't be read: no)"),
+        (
+            asked(hardware=None),
+            Around(Cluster((Machine("NVIDIA-B300", 8, 1),)), claim=True),
+            "gpuSku: must be given, since no SKU is known for NVIDIA-B300",
+        ),
+        (asked(backend="auto", searchStrategy="thorough"), Around(Cluster(), claim=True), 'spec.searchStrategy "thorough" is incompatible'),
+        (asked(modelCache={"pvcName": "p"}), Around(Cluster(), claim=False), "model cache PVC p not found in namespace demo"),
+        (asked("n" * 56), Around(Cluster(), claim=True), "metadata.name: must have at most 55 characters, got 56"),
+        (
+            asked(annotations={"nvidia.com/dgdr-deployment-overrides": '{"namespace": "other"}'}),
+            Around(Cluster(), claim=True),
+            "spec.deploymentOverrides.namespace: must be demo",
+        ),
+        (asked(features={"planner": {"x": "y" * 300_000}}), Around(Cluster(), claim=True), "spec: must be at most 262144 bytes"),
+        (
+            asked(
+                hardware=None,
+                annotations={"nvidia.com/dgdr-profiling-config": '{"hardware": {"numGpusPerNode": 4, "gpuSku": "l4", "vramMb": 1}}'},
+            ),
+            Around(Cluster(), claim=True),
+            "",
+        ),
+    ],
+)
+def test_what_a_request_needs(request_: dict[str, Any], around: Around, why: str) -> None:
+    found = invalid(request_, around)
+    assert why in found
+    assert bool(found) == bool(why)

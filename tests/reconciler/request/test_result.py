@@ -1,0 +1,146 @@
+"""What a profiler wrote: read within bounds, and turned into what may be applied."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamo_webhooks.reconciler.request.documents import DEEPEST, LARGEST, MOST, UnreadableError, documents
+from dynamo_webhooks.reconciler.request.names import PARETO, REQUEST_UID, RESULT, SPEC
+from dynamo_webhooks.reconciler.request.result import (
+    EXTRAS,
+    ResultError,
+    applied,
+    failure_of,
+    is_there,
+    pareto_of,
+    result_of,
+    shown,
+    stored,
+)
+from tests.reconciler.request.asked import GRAPH, asked
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: data, namespace: kube-system, ownerReferences: [{uid: x}]}\ndata: {a: 1}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a: 1\n---\nb: [1.5, true, ~, 'x', 0x10, .inf, 2026-01-01]", [{"a": 1}, {"b": [1.5, True, None, "x", 16, ".inf", "2026-01-01"]}]),
+        ("a: &x {b: 1}\nc: *x", [{"a": {"b": 1}, "c": {"b": 1}}]),
+        ("1: a\ntrue: b", [{"1": "a", "true": "b"}]),
+        ("", []),
+        ('{"a": [1, {"b": null}]}', [{"a": [1, {"b": None}]}]),
+    ],
+)
+def test_documents_are_values_of_json(text: str, values: list[object]) -> None:
+    assert documents(text) == values
+
+
+_BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{one}: &{one} [{','.join([f'*{before}'] * 10)}]\n" for before, one in zip("abcde", "bcdef", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{{{", "document 1 is no YAML"),
+        ("a: 1\n---\nb: [", "document 2 is no YAML"),
+        ("[" * 100_000, f"must be nested at most {DEEPEST} levels deep"),
+        ("a: &a [1]\n" + "".join(f"b{n}: &b{n} [{'[' * 40}*{'a' if not n else f'b{n - 1}'}{']' * 40}]\n" for n in range(3)), "levels deep"),
+        ("x: &x [*x]", "must name an earlier value"),
+        ("[" + "1," * (MOST + 1) + "]", f"must have at most {MOST} values"),
+        (_BOMB, f"must have at most {MOST} values"),
+        ("? [1]\n: 2", "a key must be text"),
+        (" " * (LARGEST + 1), f"must be at most {LARGEST} characters"),
+        ("a: !!python/object:os.system x\n--- [", "document 2"),
+    ],
+)
+def test_text_beyond_a_bound_is_refused_with_its_document(text: str, why: str) -> None:
+    with pytest.raises(UnreadableError, match=why):
+        documents(text)
+
+
+def test_a_graph_keeps_its_version_and_spec_and_gets_our_name() -> None:
+    result = result_of(asked(), {RESULT: GRAPH})
+    graph = applied(asked(), result.graph)
+    assert (graph["apiVersion"], graph["metadata"]["name"], graph["metadata"]["namespace"]) == ("nvidia.com/v1beta1", "req-dgd", "demo")
+    assert graph["spec"]["components"][0]["name"] == "Frontend"
+    assert graph["metadata"]["labels"] == {
+        "a": "b",
+        "dgdr.nvidia.com/name": "req",
+        "dgdr.nvidia.com/namespace": "demo",
+        "nvidia.com/managed-by": "dynamo-operator",
+    }
+    assert graph["metadata"]["annotations"] == {REQUEST_UID: "u-1"}
+
+
+def test_nothing_else_of_the_metadata_counts() -> None:
+    hostile = GRAPH.replace(
+        "{name: agg, labels: {a: b}}",
+        "{name: kube-root, namespace: kube-system, uid: 1, finalizers: [x], ownerReferences: [{uid: y}], labels: 7,"
+        " annotations: {webhooks.nvidia.com/request-uid: u-2, b: c}}",
+    )
+    graph = applied(asked(), result_of(asked(), {RESULT: hostile}).graph)
+    assert graph["metadata"].keys() == {"name", "namespace", "labels", "annotations"}
+    assert graph["metadata"]["annotations"] == {REQUEST_UID: "u-1", "b": "c"}
+    assert graph["metadata"]["namespace"] == "demo"
+
+
+def test_config_maps_come_into_the_namespace_and_others_are_named() -> None:
+    other = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"
+    result = result_of(asked(), {RESULT: f"{CONFIG_MAP}---\n{other}---\n{GRAPH}"})
+    [made] = result.config_maps
+    assert (made["metadata"]["name"], made["metadata"]["namespace"], made["data"]) == ("data", "demo", {"a": "1"})
+    assert made["metadata"].keys() == {"name", "namespace", "labels"}
+    assert result.ignored == ("Secret s",)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (None, "output ConfigMap dgdr-output-req not found"),
+        ({}, "key final_config.yaml not found in ConfigMap dgdr-output-req"),
+        ({RESULT: "a: 1"}, "no DynamoGraphDeployment found"),
+        ({RESULT: f"{GRAPH}---\n{GRAPH}"}, "must hold one DynamoGraphDeployment, found 2"),
+        ({RESULT: GRAPH.replace("nvidia.com/v1beta1", "evil.example/v1")}, "apiVersion must be one of"),
+        ({RESULT: "{{{"}, "final_config.yaml: document 1 is no YAML"),
+        ({RESULT: "---\n".join([CONFIG_MAP] * (EXTRAS + 1) + [GRAPH])}, "must hold at most 20 ConfigMaps, found 21"),
+    ],
+)
+def test_a_result_that_nothing_can_be_made_of(data: dict[str, str] | None, why: str) -> None:
+    with pytest.raises(ResultError, match=why):
+        result_of(asked(), data)
+
+
+def test_overrides_of_v1alpha1_name_and_mark_the_graph() -> None:
+    request = asked(
+        annotations={"nvidia.com/dgdr-deployment-overrides": '{"name": "mine", "labels": {"l": "v"}, "annotations": {"n": "w"}}'}
+    )
+    graph = result_of(request, {RESULT: GRAPH}).graph
+    assert graph["metadata"] == {"name": "mine", "labels": {"a": "b", "l": "v"}, "annotations": {"n": "w"}}
+
+
+def test_a_result_of_the_go_operator_is_read_from_its_annotation() -> None:
+    found = stored(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
+    assert result_of(asked(), found).graph["metadata"]["name"] == "req-dgd"
+    assert stored(asked(), {}) is None
+
+
+def test_configurations_to_choose_from_are_shown_as_far_as_they_can_be_read() -> None:
+    rows = '[[1,2,3,4,5,6,"# c\\nspec: {a: 1}"],[1,2],[1,2,3,4,5,6,7],[1,2,3,4,5,6,"# only"],[1,2,3,4,5,6,"- list"],[1,2,3,4,5,6,"{{{"]]'
+    text = '{"cost": {"table": {"data": ' + rows + "}}}"
+    assert pareto_of({PARETO: text}) == [{"config": {"spec": {"a": 1}}}]
+    assert [pareto_of({PARETO: text}) for text in ("", "[", '{"cost": 7}', "[" * 100_000)] == [[], [], [], []]
+
+
+def test_a_graph_too_large_for_a_status_is_not_shown() -> None:
+    large = GRAPH.replace("i:1", "i" * 300_000)
+    assert shown(result_of(asked(), {RESULT: large}), {}) == {}
+    assert shown(result_of(asked(), {RESULT: GRAPH}), {})["selectedConfig"]["metadata"] == {"name": "req-dgd", "labels": {"a": "b"}}
+
+
+def test_a_failure_says_what_the_profiler_said() -> None:
+    assert failure_of({"profiler_status": "failed", "profiler_error": "no GPU"}) == "profiling failed: no GPU"
+    assert failure_of({"profiler_status": "success"}) == ""
+    assert [is_there(one) for one in (None, {}, {"phase": "Done"}, {"profiler_status": "success"})] == [False, False, False, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -13,6 +14,7 @@ from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
 _UNFOLDED: Final = 2**31  # columns: lines stay as long as their texts
+_REMEMBERED: Final = 200  # characters of a text that is written once and remembered
 _LONGEST_KEY: Final = 120  # beyond it, and for empty ones, PyYAML writes the key on a line of its own, behind a question mark
 # what YAML refuses in a text, or takes for the end of a line
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -28,6 +30,72 @@ def json_text(value: Any) -> str:
 
 def yaml_text(value: Any) -> str:
     """Block style YAML that Kubernetes reads as the very same value."""
+    lines: list[str] = []
+    try:
+        _write(value, "", "", lines)
+    except _UnusualError:
+        return _dumped(value)
+    return "\n".join(lines) + "\n"
+
+
+class _UnusualError(ValueError):
+    """A value that PyYAML writes as a whole: with long or odd keys, or not a map or list."""
+
+
+def _write(value: Any, head: str, indent: str, lines: list[str]) -> None:
+    """The lines of a map or list as PyYAML has them, which takes ten times as long; `head` stands before its first line."""
+    if isinstance(value, dict) and value:
+        for key, held in value.items():
+            _entry(held, f"{head}{_key(key)}:", f"{indent}  ", lines)
+            head = indent
+    elif isinstance(value, list) and value:
+        for held in value:
+            _entry(held, f"{head}-", f"{indent}  ", lines)
+            head = indent
+    else:
+        raise _UnusualError
+
+
+def _entry(value: Any, head: str, indent: str, lines: list[str]) -> None:
+    if isinstance(value, (dict, list)) and value:
+        if head.endswith("-"):
+            _write(value, f"{head} ", indent, lines)
+        else:
+            lines.append(head)
+            _write(value, indent, indent, lines)
+        return
+    if isinstance(value, (dict, list)):
+        lines.append(f"{head} {{}}" if isinstance(value, dict) else f"{head} []")
+        return
+    short = value is None or isinstance(value, (bool, int)) or (isinstance(value, str) and len(value) < _REMEMBERED)
+    first, *rest = _scalar(type(value).__name__, value) if short else _written(value)
+    lines.append(f"{head} {first}")
+    lines.extend(f"{indent}{line}" if line else "" for line in rest)
+
+
+@lru_cache(maxsize=4096)
+def _scalar(_: str, value: Any) -> tuple[str, ...]:
+    """The lines of a scalar; with its type, because 1 equals True."""
+    return _written(value)
+
+
+def _written(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) and value.endswith("\n\n"):  # its blank lines at the end belong to it
+        raise _UnusualError
+    first, *rest = _dumped({"k": value}).removeprefix("k:").removeprefix(" ").removesuffix("\n").split("\n")
+    return first, *(line.removeprefix("  ") for line in rest)
+
+
+@lru_cache(maxsize=4096)
+def _key(key: Any) -> str:
+    if not isinstance(key, str) or not key or len(key) > _LONGEST_KEY or "\n" in key:
+        raise _UnusualError
+    if "\n" in (text := key_text(key)):
+        raise _UnusualError
+    return text
+
+
+def _dumped(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_UNFOLDED, default_flow_style=False)
 
 
@@ -37,7 +105,7 @@ def key_text(key: str) -> str:
         return key
     if not key or len(key) > _LONGEST_KEY or "\n" in key:
         return double_quoted(key)
-    return yaml_text({key: 0}).rpartition(": 0\n")[0]
+    return _dumped({key: 0}).rpartition(": 0\n")[0]
 
 
 def scalar_lines(value: Any, like: str = "") -> list[str]:
@@ -46,7 +114,7 @@ def scalar_lines(value: Any, like: str = "") -> list[str]:
         return [_quoted(value, like[0])]
     if isinstance(value, str) and _WORD.fullmatch(value) and not _means_else(value):
         return [value]
-    return yaml_text({"k": value}).removeprefix("k:").removeprefix(" ").removesuffix("\n").split("\n")
+    return _dumped({"k": value}).removeprefix("k:").removeprefix(" ").removesuffix("\n").split("\n")
 
 
 def flow_scalar(value: Any, like: str = "") -> str:

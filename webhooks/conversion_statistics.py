@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
@@ -17,6 +18,15 @@ _VERSIONS: Final = {f"{GROUP}/{version.name}": version.name for kind in BY_NAME.
 _OURS: Final = frozenset((name, version.name) for name, kind in BY_NAME.items() for version in kind.versions)
 # kind, the object's version, the desired version, outcome; "other" if unknown
 ConversionKey: TypeAlias = tuple[str, str, str, str]
+# failures that can be counted, which metrics show as 0 from the start: a series that begins at 1 is no increase
+FAILURES: Final[tuple[ConversionKey, ...]] = tuple(
+    (*key, outcome)
+    for key in (
+        *((name, a.name, b.name) for name, kind in BY_NAME.items() for a, b in permutations(kind.versions, 2)),
+        (OTHER, OTHER, OTHER),
+    )
+    for outcome in (REFUSED, FAULT)
+)
 
 
 class ConversionStatistics:

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from dynamo_webhooks.admission.registration import Purpose
-from dynamo_webhooks.webhooks.conversion_statistics import FAULT
+from dynamo_webhooks.webhooks.conversion_statistics import FAILURES, FAULT
 from dynamo_webhooks.webhooks.limits import Bound
 from dynamo_webhooks.webhooks.meters import SPREADS, Meter
 from dynamo_webhooks.webhooks.metrics_table import CLIENT, COUNTS, DECLARED, FRAMEWORK, OPERATOR, OWN, WATCHER
@@ -156,5 +156,6 @@ def _ours(meter: Meter) -> Iterator[Metric]:
 
 
 def _conversions(meter: Meter) -> Iterator[Metric]:
-    yield _counter(f"{OWN}converted_objects", {key: objects for key, (objects, _) in meter.conversions.items()})
+    counted = {key: objects for key, (objects, _) in meter.conversions.items()}
+    yield _counter(f"{OWN}converted_objects", dict.fromkeys(FAILURES, 0.0) | counted)
     yield _counter(f"{OWN}conversion_seconds", {key: seconds for key, (_, seconds) in meter.conversions.items()})

@@ -27,6 +27,8 @@ _CONVERSION: Final = 'namespace="n", kind="DynamoGraphDeployment", from_version=
 _DENIALS: Final = 'dynamo_operator_webhook_denials_total{namespace="n", resource_type="DynamoGraphDeployment", reason="x"}'
 _RECONCILES: Final = 'dynamo_operator_reconcile_errors_total{namespace="n", resource_type="DynamoGraphDeployment", error_type="validation"}'
 
+_OBJECTS: Final = "dynamo_operator_resources_total"
+
 
 def _gauge(metric: str, fires: str, silent: str, at: int, labels: str = POD, description: str = "", **told: str) -> Case:
     series = f"{OWN}{metric}{{{labels}}}"
@@ -201,5 +203,31 @@ CASES: Final[dict[str, Case]] = {
         {_RECONCILES: "0x40 10x50"},
         {"namespace": "n", "resource_type": "DynamoGraphDeployment", "error_type": "validation"},
         "DynamoGraphDeployment: validation. The condition Ready of the objects says what is wrong.",
+    ),
+    "DynamoWebhooksReconcilerFault": Case(
+        5,
+        {f'controller_runtime_reconcile_panics_total{{{POD}, controller="dynamomodel"}}': "0 0 1x20"},
+        {f'controller_runtime_reconcile_panics_total{{{POD}, controller="dynamomodel"}}': "1x20"},
+        {"namespace": "n", "controller": "dynamomodel"},
+        "dynamomodel: the reconciler's log has the object and the trace. Please report it.",
+    ),
+    "DynamoWebhooksModelsNotReady": Case(
+        40,
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoModel", status="not_ready"}}': "2x50"},
+        {
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoModel", status="not_ready"}}': "2x20 0x30",
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoModel", status="ready"}}': "2x50",
+        },
+    ),
+    "DynamoWebhooksObjectsFailed": Case(
+        40,
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoCheckpoint", status="Failed"}}': "0x30 1x20"},
+        {
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoCheckpoint", status="Failed"}}': "3x50",
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Failed"}}': "_x30 5x20",
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Ready"}}': "0x30 1x20",
+        },
+        {"namespace": "n", "resource_type": "DynamoCheckpoint"},
+        "DynamoCheckpoint: more objects are in the phase Failed than half an hour ago. Their conditions say why.",
     ),
 }

@@ -11,8 +11,10 @@ from typing import Any, Final, TypeAlias
 import pytest
 import yaml
 
+from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.certs.timings import SKEW_WARN
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
+from dynamo_webhooks.reconciler.loop.object_counts import FAILED
 from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, HISTOGRAM, Declared
@@ -23,9 +25,15 @@ Node: TypeAlias = dict[str, Any]
 HOME: Final = ROOT / "manifests" / "chart" / "monitoring"
 COMPONENT: Final = ROOT / "manifests" / "monitoring"
 SCRAPED: Final = {"namespace", "pod"}  # labels that Prometheus adds to everything it scrapes from pods
-FUNCTIONS: Final = {"abs", "absent", "count", "histogram_quantile", "increase", "max", "min", "rate", "sum", "time", "topk"}
+FUNCTIONS: Final = {"abs", "absent", "count", "delta", "histogram_quantile", "increase", "max", "min", "rate", "sum", "time", "topk"}
 WORDS: Final = {"by", "or"}
-VALUES: Final = {"bound": {each.value for each in Bound}, "outcome": {CONVERTED, FAULT, REFUSED, SAME}, "webhook": {"/convert"}}
+VALUES: Final = {
+    "resource_type": set(BY_NAME),
+    "status": {FAILED, "ready", "not_ready"},
+    "bound": {each.value for each in Bound},
+    "outcome": {CONVERTED, FAULT, REFUSED, SAME},
+    "webhook": {"/convert"},
+}
 
 
 @cache
@@ -212,7 +220,6 @@ def test_every_metric_is_shown() -> None:
         "controller_runtime_reconcile_errors",
         "controller_runtime_reconcile_time_seconds",
         "controller_runtime_terminal_reconcile_errors",
-        "controller_runtime_reconcile_panics",
         "controller_runtime_active_workers",
         "controller_runtime_max_concurrent_reconciles",
         "workqueue_adds",

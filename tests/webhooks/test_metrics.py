@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dynamo_webhooks.kube.traffic import NO_ANSWER, Sent
 from dynamo_webhooks.webhooks.admission import answer
+from dynamo_webhooks.webhooks.conversion_statistics import FAULT, REFUSED, ConversionStatistics
 from dynamo_webhooks.webhooks.meters import BUCKETS, Meter
 from dynamo_webhooks.webhooks.metrics import export
 from dynamo_webhooks.webhooks.routes import ROUTES
@@ -129,3 +130,24 @@ def test_requests_to_the_api_server_are_printed() -> None:
 
 def test_gauges_are_printed() -> None:
     assert b"dynamo_webhooks_open_connections 3.0\n" in export(Meter(), {"open_connections": 3.0})
+
+
+def test_failures_of_conversion_are_shown_before_the_first_one() -> None:
+    """An alert on their increase hears of the first: a series that begins at 1 is no increase for Prometheus."""
+    shown = {tuple(labels[name] for name in ("kind", "from_version", "to_version")): value for labels, value in _failures(Meter())}
+    assert (KIND, "v1alpha1", "v1beta1") in shown
+    assert (KIND, "v1beta1", "v1alpha1") in shown
+    assert ("other", "other", "other") in shown
+    assert ("DynamoModel", "v1alpha1", "v1alpha1") not in shown
+    assert set(shown.values()) == {0.0}
+    meter = Meter()
+    statistics = ConversionStatistics()
+    statistics.add({"kind": KIND, "apiVersion": "nvidia.com/v1alpha1"}, "v1beta1", REFUSED, 0.1)
+    meter.conversions.update(statistics.counts)
+    assert [labels["kind"] for labels, value in _failures(meter) if value] == [KIND]
+
+
+def _failures(meter: Meter) -> list[tuple[dict[str, str], float]]:
+    families = text_string_to_metric_families(export(meter, {}).decode())
+    found = [sample for family in families for sample in family.samples if sample.name == "dynamo_webhooks_converted_objects_total"]
+    return [(sample.labels, sample.value) for sample in found if sample.labels["outcome"] in (REFUSED, FAULT)]

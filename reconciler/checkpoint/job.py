@@ -82,7 +82,16 @@ def jobs(checkpoint: Fields, settings: Checkpoints) -> list[Fields]:
 def image_of(job: Fields) -> str:
     """The image of the container whose snapshot a Job takes."""
     template = (job.get("spec") or {}).get("template") or {}
-    target = texts((template.get("metadata") or {}).get("annotations")).get(TARGET_CONTAINERS, MAIN)
+    return _image(template, texts((template.get("metadata") or {}).get("annotations")).get(TARGET_CONTAINERS, MAIN))
+
+
+def target_image(checkpoint: Fields) -> str:
+    """The image of the container whose snapshot a checkpoint asks for."""
+    asked = (checkpoint.get("spec") or {}).get("job") or {}
+    return _image(asked.get("podTemplateSpec") or {}, str(asked.get("targetContainerName") or MAIN))
+
+
+def _image(template: Fields, target: str) -> str:
     containers = items((template.get("spec") or {}).get("containers"))
     return next((str(one.get("image") or "") for one in containers if one.get("name") == target), "")
 

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError
+from dynamo_webhooks.reconciler.checkpoint.standing import COLD
 from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH, LWS, STATEFUL_SET
+from dynamo_webhooks.reconciler.loop.likeness import digest
 from dynamo_webhooks.reconciler.loop.moving import pathway_of
 from dynamo_webhooks.reconciler.loop.observe import observed_component
 from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
+from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, Choice, choice_for, is_unlisted, noted, pods_of, say_standing, wanted_by
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import direct_children
+from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.service import is_model_service
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.observed import Observed
+    from dynamo_webhooks.reconciler.render.settings import Settings
 
 _WORKLOADS: Final = ("Deployment", "LeaderWorkerSet")
 
@@ -32,22 +38,42 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
-    wide, facts = on_leader_worker_sets(obj), facts_of(work.settings, work.known())
-    refusal = refusal_of(obj)
-    if not refusal and not _of_a_graph(obj):
-        refusal = work.judge.refusal(obj, facts._replace(lws=True) if wide else facts)
-    if refusal:
+    wide = on_leader_worker_sets(obj)
+    if refusal := _refusal(work, obj, wide=wide):
         await work.say(obj, "Warning", "ValidationFailed", refusal)
         return await _failed(work, obj, [Problem(refusal, "validation")], 0.0)
     settings = render_settings(work.settings, work.known(), work.cache, obj["metadata"]["namespace"])
     settings = settings._replace(lws=settings.lws or wide)
-    problems: list[Problem] = []
+    if wanted_by(obj) is not None and is_unlisted(work):
+        return PassResult((), UNLISTED)
     observed = observed_component(obj, work.cache.owned(obj))
+    try:
+        choice, marks = await _chosen(work, obj, settings, observed)
+    except RenderError as error:
+        return await _failed(work, obj, [of_render(error)], SLOWLY)
+    if choice.restore is not None:
+        observed = observed._replace(restores={obj["metadata"]["name"]: choice.restore})
+    return await _pass(work, obj, _Plan(settings, observed, choice, marks))
+
+
+class _Plan(NamedTuple):
+    """What is decided before anything is written."""
+
+    settings: Settings
+    observed: Observed
+    choice: Choice
+    marks: Node  # annotations of the Deployment
+
+
+async def _pass(work: Work, obj: Node, plan: _Plan) -> PassResult:
+    settings, observed, choice, marks = plan
+    problems: list[Problem] = []
     rendered = children_with_secrets(work, obj, settings, lambda chosen: direct_children(obj, chosen, observed), problems)
     problems += [of_render(error) for error in rendered.problems]
     workload: Node | None = None
     for child in rendered.children:
-        made = await work.put(child, obj, problems, lambda uid: _is_left_to(work, obj, uid))
+        wanted = _marked(child, marks) if marks and child["kind"] == "Deployment" else child
+        made = await work.put(wanted, obj, problems, lambda uid: _is_left_to(work, obj, uid))
         if child["kind"] in _WORKLOADS:
             workload = made
     if not problems:
@@ -61,14 +87,41 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
     if problems or workload is None:
         return await _failed(work, obj, problems, SLOWLY)
     before = obj.get("status") or {}
-    now = status_of(before, obj["metadata"]["generation"], workload, work.now(), _workers(work, workload))
+    generation = obj["metadata"]["generation"]
+    now = status_of(before, generation, workload, work.now(), _workers(work, workload))
+    now = noted(now, choice.standing, generation, work)
     was, became = (found(one, "Available").get("status") for one in (before, now))
     # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
     news = was or (became == "True" and not _of_a_graph(obj))
     if await work.patch_status(obj, now) and was != became and news:
         told = found(now, "DynamoComponentReady")
         await work.say(obj, "Normal", told["reason"], told["message"])
-    return PassResult()
+    if not _of_a_graph(obj):
+        await say_standing(work, obj, before, now)
+    return PassResult((), choice.after)
+
+
+def _refusal(work: Work, obj: Node, *, wide: bool) -> str:
+    """Why nothing is done for a component; one of a graph was judged with that."""
+    facts = facts_of(work.settings, work.known())
+    return refusal_of(obj) or ("" if _of_a_graph(obj) else work.judge.refusal(obj, facts._replace(lws=True) if wide else facts))
+
+
+async def _chosen(work: Work, obj: Node, settings: Settings, observed: Observed) -> tuple[Choice, Node]:
+    """What the pods of a component are restored from, and what is noted beside them. It costs one more render.
+
+    Raises: ApiError, RenderError.
+    """
+    if wanted_by(obj) is None:
+        return Choice(), {}
+    cold = next((one for one in direct_children(obj, settings, observed).children if one["kind"] == "Deployment"), None)
+    choice = await choice_for(work, obj, pods_of(work, cold) if cold is not None else None, settings)
+    return choice, {COLD: digest(cold["spec"]["template"])} if cold is not None else {}
+
+
+def _marked(child: Node, annotations: Node) -> Node:
+    metadata = child["metadata"]
+    return {**child, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
 def _workers(work: Work, workload: Node) -> list[Node | None]:

@@ -13,7 +13,7 @@ from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of, unreachable
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
-from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CLIQUES, COMPONENT, GRAPHS, SECRET
+from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CHECKPOINT, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
 from dynamo_webhooks.reconciler.loop.moving import end, left_to_components, pathway_of, waits_for
 from dynamo_webhooks.reconciler.loop.observe import observed_graph
@@ -24,6 +24,8 @@ from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.prerequisites import look_for_claims, look_for_queue
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
+from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted, say_standing
+from dynamo_webhooks.reconciler.loop.snapshots import chosen_on_grove, found_for, of_forbidden, snapshots_of, told_of
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
     from dynamo_webhooks.reconciler.loop.pathway import Pathway
+    from dynamo_webhooks.reconciler.loop.snapshots import Snapshots
     from dynamo_webhooks.reconciler.loop.status import Condition
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
@@ -69,9 +72,17 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
         if way.grove:
             await know_cliques(work, graph)
         roll, observed = _rolled(graph, way, work.cache)
+        seen = snapshots_of(work, graph)
+        if seen.wanted and is_unlisted(work):
+            return PassResult((), UNLISTED)
+        settings = settings._replace(checkpoints=settings.checkpoints._replace(made=seen.off is None))
+        observed = observed._replace(checkpoints=frozenset(found_for(work, graph, seen)))
+        if way.grove and seen.wanted:
+            seen = await chosen_on_grove(work, graph, seen, settings._replace(service_account=""), observed)
+            observed = observed._replace(restores=seen.restores)
     except RenderError as error:
         return await _refuse(work, obj, str(error))
-    return await _pass(work, graph, _Plan(way, settings, roll, observed))
+    return await _pass(work, graph, _Plan(way, settings, roll, observed, seen))
 
 
 def components_of(work: Work, graph: Node) -> list[Node]:
@@ -86,6 +97,7 @@ class _Plan(NamedTuple):
     settings: Settings
     roll: Roll
     observed: Observed
+    snapshots: Snapshots
 
 
 def _rolled(graph: Graph, way: Pathway, cache: Cache) -> tuple[Roll, Observed]:
@@ -100,7 +112,8 @@ def _rolled(graph: Graph, way: Pathway, cache: Cache) -> tuple[Roll, Observed]:
 
 
 async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
-    obj, (way, settings, roll, observed) = graph.object, plan
+    obj, (way, settings, roll, observed, snapshots) = graph.object, plan
+    refused: list[Problem] = []  # checkpoints: a graph runs without, too
     problems: list[Problem] = []
     if roll.adopted:
         await _note_digest(work, graph, observed)
@@ -116,11 +129,12 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     for child in rendered.children:
         if child["kind"] == SECRET or (waits and child["kind"] in (CLIQUES, COMPONENT)):
             continue
-        made = await _put(work, graph, child, problems)
+        made = await _put(work, graph, child, refused if child["kind"] == CHECKPOINT else problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])
         if child["kind"] == CLIQUES and made is not None:
             grove = said_by_grove(graph, made, work.cache.owned(made))
+    problems += [problem for problem in refused if problem.category != "forbidden"]
     if not problems and not waits:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
         after = await _finish(work, obj, plan, names, problems)
@@ -129,6 +143,8 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     status, look = await with_reasons(work, obj, status_of(obj.get("status") or {}, seen, work.now()))
+    snapshots = of_forbidden(snapshots, [problem for problem in refused if problem.category == "forbidden"])
+    status = told_of(status, work, graph, snapshots, seen.objects, roll.name)
     await _tell(work, obj, status, roll)
     if waits and not problems:
         if is_moving(work.cache.get(key_of(obj)) or {}):  # as it is stored, from which the next process goes on
@@ -216,6 +232,7 @@ async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
         begins = not was and now["state"] == "pending"  # that nothing is ready yet is no news
         if failed or (was.get("reason") != became["reason"] and not begins):
             await work.say(obj, "Warning" if failed else "Normal", _camel(became["reason"]), became["message"])
+    await say_standing(work, obj, before, now)
     lost = found(now, PLACED)
     if lost.get("status") == "False" and lost["reason"] != found(before, PLACED).get("reason"):
         await work.say(obj, "Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")

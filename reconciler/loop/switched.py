@@ -55,6 +55,11 @@ SWITCHED: Final = (
 _ROWS: Final = {each.resource.kind: each for each in SWITCHED}
 
 
+def row_of(kind: str) -> Switched:
+    """The line of a kind."""
+    return _ROWS[kind]
+
+
 async def attend(work: Work, obj: Node) -> PassResult:
     """One pass over an object of such a kind; one that isn't reconciled, or not permitted to be, says why.
 

@@ -82,8 +82,8 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
     if kind == GRAPH:
         return _graph(obj, settings, observed)
     if kind == COMPONENT:
-        name = (obj.get("metadata") or {}).get("name")
-        return _ordered(_collected(component_children, obj, settings, name in observed.old_selectors))
+        name = str((obj.get("metadata") or {}).get("name") or "")
+        return _ordered(_collected(component_children, obj, settings, name in observed.old_selectors, observed.restores.get(name)))
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])
@@ -188,7 +188,7 @@ def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     per_member = (grove_services, grove_models, grove_ways_in)
     return _joined(
         [
-            _collected(clique_set, graph, settings, marks),
+            _collected(clique_set, graph, settings, marks, observed.restores),
             *(_collected(make, graph, member, settings) for member in graph.members for make in per_member),
         ]
     )

@@ -13,6 +13,7 @@ from dynamo_webhooks.reconciler.render.workload import owning_graph, read_worklo
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
     from dynamo_webhooks.reconciler.render.settings import Settings
     from dynamo_webhooks.reconciler.render.workload import Workload
 
@@ -28,24 +29,24 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
 
 
-def component_children(obj: Fields, settings: Settings, old_selectors: bool = False) -> list[Fields]:
-    """All children of one component's object, its workload first.
+def component_children(obj: Fields, settings: Settings, old_selectors: bool = False, restore: Restore | None = None) -> list[Fields]:
+    """All children of one component's object, its workload first. With `restore` its pods are restored from a snapshot.
 
     Raises: RenderError if they can't be rendered.
     """
     workload = read_workload(obj, old_selectors=old_selectors or uses_old_selectors(obj))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     return [
-        *_controllers(workload, settings),
+        *_controllers(workload, settings, restore),
         *services(workload, settings),
         *([] if owning_graph(workload.object["metadata"]) else model_services(workload.spec, workload.namespace, workload.object)),
         *ways_in(workload.name, workload.namespace, workload.type, workload.graph, workload.alpha, workload.object, settings),
     ]
 
 
-def _controllers(workload: Workload, settings: Settings) -> list[Fields]:
+def _controllers(workload: Workload, settings: Settings, restore: Restore | None) -> list[Fields]:
     if workload.nodes > 1:
         if not settings.lws:
             raise RenderError(("spec", "multinode"), no_orchestrator(settings, "Grove runs whole graphs only"))
         return [leader_worker_set(workload, settings)]
-    return [deployment(workload, settings)]
+    return [deployment(workload, settings, restore)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.reconciler.checkpoint.restore import restored_metadata, restored_spec, unmarked
 from dynamo_webhooks.reconciler.render import discovery
 from dynamo_webhooks.reconciler.render.generation import share
 from dynamo_webhooks.reconciler.render.merge import texts
@@ -15,7 +16,6 @@ from dynamo_webhooks.reconciler.render.names import (
     METRICS_ENABLED,
     NAMESPACE,
     SELECTOR,
-    SNAPSHOT,
     STRATEGY,
 )
 from dynamo_webhooks.reconciler.render.objects import child
@@ -24,11 +24,12 @@ from dynamo_webhooks.reconciler.render.pod.plan import plan_of
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
     from dynamo_webhooks.reconciler.render.settings import Settings
     from dynamo_webhooks.reconciler.render.workload import Workload
 
 
-def deployment(workload: Workload, settings: Settings) -> Fields:
+def deployment(workload: Workload, settings: Settings, restore: Restore | None = None) -> Fields:
     """The Deployment of a component on one node.
 
     Raises: RenderError if the component has no valid pod.
@@ -48,14 +49,17 @@ def deployment(workload: Workload, settings: Settings) -> Fields:
         "strategy": _strategy(workload),
         "template": {"metadata": pod_metadata(workload, settings), "spec": pod_spec(plan_of(workload), settings)},
     }
+    if restore is not None:
+        template = out["spec"]["template"]
+        restored_spec(template["spec"], workload.spec, restore, ("spec",))
+        template["metadata"] = restored_metadata(template["metadata"], workload.spec, restore)
     return out
 
 
 def pod_metadata(workload: Workload, settings: Settings) -> Fields:
     """Labels and annotations of a component's pods."""
     labels = {
-        # only checkpoints label their pods so
-        **{key: value for key, value in workload.labels.items() if not key.startswith(SNAPSHOT)},
+        **unmarked(workload.labels),
         SELECTOR: workload.name,
         NAMESPACE: workload.selected_namespace,
         **discovery.labels(workload.template_annotations, settings),
@@ -65,7 +69,8 @@ def pod_metadata(workload: Workload, settings: Settings) -> Fields:
     if workload.type:
         labels[COMPONENT_TYPE] = workload.type
     out: Fields = {"labels": dict(sorted(labels.items()))}
-    return {**out, "annotations": dict(sorted(workload.annotations.items()))} if workload.annotations else out
+    annotations = unmarked(workload.annotations)
+    return {**out, "annotations": dict(sorted(annotations.items()))} if annotations else out
 
 
 def _strategy(workload: Workload) -> Fields:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
 
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -22,6 +25,7 @@ class Observed(NamedTuple):
     grove: bool | None = None  # whether the graph runs on Grove, or is to; None: as the cluster serves it and the graph says
     old_selectors: frozenset[str] = frozenset()
     checkpoints: frozenset[str] = frozenset()  # components whose checkpoint is there, so that none is made
+    restores: Mapping[str, Restore] = _EMPTY  # component object, or component on Grove -> the snapshot that its pods are restored from
 
 
 NOTHING: Final = Observed()

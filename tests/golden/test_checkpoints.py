@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,11 +11,12 @@ import pytest
 import yaml
 
 from dynamo_webhooks.cli.exits import UsageError
-from dynamo_webhooks.kube.resources import CLAIMS, LEASES
+from dynamo_webhooks.kube.resources import CLAIMS, LEASES, Resource
 from dynamo_webhooks.reconciler.checkpoint import shared_gpus, storage
 from dynamo_webhooks.reconciler.checkpoint.job import KEPT_FOR, jobs
+from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
 from dynamo_webhooks.reconciler.loop.keys import controller
-from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, JOBS
 from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.objects import reference
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.render.settings import Settings
 
+DAEMON_SETS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 pytestmark = pytest.mark.golden
 RECORDED_JOBS: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "checkpoint-job")}
 STEPS: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "checkpoint-step")}
+RESTORES: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "restore")}
 # differences on purpose -> reason
 DIFFERENT: Final = {
     "cj-028": "an upper-case version makes no name of a Job, which an API server refuses",
@@ -37,6 +41,11 @@ DIFFERENT: Final = {
     "cs-running-done": "a snapshot that the agent calls complete is ready although its worker still runs",
     "cs-failed-done": "a snapshot that the agent calls complete is ready although its worker ended in an error",
     "cs-nojobname": "the pass that begins anew makes the Job, too; in the record that is the next one",
+    "re-daemonset-none": "without an agent pods start cold, and the component says so",
+    "re-identity-two": "of several of one identity the oldest counts",
+    "re-gms-onlyck-gate": "the recorded pod names a claim that it doesn't have, which an API server refuses",
+    "re-gms-ck": "refused by the rule of admission, in its words",
+    "re-gms-gateoff": "refused by the rule of admission, in its words",
     "cs-three": "of several of one identity the oldest counts, however many there are",
 }
 
@@ -114,13 +123,13 @@ async def test_a_recorded_pass(name: str) -> None:
 
 
 def test_no_difference_is_listed_that_is_not_recorded() -> None:
-    assert DIFFERENT.keys() <= RECORDED_JOBS.keys() | STEPS.keys()
+    assert DIFFERENT.keys() <= RECORDED_JOBS.keys() | STEPS.keys() | RESTORES.keys()
 
 
 async def _set_up(site: Site, case: Node) -> None:
     deleted = case["object"]["metadata"].get("deletionTimestamp")
     for obj in (*case.get("others", ()), case["object"]):
-        resource = {each.kind: each for each in (CHECKPOINTS, CLAIMS, JOBS, LEASES)}[obj["kind"]]
+        resource = {each.kind: each for each in (CHECKPOINTS, CLAIMS, COMPONENTS, DAEMON_SETS, JOBS, LEASES)}[obj["kind"]]
         site.storage.now += timedelta(seconds=2)  # the others are older
         metadata = {key: value for key, value in obj["metadata"].items() if key != "deletionTimestamp"}
         await site.user.create(resource, {**copy.deepcopy(obj), "metadata": metadata}, NAMESPACE)
@@ -151,3 +160,32 @@ def _event_differences(expected: Any, reasons: list[str]) -> list[str]:
     """Their reasons, each once and without those of an unchanged child, are among ours."""
     theirs = {text.split()[1] for text in expected} - {"UpdateJob"}
     return [f"Events: {reasons}"] if theirs - {*reasons} else []
+
+
+@pytest.mark.parametrize("name", RESTORES)
+async def test_a_recorded_component(name: str) -> None:
+    case = RESTORES[name]
+    case["object"]["metadata"]["annotations"] = {ANY_IMAGE: "true"}  # the recorded operator doesn't compare images
+    site = Site(settings(_lines(case)))
+    await _set_up(site, case)
+    before = {*site.storage.records}
+    site.start()
+    await site.later(5)
+    try:
+        made = [record.obj for key, record in site.storage.records.items() if key not in before and key[1] in ("deployments", "services")]
+        found = (await site.user.get(COMPONENTS, case["object"]["metadata"]["name"], NAMESPACE)) or {}
+    finally:
+        await site.stop()
+    made = [_plain(one) for one in made]
+    differences = [*compare().diff(*(compare_render().tidy(copy.deepcopy(each), None) for each in (made, _of_its_graph(case["expect"]))))]
+    said = case["outcome"].get("error", "").rpartition(": ")[2].partition(" (from")[0]
+    ours = " ".join(one["message"] for one in found["status"]["conditions"])
+    if said and said not in ours:
+        differences.append(ours)
+    assert bool(differences) == (name in DIFFERENT), differences
+
+
+def _of_its_graph(expected: Node) -> Any:
+    """What was recorded of a component without its graph, which took its own name for the graph's."""
+    text = json.dumps(expected).replace("g-worker-HASH0000-k8s", "g-k8s").replace('"value": "g-worker-HASH0000"', '"value": "g"')
+    return json.loads(text.replace('"demo-g-worker-HASH0000"', '"demo-g"').replace("g-worker-HASH0000-worker-gpu", "g-worker-gpu"))

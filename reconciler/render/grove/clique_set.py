@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 API_VERSION: Final = "grove.io/v1alpha1"
 
 
-def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str]) -> list[Fields]:
-    """The set of a graph; none for a graph without components. The restarts are marks by component.
+def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], restores: Mapping[str, Restore]) -> list[Fields]:
+    """The set of a graph; none for a graph without components. The restarts are marks by component, the restores their snapshots.
 
     Raises: RenderError if a component has no valid pods: the set is made whole or not at all.
     """
@@ -34,7 +35,11 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str]) ->
         check_nodes(one.nodes, one.path)
     # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
-    made = [clique for one in graph.members for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours)]
+    made = [
+        clique
+        for one in graph.members
+        for clique in cliques(grove_member(graph, one, ours, restarts.get(one.name, "")), ours, restores.get(one.name))
+    ]
     labels = {**texts(graph.spec.get("labels")), GRAPH_NAME: graph.name}
     annotations = texts(graph.spec.get("annotations"))
     out = child(

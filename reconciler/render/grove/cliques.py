@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.reconciler.checkpoint.restore import restored_metadata, restored_spec
 from dynamo_webhooks.reconciler.render import discovery
 from dynamo_webhooks.reconciler.render.framework import TRTLLM
 from dynamo_webhooks.reconciler.render.graph import is_inter_pod
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
     from dynamo_webhooks.reconciler.render.grove.member import GroveMember
     from dynamo_webhooks.reconciler.render.multinode.role import Role
     from dynamo_webhooks.reconciler.render.settings import Settings
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 _ENGINE_GROUP: Final = GROUP + "dynamo-failover-engine-group-member"
 
 
-def cliques(one: GroveMember, settings: Settings) -> list[Fields]:
-    """The cliques of a component, in the order of their names.
+def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None) -> list[Fields]:
+    """The cliques of a component, in the order of their names. With `restore` its pods are restored from a snapshot.
 
     Raises: RenderError if the component has no valid pods.
     """
@@ -38,6 +40,10 @@ def cliques(one: GroveMember, settings: Settings) -> list[Fields]:
     replicas = member.fields.get("replicas")
     constraint = member.fields.get("topologyConstraint") or {}
     made = _clique(one, low(member.name), 1 if replicas is None else replicas, _pod(one, None, settings))
+    if restore is not None:
+        restored_spec(made["spec"]["podSpec"], one.plan.component, restore, member.path)
+        marks = {name: made[name] for name in ("labels", "annotations")}
+        made |= restored_metadata(marks, one.plan.component, restore)
     return [{**made, "topologyConstraint": {"packDomain": constraint["packDomain"]}} if constraint.get("packDomain") else made]
 
 

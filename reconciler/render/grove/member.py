@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.reconciler.checkpoint.restore import unmarked
 from dynamo_webhooks.reconciler.render import discovery
 from dynamo_webhooks.reconciler.render.framework import framework_of
 from dynamo_webhooks.reconciler.render.graph import object_name, selects, template_annotations, template_labels
@@ -24,7 +25,6 @@ from dynamo_webhooks.reconciler.render.names import (
     PREFILL,
     RESTART_AT,
     SELECTOR,
-    SNAPSHOT,
     SUB_TYPE,
     TOPOLOGY_LABEL,
     WORKER,
@@ -86,7 +86,7 @@ def grove_member(graph: Graph, member: Member, settings: Settings, restart: str)
         hints=annotations,
         path=member.path,
     )
-    return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(annotations.items())))
+    return GroveMember(member, plan, _labels(graph, member, followed, settings), dict(sorted(unmarked(annotations).items())))
 
 
 def with_old_selectors(graph: Graph, names: Collection[str]) -> Graph:
@@ -102,7 +102,7 @@ def uses_kai(component: Fields, settings: Settings) -> bool:
 
 def _labels(graph: Graph, member: Member, followed: dict[str, str], settings: Settings) -> dict[str, str]:
     said = {**texts(graph.spec.get("labels")), **texts(member.alpha.get("labels")), **template_labels(member)}
-    out = {key: value for key, value in said.items() if not key.startswith(SNAPSHOT)}
+    out = unmarked(said)
     out |= {SELECTOR: object_name(graph, member), GRAPH_NAME: graph.name, COMPONENT: member.name}
     out[NAMESPACE] = selects(member)[NAMESPACE]
     if member.type:

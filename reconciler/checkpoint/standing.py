@@ -1,0 +1,134 @@
+"""Whether a component's pods are restored from its checkpoint, and what is said of that. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dynamo_webhooks.reconciler.checkpoint import shared_gpus
+from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, version_of
+from dynamo_webhooks.reconciler.checkpoint.job import target_image
+from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE, READY
+from dynamo_webhooks.reconciler.checkpoint.restore import targets_of
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import experimental, nodes
+from dynamo_webhooks.reconciler.render.merge import items, texts
+from dynamo_webhooks.reconciler.render.names import MAIN, RESTORE_TARGET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.reconciler.render.settings import Checkpoints
+
+RESTORE: Final = "Restore"  # the condition, of components and of graphs
+RESTORED: Final = "Restored"
+WAITING: Final = "RestoreAvailable"
+ANY_IMAGE: Final = "webhooks.nvidia.com/restore-any-image"
+COLD: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment: digest of the pods that it has without a snapshot
+# the worst first: what a graph says of several components
+_ORDER: Final = (
+    "Forbidden",
+    "ControllerOff",
+    "CheckpointMissing",
+    "CheckpointFailed",
+    "RestoreUnavailable",
+    "ImageDiffers",
+    "RestoreOff",
+    "CheckpointNotReady",
+    WAITING,
+    RESTORED,
+)
+CALM: Final = frozenset({"CheckpointNotReady", WAITING, RESTORED, "RestoreOff"})  # reasons that are no warning
+
+
+class Standing(NamedTuple):
+    """What is said of one component."""
+
+    reason: str
+    message: str
+
+    @property
+    def status(self) -> str:
+        """The status of the condition."""
+        return "True" if self.reason == RESTORED else "False"
+
+
+def hindrance(checkpoint: Fields | None, component: Fields, asked: Checkpoints, *, any_image: bool) -> Standing | None:
+    """Why a component's pods can't be restored from its checkpoint, None where they can.
+
+    Raises: RenderError where the component and its checkpoint contradict each other.
+    """
+    named = str((experimental(component, "checkpoint") or {}).get("checkpointRef") or "")
+    if checkpoint is None:
+        what = f"DynamoCheckpoint {named} is not there" if named else "there is no DynamoCheckpoint of this identity"
+        return Standing("CheckpointMissing" if named else "CheckpointNotReady", f"{what}; pods start cold")
+    name, status = checkpoint["metadata"]["name"], checkpoint.get("status") or {}
+    phase = str(status.get("phase") or "Pending")
+    if phase != READY:
+        why = f": {status['message']}" if status.get("message") else ""
+        reason = "CheckpointFailed" if phase == "Failed" else "CheckpointNotReady"
+        return Standing(reason, f"DynamoCheckpoint {name} is {phase}{why}; pods start cold"[:1000])
+    if not asked.enabled:
+        return Standing("RestoreOff", f"DynamoCheckpoint {name} is Ready, but checkpoint.enabled is false in the configuration")
+    _check_gpus(checkpoint, component, gate=asked.gate)
+    if nodes(component) > 1:
+        return Standing("RestoreUnavailable", "a component on several nodes is not restored; pods start cold")
+    image, ours = image_of(checkpoint), _image(component)
+    if image and ours != image and not any_image:
+        text = f"DynamoCheckpoint {name} was taken of image {image}, the component has {ours}; pods start cold"
+        return Standing("ImageDiffers", f'{text}; set annotation {ANY_IMAGE}: "true" to restore them anyway'[:1000])
+    return None
+
+
+def image_of(checkpoint: Fields) -> str:
+    """The image of the container whose snapshot was taken."""
+    noted = texts(checkpoint["metadata"].get("annotations")).get(IMAGE)
+    return noted or target_image(checkpoint)
+
+
+def takes(live: Fields | None, *, same: bool, roll: bool) -> bool:
+    """Whether pods take the restored shape now: `live` is their template, `same` whether nothing else of it changes.
+
+    Workers that run well are not replaced for it, unless `roll` is configured: the shape is taken with their next change.
+    """
+    return live is None or roll or not same or is_restored(live)
+
+
+def is_restored(template: Fields) -> bool:
+    """Whether pods of a template are restored ones."""
+    return texts((template.get("metadata") or {}).get("labels")).get(RESTORE_TARGET) == "true"
+
+
+def summed(standings: Mapping[str, Standing]) -> Standing | None:
+    """What a graph says of its components, of which the worst decides; None where none has a checkpoint."""
+    if not standings:
+        return None
+    worst = min((one.reason for one in standings.values()), key=lambda reason: _ORDER.index(reason) if reason in _ORDER else -1)
+    text = "; ".join(f"{name}: {one.message}" for name, one in sorted(standings.items()) if one.reason == worst)
+    return Standing(worst, text[:1000])
+
+
+def identity_of(checkpoint: Fields) -> tuple[str, str]:
+    """The hash and the version that pods are marked with."""
+    return hash_of(checkpoint), version_of(checkpoint)
+
+
+def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
+    path = ("spec", "experimental", "gpuMemoryService")
+    wants = isinstance((component.get("experimental") or {}).get("gpuMemoryService"), dict)
+    if shared_gpus.shares_gpus(checkpoint):
+        if not gate:
+            raise RenderError(("spec", "experimental", "checkpoint"), f"checkpoint.gpuMemoryService: {shared_gpus.GATE}")
+        if not wants:
+            text = f"must be set, as for DynamoCheckpoint {checkpoint['metadata']['name']}: what it keeps lies in shared GPU memory"
+            raise RenderError(path, text)
+    elif wants:
+        text = f'gpuMemoryService restore requires resolved checkpoint "{checkpoint["metadata"]["name"]}" to enable gpuMemoryService'
+        raise RenderError(path, text)
+
+
+def _image(component: Fields) -> str:
+    """The image of a component's container that is restored."""
+    target = targets_of(component)[0]
+    containers = {one.get("name"): one for one in items(((component.get("podTemplate") or {}).get("spec") or {}).get("containers"))}
+    return str((containers.get(target) or containers.get(MAIN) or {}).get("image") or "")

@@ -1,0 +1,124 @@
+"""The checkpoints that a graph's components ask for: which are there, why none is made, and what the graph says of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dynamo_webhooks.api.operator.values import OFF
+from dynamo_webhooks.reconciler.checkpoint.identity import hash_of
+from dynamo_webhooks.reconciler.checkpoint.phases import READY
+from dynamo_webhooks.reconciler.checkpoint.standing import Standing, summed
+from dynamo_webhooks.reconciler.loop.generations import generation_of, member_of
+from dynamo_webhooks.reconciler.loop.keys import key_of
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, CLIQUES
+from dynamo_webhooks.reconciler.loop.restoring import Pods, choice_for, noted, standing_in
+from dynamo_webhooks.reconciler.loop.switched import row_of
+from dynamo_webhooks.reconciler.render.children import direct_children
+from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import experimental
+from dynamo_webhooks.reconciler.render.merge import items
+from dynamo_webhooks.reconciler.render.names import low
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.checkpoint.restore import Restore
+    from dynamo_webhooks.reconciler.loop.problems import Problem
+    from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.observed import Observed
+    from dynamo_webhooks.reconciler.render.settings import Settings
+
+
+class Snapshots(NamedTuple):
+    """Of one graph, in one pass."""
+
+    wanted: Mapping[str, Node]  # component -> what it says of its checkpoint
+    off: Standing | None = None  # why no checkpoint is made
+    on_grove: Mapping[str, Standing] = {}  # component -> what is said of it, where there are no objects of components
+    restores: Mapping[str, Restore] = {}  # component on Grove -> the snapshot that its pods are restored from
+
+
+def snapshots_of(work: Work, graph: Graph) -> Snapshots:
+    """What a graph's components ask for, and whether it can be made."""
+    wanted = {one.name: asked for one in graph.members if (asked := experimental(one.fields, "checkpoint")) is not None}
+    return Snapshots(wanted, _off(work) if wanted else None)
+
+
+def found_for(work: Work, graph: Graph, seen: Snapshots) -> dict[str, Node]:
+    """The checkpoints that are there, by component."""
+    found = ((name, work.checkpoints.found(work.cache, graph.namespace, wanted)) for name, wanted in seen.wanted.items())
+    return {name: one for name, one in found if one is not None}
+
+
+async def chosen_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
+    """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
+    rendered = next((one for one in direct_children(graph.object, settings, observed).children if one["kind"] == CLIQUES), None)
+    if not seen.wanted or rendered is None:
+        return seen
+    cold, live = (_templates(one) for one in (rendered, work.cache.get(key_of(rendered))))
+    standings, restores = {}, {}
+    for member in graph.members:
+        if member.name not in seen.wanted:
+            continue
+        obj = {"kind": graph.object["kind"], "metadata": graph.object["metadata"], "spec": member.fields}
+        clique = low(member.name)
+        pods = Pods(cold[clique], live.get(clique)) if clique in cold else None
+        try:
+            choice = await choice_for(work, obj, pods, settings)
+        except RenderError as error:
+            raise RenderError((*member.path, *error.path[1:]), error.reason) from None
+        if choice.standing is not None:
+            standings[member.name] = choice.standing
+        if choice.restore is not None:
+            restores[member.name] = choice.restore
+    return seen._replace(on_grove=standings, restores=restores)
+
+
+def of_forbidden(seen: Snapshots, refused: Sequence[Problem]) -> Snapshots:
+    """The same where a checkpoint could not be made for lack of a permission: the graph runs without."""
+    return seen._replace(off=Standing("Forbidden", f"{refused[0].text}; pods start cold")) if refused else seen
+
+
+def told_of(status: Node, work: Work, graph: Graph, seen: Snapshots, objects: Sequence[Node], generation: str) -> Node:
+    """The graph's status with its checkpoints, and with the condition; `objects` are those of its components."""
+    found = found_for(work, graph, seen)
+    now = {name: value for name, value in status.items() if name != "checkpoints"}
+    if found:
+        now["checkpoints"] = {name: _entry(one) for name, one in sorted(found.items())}
+    of_components = {member_of(one): standing_in(one.get("status") or {}) for one in objects if generation_of(one) in ("", generation)}
+    standings = {}
+    for name, wanted in seen.wanted.items():
+        said = seen.on_grove.get(name) or of_components.get(name)
+        if seen.off is not None and name not in found and not wanted.get("checkpointRef"):
+            said = seen.off
+        standings[name] = said or Standing("CheckpointNotReady", "its pods have not been looked at yet")
+    return noted(now, summed(standings), graph.object["metadata"].get("generation"), work)
+
+
+def _off(work: Work) -> Standing | None:
+    row = row_of(CHECKPOINT)
+    if row.runs(work.settings.controllers, work.known()):
+        return None
+    if work.settings.controllers.get(row.name) == OFF:
+        return Standing("ControllerOff", f"controllers.{row.name} is off in the configuration: no snapshot is taken, pods start cold")
+    lacking = work.lacking(row.name)
+    named = f" ({lacking})" if lacking else ""
+    return Standing("Forbidden", f"the reconciler lacks a permission for {CHECKPOINT}s{named}, pods start cold; {row.grant}")
+
+
+def _entry(checkpoint: Node) -> Node:
+    ready = (checkpoint.get("status") or {}).get("phase") == READY
+    return {"checkpointName": checkpoint["metadata"]["name"], "identityHash": hash_of(checkpoint), "ready": ready}
+
+
+def _templates(cliques: Node | None) -> dict[str, Node]:
+    """The pod template of each clique of a set, by the clique's name."""
+    found = items((((cliques or {}).get("spec") or {}).get("template") or {}).get("cliques"))
+    return {str(one.get("name")): _template(one) for one in found}
+
+
+def _template(clique: Node) -> Node:
+    metadata = {name: clique.get(name) or {} for name in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": (clique.get("spec") or {}).get("podSpec") or {}}

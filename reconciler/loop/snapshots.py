@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dynamo_webhooks.api.operator.values import OFF
+from dynamo_webhooks.api.operator.settings import OFF
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of
 from dynamo_webhooks.reconciler.checkpoint.phases import READY
 from dynamo_webhooks.reconciler.checkpoint.standing import Standing, summed

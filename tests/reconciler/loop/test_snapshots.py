@@ -1,0 +1,205 @@
+"""Graphs whose components have checkpoints: what is made, what their pods are restored from, and what the graph says of it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
+from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
+from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, GRAPHS, JOBS, OPTIONAL
+from tests.reconciler.checkpoint_objects import checkpoint
+from tests.reconciler.loop.site import NAMESPACE, Site, settings
+from tests.reconciler.loop.test_checkpoint import Scene, claim
+from tests.reconciler.rendering import component, graph, vllm
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Node
+
+IDENTITY: Final = {"model": "m", "backendFramework": "vllm"}
+NAME: Final = f"checkpoint-{identity_hash(IDENTITY)}"
+JOB: Final = f"checkpoint-job-{identity_hash(IDENTITY)}-1"
+RESTORING: Final = "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /c}}}\n"
+ROLLING: Final = RESTORING.replace("enabled: true", "enabled: true, onReady: roll")
+TARGET: Final = "nvidia.com/snapshot-is-restore-target"
+
+
+def warm(**asked: Any) -> Node:
+    """A graph with a frontend, and a worker with a checkpoint; by default of an identity, made when it isn't there."""
+    wanted = asked or {"identity": dict(IDENTITY)}
+    return graph(component("Frontend", "frontend", {"image": "img:1"}), vllm("worker", experimental={"checkpoint": wanted}))
+
+
+@contextlib.asynccontextmanager
+async def scene(obj: Node, more: str = RESTORING, *objects: Node, denied: bool = False) -> AsyncIterator[Scene]:
+    """A cluster with a graph, at rest."""
+    site = Scene(settings(more))
+    site.cluster.denied |= {("create", "jobs")} if denied else set()
+    await site.put(claim(), *objects)
+    await site.make(obj)
+    site.start()
+    try:
+        await site.later(5)
+        yield site
+    finally:
+        await site.stop()
+
+
+async def _ready(site: Scene) -> None:
+    await site.mark("completed", JOB)
+    await site.end("Complete", JOB)
+    await site.later(5)
+
+
+async def _worker(site: Site) -> Node:
+    [found] = [one for name, one in (await site.all(DEPLOYMENTS)).items() if "worker" in name]
+    return found
+
+
+async def _is_restored(site: Site) -> bool:
+    return (await _worker(site))["spec"]["template"]["metadata"]["labels"].get(TARGET) == "true"
+
+
+async def _told(site: Site) -> tuple[str, str]:
+    found = await site.condition(kind="Restore")
+    return found["status"], found["reason"]
+
+
+async def test_a_graph_runs_cold_while_its_checkpoint_is_made_and_keeps_running() -> None:
+    async with scene(warm()) as site:
+        assert (await site.graph())["status"]["state"] == "successful"
+        entry = {"checkpointName": NAME, "identityHash": identity_hash(IDENTITY), "ready": False}
+        assert (await site.graph())["status"]["checkpoints"] == {"worker": entry}
+        assert [*await site.all(JOBS)] == [JOB]
+        assert await _told(site) == ("False", "CheckpointNotReady")
+        before, names = await _worker(site), [*await site.all(COMPONENTS)]
+        await _ready(site)
+        assert (await site.graph())["status"]["checkpoints"] == {"worker": {**entry, "ready": True}}
+        assert await _told(site) == ("False", "RestoreAvailable")
+        assert (await _worker(site))["spec"] == before["spec"]
+        assert "RestoreAvailable" in await site.reasons()
+        await site.user.merge_patch(COMPONENTS, names[-1], {"spec": {"replicas": 3}}, NAMESPACE)
+        await site.edit("g", 1, replicas=3)
+        await site.later(5)
+        assert (await _worker(site))["spec"]["replicas"] == 3
+        assert not await _is_restored(site)
+
+
+async def test_the_next_change_of_the_pods_takes_the_shape() -> None:
+    async with scene(warm()) as site:
+        await _ready(site)
+        obj = (await site.graph())["spec"]["components"][1]
+        template = {**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}}
+        await site.edit("g", 1, podTemplate=template)
+        await site.later(20)
+        assert await _is_restored(site)
+        assert await _told(site) == ("True", "Restored")
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_with_roll_running_pods_are_replaced_in_the_same_object() -> None:
+    async with scene(warm(), ROLLING) as site:
+        names = [*await site.all(COMPONENTS)]
+        await _ready(site)
+        assert await _is_restored(site)
+        assert [*await site.all(COMPONENTS)] == names
+        await site.later(5)
+        assert await _told(site) == ("True", "Restored")
+
+
+async def test_new_workers_start_restored_and_cold_again_when_the_checkpoint_goes() -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
+    async with scene(warm(checkpointRef="ck"), RESTORING, made) as site:
+        assert await _is_restored(site)
+        assert await _told(site) == ("True", "Restored")
+        await site.user.delete(CHECKPOINTS, "ck", NAMESPACE)
+        await site.later(5)
+        assert not await _is_restored(site)
+        assert await _told(site) == ("False", "CheckpointMissing")
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_another_image_is_not_restored_unless_that_is_asked_for() -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
+    made["metadata"]["annotations"] = {IMAGE: "img:0"}
+    async with scene(warm(checkpointRef="ck"), RESTORING, made) as site:
+        assert await _told(site) == ("False", "ImageDiffers")
+        assert not await _is_restored(site)
+        assert (await site.graph())["status"]["state"] == "successful"
+        await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {ANY_IMAGE: "true"}}}, NAMESPACE)
+        await site.edit("g", 1, replicas=2)
+        await site.later(5)
+        assert await _told(site) == ("False", "RestoreAvailable")
+
+
+@pytest.mark.parametrize(
+    ("more", "denied", "reason"),
+    [
+        ("controllers: {checkpoints: 'off'}\n" + RESTORING, False, "ControllerOff"),
+        (RESTORING, True, "Forbidden"),
+        ("", False, "CheckpointNotReady"),
+    ],
+)
+async def test_where_no_checkpoint_can_be_made_a_graph_runs_without_and_says_so(more: str, denied: bool, reason: str) -> None:
+    async with scene(warm(), more, denied=denied) as site:
+        assert (await site.graph())["status"]["state"] == "successful"
+        assert await _told(site) == ("False", reason)
+        assert (reason in await site.reasons()) == (reason != "CheckpointNotReady" or bool(await site.all(CHECKPOINTS)))
+        assert bool(await site.all(CHECKPOINTS)) == (reason == "CheckpointNotReady")
+        writes = len(site.cluster.writes)
+        await site.later(100)
+        assert [one for one in site.quiet_since(writes) if one[1] != "leases"] == []
+
+
+async def test_without_restoring_switched_on_a_ready_checkpoint_is_only_told() -> None:
+    async with scene(warm(), "") as site:
+        await _ready(site)
+        assert await _told(site) == ("False", "RestoreOff")
+        assert not await _is_restored(site)
+
+
+async def test_without_an_agent_pods_start_cold() -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
+    async with scene(warm(checkpointRef="ck"), "checkpoint: {enabled: true}\n", made) as site:
+        assert await _told(site) == ("False", "RestoreUnavailable")
+        assert not await _is_restored(site)
+
+
+async def test_a_checkpoint_that_is_not_asked_for_any_more_is_not_told_any_more() -> None:
+    async with scene(warm()) as site:
+        obj = await site.graph()
+        del obj["spec"]["components"][1]["experimental"]
+        await site.user.replace(GRAPHS, obj)
+        await site.later(10)
+        assert "checkpoints" not in (await site.graph())["status"]
+        assert await site.condition(kind="Restore") == {}
+        assert [*await site.all(CHECKPOINTS)] == [NAME]
+
+
+async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": ""}}
+    site = Scene(settings(RESTORING))
+    for each in (site.cluster, site.user, site.kubelet):
+        each.served |= {"grove.io": frozenset({"v1alpha1"})}
+    await site.put(claim(), made)
+    await site.make(warm(checkpointRef="ck"))
+    site.start()
+    try:
+        await site.later(5)
+        [found] = (await site.all(OPTIONAL["grove"])).values()
+        [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
+        assert (clique["labels"][TARGET], clique["spec"]["podSpec"]["containers"][0]["command"]) == ("true", ["sleep", "infinity"])
+        assert await _told(site) == ("True", "Restored")
+        await site.user.delete(CHECKPOINTS, "ck", NAMESPACE)
+        await site.later(5)
+        [found] = (await site.all(OPTIONAL["grove"])).values()
+        [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
+        assert TARGET not in clique["labels"]
+    finally:
+        await site.stop()

@@ -63,7 +63,7 @@ async def _worker(site: Site) -> Node:
 
 
 async def _is_restored(site: Site) -> bool:
-    return (await _worker(site))["spec"]["template"]["metadata"]["labels"].get(TARGET) == "true"
+    return bool((await _worker(site))["spec"]["template"]["metadata"]["labels"].get(TARGET) == "true")
 
 
 async def _told(site: Site) -> tuple[str, str]:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.operator.settings import LABELLED, NONE
+from dynamo_webhooks.reconciler.checkpoint.shared_gpus import refusal_of
 from dynamo_webhooks.reconciler.loop.marks import PULL_SECRET
 from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, render
+from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.pod.registries import addresses, index
 
 if TYPE_CHECKING:
@@ -53,12 +55,18 @@ def _label(secret: Fields) -> object:
     return labels.get(PULL_SECRET) if isinstance(labels, dict) else None
 
 
-def _by_settings(obj: Fields, _: Held, operator: Operator) -> Rendered:
-    return render(obj, operator.settings)
+def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """The Job of a checkpoint, and its claim unless the input holds that; a claim that is neither made nor held is taken for there."""
+    refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
+    if refusal is not None:
+        return Rendered([], [RenderError(("spec", "gpuMemoryService"), refusal.message.removeprefix("spec.gpuMemoryService: "))])
+    made = render(obj, operator.settings)
+    namespace = str(obj["metadata"]["namespace"])
+    return made._replace(children=[one for one in made.children if held.get(one["kind"], namespace, one["metadata"]["name"]) is None])
 
 
 ROWS: Final[Mapping[str, Children]] = {
     GRAPH: _with_secrets,
     COMPONENT: _with_secrets,
-    CHECKPOINT: _by_settings,
+    CHECKPOINT: _snapshot,
 }

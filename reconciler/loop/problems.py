@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, InvalidError, NotFoundError, NotServedError
@@ -9,6 +10,7 @@ from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError,
 if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.errors import RenderError
 
+_ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets)\b")
 LONGEST: Final = 2000  # characters of a condition's message; Events have at most a thousand
 
 
@@ -32,6 +34,20 @@ class ContestedError(Exception):
     """Another manager keeps changing a child; the message names both."""
 
 
+def lacks_right(error: ApiError) -> bool:
+    """Whether a call was refused for want of a permission: quotas, Pod Security and webhooks answer 403, too."""
+    return isinstance(error, ForbiddenError) and "cannot " in error.message
+
+
+def grant(component: str, value: str = "") -> str:
+    """What to do about a missing permission: the component and the chart's value that grant it."""
+    return f"add the component overlays/{component}, or set reconciler.{value or component}=true of the chart"
+
+
+def _remedy(message: str) -> str:
+    return f"; {grant('orchestrators')}" if _ORCHESTRATORS.search(message) else ""
+
+
 def of_error(error: ApiError, what: str) -> Problem:
     """The problem of a refused call; `what` begins the sentence."""
     kinds: tuple[tuple[type[ApiError], str], ...] = (
@@ -49,8 +65,8 @@ def of_error(error: ApiError, what: str) -> Problem:
         text = f"{what}: was deleted meanwhile: {error.message}"
     elif category == "not_found":
         text = f"{what}: the cluster does not serve this kind: {error.message}"
-    elif category == "forbidden":
-        text = f"{what}: the reconciler lacks a permission: {error.message}"
+    elif lacks_right(error):
+        text = f"{what}: the reconciler lacks a permission: {error.message}{_remedy(error.message)}"
     else:
         text = f"{what}: {error.message}"
     return Problem(text, category, passing)

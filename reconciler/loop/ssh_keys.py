@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 from dynamo_webhooks.kube.errors import AlreadyExistsError, ApiError, ForbiddenError
 from dynamo_webhooks.kube.resources import SECRETS
 from dynamo_webhooks.reconciler.loop.keys import is_controlled, uid_of
-from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
+from dynamo_webhooks.reconciler.loop.problems import Problem, grant, lacks_right, of_error
 from dynamo_webhooks.reconciler.render.framework import TRTLLM
 from dynamo_webhooks.reconciler.render.multinode.trtllm import PRIVATE, PUBLIC
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
 
-GRANT: Final = "add the component overlays/mpi-keys, or set reconciler.mpiKeys=true of the chart"
 _BITS: Final = 2048
 _LONGEST: Final = 20_000  # characters of a key; of RSA with 16,384 bits it has 13,000
 
@@ -89,7 +88,7 @@ async def _give_own(work: Work, graph: Graph, secret: Node, problems: list[Probl
 
 def _problem(error: ApiError, what: str) -> Problem:
     found = of_error(error, what)
-    return found._replace(text=f"{found.text}; {GRANT}") if isinstance(error, ForbiddenError) else found
+    return found._replace(text=f"{found.text}; {grant('mpi-keys', 'mpiKeys')}") if lacks_right(error) else found
 
 
 async def _made(cluster: Cluster, secret: Node, where: str) -> Node:

@@ -13,6 +13,7 @@ from dynamo_webhooks.reconciler.loop.checkpoint import reconcile_checkpoint
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS, MODELS, REQUESTS
 from dynamo_webhooks.reconciler.loop.marks import RECONCILED
 from dynamo_webhooks.reconciler.loop.model import reconcile_model
+from dynamo_webhooks.reconciler.loop.problems import grant, lacks_right
 from dynamo_webhooks.reconciler.loop.request import reconcile_request
 from dynamo_webhooks.reconciler.loop.unattended import PATIENCE, no_longer_told, tell_forbidden, tell_unattended
 from dynamo_webhooks.reconciler.loop.work import PassResult
@@ -39,7 +40,7 @@ class Switched(NamedTuple):
     @property
     def grant(self) -> str:
         """What to do about a missing permission."""
-        return f"add the component overlays/{self.name}, or set reconciler.{self.name}=true of the chart"
+        return grant(self.name)
 
     def runs(self, controllers: Mapping[str, str], known: Mapping[str, Presence]) -> bool:
         """Whether its objects are reconciled here: as the switch says, in `auto` where what it needs is permitted."""
@@ -74,6 +75,8 @@ async def attend(work: Work, obj: Node) -> PassResult:
         outcome = await row.reconcile(work, obj)
         await no_longer_told(work, obj)
     except ForbiddenError as error:
+        if not lacks_right(error):
+            raise
         return await tell_forbidden(work, obj, f"the reconciler lacks a permission: {error.message}; {row.grant}")
     return outcome
 

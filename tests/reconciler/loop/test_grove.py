@@ -207,6 +207,8 @@ async def test_a_missing_permission_is_named(verb: str, resource: str) -> None:
     await site.rest()
     assert (await site.graph())["status"]["state"] == "failed"
     assert f"cannot {verb} {resource}" in (await site.condition())["message"]
+    if verb == "patch":
+        assert (await site.condition())["message"].endswith("set reconciler.orchestrators=true of the chart")
     await site.stop()
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.kube.errors import UnavailableError
-from dynamo_webhooks.reconciler.loop.kinds import OPTED
+from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
+from dynamo_webhooks.reconciler.loop.kinds import MODELS, OPTED
 from tests.reconciler.loop.site import NAMESPACE, Site, disagg, running, settings
 from tests.reconciler.loop.test_model import Scene
 from tests.reconciler.model.workers import model, slice_of
@@ -123,5 +123,22 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
         await site.later(70)
         assert {one["type"] for one in (await site.model())["status"]["conditions"]} == {"ServicesFound", "EndpointsReady", "Ready"}
         assert site.fleet.loaded["10.0.0.1"] == {"org/adapter": "s3://b/a"}
+    finally:
+        await site.stop()
+
+
+async def test_what_a_quota_refuses_is_no_missing_permission() -> None:
+    site = Scene("controllers: {models: 'on'}\n")
+
+    def full(verb: str, resource: Any, *_: str) -> Exception | None:
+        refused = resource == MODELS and verb == "merge_patch"
+        return ForbiddenError(403, "Forbidden", "dynamomodels is forbidden: exceeded quota: q") if refused else None
+
+    site.cluster.fail(full)
+    await site.put(model(), slice_of("10.0.0.1"))
+    site.begin()
+    try:
+        await site.later(10)
+        assert "Forbidden" not in await site.reasons()
     finally:
         await site.stop()

@@ -1,9 +1,12 @@
 """Measures everything in one run (`make bench`), prints it, and with `--write` writes docs/bench.md and docs/bench.png.
 
 `--quick` takes short settings, whose figures mean little; `--growth` measures (and writes) the growth by shape alone; `--cluster` also
-measures the API server's cache fill, which needs a control plane; `--graphs N` measures the reconciler alone, with N graphs that come
-at once (1,000: three minutes). BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that of the cache fill. On an idle
-machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
+measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that
+of the cache fill. On an idle machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
+
+`--graphs N` measures the reconciler alone, with N graphs that come at once (1,000: three minutes; 10,000: half an hour); with several
+numbers also what a graph costs in each. `--models M` has so many models beside them. `--minutes` bounds each run, which then tells how far
+it came, as it does on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -73,6 +76,23 @@ def hostile(table: Table, settings: Settings, folder: Path) -> None:
         beside(table, our, settings, folder)
 
 
+def graphs(table: Table, given: argparse.Namespace) -> None:
+    """The reconciler with each number of graphs, and how their cost grows."""
+    from tests.bench.figures import grown, section_of
+    from tests.bench.graphs import Plan, crowded
+
+    runs = []
+    for number in given.graphs:
+        with tempfile.TemporaryDirectory() as name:
+            runs.append(crowded(table, Path(name), Plan(number, given.models, given.minutes)))
+        if given.write:
+            table.write_section(section_of(runs[-1]))
+    if len(runs) > 1:
+        section = grown(table, runs)
+        if given.write:
+            table.write_section(section)
+
+
 def main() -> None:
     """One run of everything."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
@@ -81,16 +101,13 @@ def main() -> None:
     parser.add_argument("--cluster", action="store_true", help="also the API server's cache fill")
     parser.add_argument("--growth", action="store_true", help="only how costs grow with sizes, by shape and route")
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
-    parser.add_argument("--graphs", type=int, default=0, metavar="N", help="only how the reconciler does with so many graphs at once")
+    parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
+    parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")
+    parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs: the most that a run may take")
     given = parser.parse_args()
     table = Table()
     if given.graphs:
-        from tests.bench.graphs import crowded
-
-        with tempfile.TemporaryDirectory() as name:
-            section = crowded(table, Path(name), given.graphs)
-        if given.write:
-            table.write_section(section)
+        graphs(table, given)
         return
     if given.hostile:
         with tempfile.TemporaryDirectory() as name:

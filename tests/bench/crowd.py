@@ -38,8 +38,8 @@ class Crowd:
     def __init__(self, site: Reconciled, client: Client) -> None:
         self.site, self.client = site, client
         self.ready: set[tuple[str, str]] = set()
-        self._deployments = Reflector(client, DEPLOYMENTS)
-        self._graphs = Reflector(client, GRAPHS)
+        self._deployments = Reflector(client, DEPLOYMENTS, trim=_trim)
+        self._graphs = Reflector(client, GRAPHS, trim=_trim)
         self._made: asyncio.Queue[Node] = asyncio.Queue()
         self._awaited: dict[tuple[str, str, int], asyncio.Event] = {}  # namespace, Deployment without its generation, replicas
         self._deployments.subscribe(self._hear_deployment)
@@ -113,7 +113,7 @@ class Crowd:
 
     async def until(self, count: int, patience: float = 600.0) -> None:
         """Waits until so many graphs are ready; at most so many seconds for the next one."""
-        before, since, told = 0, time.monotonic(), time.monotonic()
+        before, last, since, told = 0, len(self.ready), time.monotonic(), time.monotonic()
         while len(self.ready) < count:
             await asyncio.sleep(0.05)
             now = time.monotonic()
@@ -121,8 +121,10 @@ class Crowd:
                 before, since = len(self.ready), now
             assert now - since < patience, f"{before} of {count} graphs are ready:\n{self.site.processes[-1].tail()}"
             if now - told > 30:
-                told = now
-                print(f"  ({before} of {count} ready)", flush=True)
+                speed = (before - last) / (now - told)
+                told, last = now, before
+                memory = held(self.site.processes[-1]) / 1e6
+                print(f"  ({before:,} of {count:,} ready, {speed:.1f} a second; the reconciler holds {memory:.0f} MB)", flush=True)
 
     async def rest(self, seconds: float = 5.0) -> None:
         """Waits until nobody has written anything for so long."""
@@ -179,6 +181,14 @@ class Crowd:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
             text: str = answer.read().decode()
         return text
+
+
+def _trim(obj: Node) -> None:
+    """Keeps what is read here: thirty thousand Deployments must not fill the measurement's memory."""
+    metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
+    obj["metadata"] = {name: metadata[name] for name in ("name", "namespace", "generation", "resourceVersion") if name in metadata}
+    obj["spec"] = {name: spec[name] for name in ("replicas",) if name in spec}
+    obj["status"] = {name: status[name] for name in ("observedGeneration", "state") if name in status}
 
 
 def numbered(number: int) -> dict[str, Any]:

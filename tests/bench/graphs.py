@@ -1,7 +1,7 @@
 """How a reconciler does with many graphs that come at once: speed, calls, a user's edit meanwhile, memory and writes at rest, a restart.
 
 Deployments become ready at once, so that only the reconciler and the API server work. Both share the machine with the measurement, so
-their CPU seconds say more than the time on the clock.
+their CPU seconds say more than the time on the clock. A run that is stopped, or has too little time, tells what it has measured.
 """
 
 from __future__ import annotations
@@ -9,86 +9,136 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
+import signal
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.client import connect
-from tests.bench.crowd import COMPONENTS, Cost, Crowd, held
+from tests.bench.crowd import Cost, Crowd, held
+from tests.bench.figures import Figures, told
 from tests.bench.footprint import spent
-from tests.bench.table import APART
-from tests.bench.waiting import at
+from tests.bench.models import DEFINITION, Fleet, objects_for
 from tests.cluster.assets.build import build
 from tests.cluster.reconciling import installed
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from pathlib import Path
 
     from tests.bench.table import Table
+    from tests.cluster.reconciling import Reconciled
 
 FIRST: Final = 10  # graphs that are ready before the others come; users edit these
 ADDRESSES: Final = "--service-cluster-ip-range=10.0.0.0/12"  # of Services, as many as an API server can give
+QUOTA: Final = {"ETCD_QUOTA_BACKEND_BYTES": str(8 * 2**30)}  # ten thousand graphs with their history are near etcd's usual 2 GiB
 PAUSE: Final = 2.0  # seconds between two edits
+AFTERWARDS: Final = 300.0  # seconds that are kept for what is measured when all are ready
+DIFFERENT: Final = 50  # replicas that users ask for, one after the other
 
 
-class Figures(NamedTuple):
-    """What one run measured; times are seconds, sizes bytes."""
+@dataclass
+class Plan:
+    """What is measured, and until when on the monotonic clock."""
 
     graphs: int
-    ready: float
-    cpu: list[float]  # of the reconciler and of the API server until all were ready
-    calls: float  # a graph, without those of edits
-    alone: float  # calls a graph without others
-    edits: list[float]
-    edit: float  # calls of one
-    size: float  # a graph at rest
-    writes: int
-    rest: float  # seconds for which writes were counted
-    restart: float  # from the start of the process until an edit has been acted on
-    restart_cpu: float
+    models: int = 0
+    minutes: float = 30.0
+    end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The time begins."""
+        self.end = time.monotonic() + 60 * self.minutes
 
 
-def crowded(table: Table, folder: Path, graphs: int) -> str:
-    """Measures with so many graphs and adds the rows; gives their section."""
-    with installed(build(), folder / "crowd", flags=(ADDRESSES,)) as site:
+def crowded(table: Table, folder: Path, plan: Plan) -> Figures:
+    """Measures and adds the rows, of as much as there was time for."""
+    found = Figures(plan.graphs, plan.models)
+    os.environ.update(QUOTA)
+    objects, definitions = (objects_for(folder), (DEFINITION,)) if plan.models else (None, ())
+    try:
+        with (
+            contextlib.suppress(asyncio.CancelledError, TimeoutError),
+            installed(build(), folder / "crowd", objects=objects, definitions=definitions, flags=(ADDRESSES,)) as site,
+        ):
+            asyncio.run(_run(site, plan, found))
+            found.whole = found.reached == plan.graphs
+    finally:
+        told(table, found)
+    return found
 
-        async def measured() -> Figures:
-            async with contextlib.AsyncExitStack() as stack:
-                client = await connect("crowd", str(site.plane.kubeconfig))
-                stack.push_async_callback(client.close)
-                crowd = Crowd(site, client)
-                stack.push_async_callback(crowd.close)
-                return await _measure(crowd, graphs)
 
-        return _rows(table, asyncio.run(measured()))
+async def _run(site: Reconciled, plan: Plan, found: Figures) -> None:
+    """Measures until it is done or is told to stop."""
+    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    assert me is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, me.cancel)
+    async with contextlib.AsyncExitStack() as stack:
+        client = await connect("crowd", str(site.plane.kubeconfig))
+        stack.push_async_callback(client.close)
+        crowd = Crowd(site, client)
+        stack.push_async_callback(crowd.close)
+        async with asyncio.timeout_at(loop.time() + plan.end - time.monotonic()):
+            await _measure(crowd, plan, found)
 
 
-async def _measure(crowd: Crowd, graphs: int) -> Figures:
+async def _measure(crowd: Crowd, plan: Plan, found: Figures) -> None:
     process = await crowd.start()
     before = await crowd.calls()
     await crowd.make(0, FIRST)
     await crowd.until(FIRST)
     await crowd.rest(2.0)
-    alone = (await crowd.calls() - before) / FIRST
-    size, before, cost, served = held(process), await crowd.calls(), Cost(process, crowd.site.plane.server), await crowd.served()
-    began, edits = time.monotonic(), list[float]()
-    over = asyncio.Event()
-    editing = asyncio.ensure_future(_edit(crowd, edits, over))
-    await crowd.make(FIRST, graphs)
-    await crowd.until(FIRST + graphs)
-    ready, cpu = time.monotonic() - began, cost.seconds()
-    over.set()
-    await editing
+    found.alone = (await crowd.calls() - before) / FIRST
+    size, before, served = held(process), await crowd.calls(), await crowd.served()
+    await _rush(crowd, plan, found, Cost(process, crowd.site.plane.server))
+    if found.reached < plan.graphs:
+        print(f"  (no time is left: {found.reached} of {plan.graphs} are ready)", flush=True)
+        found.restart, found.restart_cpu = await _restart(crowd)
+        return
     await crowd.rest()
     calls = await crowd.calls() - before
     for what, number in sorted((await crowd.served() - served).items(), key=lambda one: -one[1])[:24]:
-        print(f"  {number / graphs:6.2f} a graph: {' '.join(what)}", flush=True)
-    grown, written, rest = held(process) - size, await crowd.writes(), min(60.0, graphs / 10)
-    await asyncio.sleep(rest)
-    writes = await crowd.writes() - written
-    edit = await _cost_of_edit(crowd)
-    restart, restart_cpu = await _restart(crowd)
-    calls_a_graph = (calls - len(edits) * edit) / graphs
-    return Figures(graphs, ready, cpu, calls_a_graph, alone, edits, edit, grown / graphs, writes, rest, restart, restart_cpu)
+        print(f"  {number / plan.graphs:6.2f} a graph: {' '.join(what)}", flush=True)
+    found.size = (held(process) - size) / plan.graphs
+    if plan.models:
+        async with Fleet() as fleet:
+            await fleet.measure(crowd, process, found)
+            await _at_rest(crowd, plan, found)
+    else:
+        await _at_rest(crowd, plan, found)
+    found.edit = await _cost_of_edit(crowd)
+    found.calls = (calls - len(found.edits) * found.edit) / plan.graphs
+    found.restart, found.restart_cpu = await _restart(crowd)
+
+
+async def _rush(crowd: Crowd, plan: Plan, found: Figures, cost: Cost) -> None:
+    """Makes all graphs at once and waits for them as long as there is time, with users who edit others meanwhile."""
+    began, own, over = time.monotonic(), time.process_time(), asyncio.Event()
+
+    def note() -> None:
+        found.reached = max(0, len(crowd.ready) - FIRST)
+        found.ready, found.cpu = time.monotonic() - began, [*cost.seconds(), time.process_time() - own]
+
+    editing = asyncio.ensure_future(_edit(crowd, found.edits, over))
+    making = asyncio.ensure_future(crowd.make(FIRST, plan.graphs))
+    try:
+        async with asyncio.timeout_at(asyncio.get_running_loop().time() + plan.end - AFTERWARDS - time.monotonic()):
+            await making
+            await crowd.until(FIRST + plan.graphs)
+    except TimeoutError:
+        making.cancel()
+    finally:
+        note()
+    over.set()
+    await editing
+
+
+async def _at_rest(crowd: Crowd, plan: Plan, found: Figures) -> None:
+    written, before, found.rest = await crowd.writes(), await crowd.calls(), min(60.0, max(5.0, plan.graphs / 10))
+    await asyncio.sleep(found.rest)
+    found.writes, found.calls_at_rest = await crowd.writes() - written, max(0, await crowd.calls() - before)  # but for a Lease's renewal
 
 
 async def _edit(crowd: Crowd, edits: list[float], over: asyncio.Event) -> None:
@@ -106,13 +156,14 @@ async def _edit(crowd: Crowd, edits: list[float], over: asyncio.Event) -> None:
                 await asyncio.wait_for(over.wait(), PAUSE)
                 return
             if turn % FIRST not in busy:
-                group.create_task(once(turn % FIRST, 2 + turn // FIRST))
+                group.create_task(once(turn % FIRST, 2 + turn // FIRST % DIFFERENT))
 
 
 async def _cost_of_edit(crowd: Crowd) -> float:
     """Calls for an edit until all is at rest again."""
     before = await crowd.calls()
-    await asyncio.gather(*(crowd.edit(number, 90) for number in range(FIRST)))
+    edits: list[Awaitable[float]] = [crowd.edit(number, 90) for number in range(FIRST)]
+    await asyncio.gather(*edits)
     await crowd.rest(3.0)
     return (await crowd.calls() - before) / FIRST
 
@@ -123,26 +174,3 @@ async def _restart(crowd: Crowd) -> tuple[float, float]:
     began = time.monotonic()
     process, _ = await asyncio.gather(crowd.start(), crowd.edit(0, 99))
     return time.monotonic() - began, spent(process.pid)
-
-
-def _rows(table: Table, found: Figures) -> str:
-    section = f"{APART}: {found.graphs:,} graphs of {COMPONENTS} components that come at once"
-    ours, server = found.cpu
-    goal = 120 * found.graphs / 1000
-    table.row(section, "until all are ready", f"{found.ready:.0f} s, {found.graphs / found.ready:.1f} a second", goal=f"{goal:.0f} s")
-    table.row(
-        section,
-        "CPU a graph meanwhile: reconciler, API server",
-        f"{ours / found.graphs * 1e3:.0f} ms, {server / found.graphs * 1e3:.0f} ms",
-    )
-    table.row(
-        section, "calls a graph from its creation until it is ready", f"{found.calls:.1f}; without others {found.alone:.1f}", goal="24"
-    )
-    told = ", ".join(f"p{share} {at(sorted(found.edits), share):.2f} s" for share in (50, 99))
-    what = f"an edit meanwhile until it is acted on ({len(found.edits)} edits of {found.edit:.1f} calls)"
-    table.row(section, what, told, goal="p50 2 s, p99 5 s")
-    table.row(section, "memory a graph at rest", f"{found.size / 1000:.0f} kB", goal="90 kB")
-    table.row(section, f"writes at rest in {found.rest:.0f} s", str(found.writes), goal="0")
-    told = f"{found.restart:.1f} s, of CPU {found.restart_cpu:.1f} s"
-    table.row(section, "a restarted reconciler until it has acted on an edit", told, goal="15 s")
-    return section

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import secrets
 import signal
 from collections import Counter
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.webhooks.log_level import LevelSource
 
 AGAIN: Final = 10.0  # seconds before another attempt to find out where the API server is
+_GC: Final = (50_000, 20, 50)  # usual thresholds walk through all that is cached again and again while it is listed
 
 
 class Part(Protocol):
@@ -92,6 +94,8 @@ class State:
 
 async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[[Client], Part], side: Side) -> None:
     """Answers probes and metrics, and works, until SIGTERM or SIGINT; `component` is how the API server is told who asks."""
+    gc.freeze()
+    gc.set_threshold(*_GC)
     guard = Guard() if side.secure else None
     state = State(name, guard)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.reflector import Subscriber
     from dynamo_webhooks.kube.resources import Resource
 
     Changed = Callable[[Node | None, Node | None, bool], None]
@@ -69,6 +70,7 @@ class Cache:
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._owned: dict[str, set[Key]] = {}  # uid of the owner -> what it controls
         self._scaling: dict[Key, set[Key]] = {}  # graph -> adapters that name it
+        self._accounts: dict[str, set[str]] = {}  # namespace -> accounts of pods
         self._written: dict[Key, tuple[float, Node]] = {}
         self._held: dict[Key, list[tuple[Node | None, Node | None]]] = {}  # heard while a write of the object is under way
         self._tasks: list[asyncio.Task[None]] = []
@@ -76,7 +78,7 @@ class Cache:
         self.reflectors: dict[str, Several] = {each.kind: self._reflector(each) for each in MAIN}
         self.reflectors |= {each.kind: self._reflector(each) for each in OPTED}
         self.reflectors |= {each.kind: self._reflector(each, f"{RECONCILED}=true") for each in WATCHED}
-        self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", heard=False)
+        self.reflectors[ACCOUNTS] = self._reflector(SERVICE_ACCOUNTS, f"{POD_ACCOUNT}=true", self._hear_account)
 
     def start(self) -> None:
         """Begins to listen."""
@@ -148,6 +150,10 @@ class Cache:
         found = (self.get(key) for key in sorted(self._owned.get(str(owner["metadata"].get("uid")), ())))
         return [one for one in found if one is not None]
 
+    def account(self, namespace: str) -> str:
+        """The account of pods in a namespace that says nothing else of them, the first by name; empty without one."""
+        return min(self._accounts.get(namespace, ()), default="")
+
     def scaling(self, graph: Key) -> list[Key]:
         """The adapters that name a graph, in a stable order."""
         return sorted(self._scaling.get(graph, ()))
@@ -183,10 +189,9 @@ class Cache:
         """An object is gone by our doing."""
         self._written.pop(key, None)
 
-    def _reflector(self, resource: Resource, labels: str = "", *, heard: bool = True) -> Several:
+    def _reflector(self, resource: Resource, labels: str = "", hear: Subscriber | None = None) -> Several:
         made = Several(self._namespaces, partial(self._selected, resource, labels=labels))
-        if heard:
-            made.subscribe(self._hear)
+        made.subscribe(hear or self._hear)
         return made
 
     def _selected(self, resource: Resource, namespace: str, *, labels: str = "", fields: str = "") -> Reflector:
@@ -194,6 +199,11 @@ class Cache:
         return Reflector(
             self._cluster, resource, namespace, labels=labels, fields=fields, trim=self._trim, clock=clock, sleep=sleep, chance=chance
         )
+
+    def _hear_account(self, old: Node | None, new: Node | None) -> None:
+        for obj, change in ((old, set.discard), (new, set.add)):
+            if obj is not None:
+                change(self._accounts.setdefault(key_of(obj).namespace, set()), str(obj["metadata"]["name"]))
 
     def _trim(self, obj: Node) -> None:
         self._sharing.share(_lighten(obj))

@@ -142,7 +142,8 @@ class Reconciler:
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = dict.fromkeys(_PASSES, 0) | self.queue.waiting()
         standing = Gauges(leading, queued, self.queue.turns, self._settings.workers, len(self.territory.excluded), unreadable)
-        return self.meters.text(objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}, standing)
+        objects = await objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}
+        return self.meters.text(objects, standing)
 
     def may_write(self, namespace: str) -> bool:
         """Whether a write there is ours to make."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.capability import DRA, GROVE, ISTIO, KAI, LWS, POOLS
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts, Unknown
-from dynamo_webhooks.reconciler.loop.cache import ACCOUNTS
 from dynamo_webhooks.reconciler.render.configured import Abilities, settings_from, switched_off
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ def render_settings(found: ReconcilerSettings, known: Mapping[str, Presence], ca
     What is served but not permitted counts as there: making it fails with a sentence about the permission, which is better than to run
     the same graph in another way. Pull secrets are nobody's but the pods': we may not read Secrets, hence name none.
     """
-    accounts = sorted(one["metadata"]["name"] for one in cache.all(ACCOUNTS, namespace))
-    return settings_from(found, abilities(known), service_account=accounts[0] if accounts else "default")
+    return settings_from(found, abilities(known), service_account=cache.account(namespace) or "default")
 
 
 def abilities(known: Mapping[str, Presence]) -> Abilities:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.traffic import Traffic
 
 _JSON: Final = "application/json"
+_PLAIN: Final = "identity"  # packing long lists costs an API server more than sending them, and us more than reading them
 _CONNECT: Final = 10.0  # seconds for a connection with its handshake
 _SLACK: Final = 30.0  # seconds beyond its end after which a watch is a dead connection
 _BUFFER: Final = 2**21  # bytes of an answer that are read ahead: an event of a watch in one piece
@@ -133,7 +134,7 @@ class Connection:
     async def _send(
         self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, limit: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        headers = {"Accept": _JSON, "Content-Type": kind, "User-Agent": self._agent}
+        headers = {"Accept": _JSON, "Accept-Encoding": _PLAIN, "Content-Type": kind, "User-Agent": self._agent}
         await self._sign(headers, method, path)
         given = {name: value for name, value in (query or {}).items() if value not in ("", None, False)}
         url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")

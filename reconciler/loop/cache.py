@@ -235,7 +235,8 @@ class Cache:
 def _lighten(obj: Node) -> Node:
     """Drops what nobody here reads and what is often half of an object. The object is ours alone: a reflector's, or an answer."""
     obj["metadata"].pop("managedFields", None)
-    cut(obj)
+    if obj["kind"] not in _SHALLOW:
+        cut(obj)
     if (reduce := _REDUCED.get(obj["kind"])) is not None:
         reduce(obj)
     if obj["kind"] == CLIQUE:
@@ -245,6 +246,7 @@ def _lighten(obj: Node) -> Node:
     return obj
 
 
+_SHALLOW: Final = frozenset({"Deployment", "Service", "ServiceAccount", "Role", "RoleBinding"})  # their schemas end before any bound
 _REDUCED: Final = {SLICE: endpoints.lighten, MODEL: assessment.lighten, SECRETS.kind: pull_secrets.lighten, REQUESTS.kind: phases.lighten}
 
 

@@ -48,7 +48,7 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
             turns[0] += 1
             await asyncio.sleep(0)
 
-    cache.all = some  # type: ignore[method-assign]
+    cache.all = some  # type: ignore[method-assign, assignment]
     beside = asyncio.ensure_future(other())
     found = await objects_by_state(cache, Meters())
     beside.cancel()

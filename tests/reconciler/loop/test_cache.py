@@ -52,5 +52,5 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
     beside = asyncio.ensure_future(other())
     found = await objects_by_state(cache, Meters())
     beside.cancel()
-    assert [*found.values()] == [3500]
+    assert sum(found.values()) == 3500
     assert turns[0] >= 3

@@ -20,7 +20,7 @@ async def test_each_kind_is_counted_by_its_own_state() -> None:
         }
         assert site.reconciler is not None
         assert site.reconciler.cache is not None
-        counted = objects_by_state(site.reconciler.cache, Meters())
+        counted = await objects_by_state(site.reconciler.cache, Meters())
         assert {(one.kind, one.result): count for one, count in counted.items()} == {
             ("DynamoCheckpoint", "Failed"): 0,
             ("DynamoGraphDeploymentRequest", "Failed"): 0,
@@ -31,7 +31,7 @@ async def test_each_kind_is_counted_by_its_own_state() -> None:
                 await site.user.create(resource, {**made, "status": status}, NAMESPACE)
                 await site.kubelet.merge_patch(resource, f"o{number}", {"status": status}, NAMESPACE, subresource="status")
         await site.rest()
-        counted = objects_by_state(site.reconciler.cache, Meters())
+        counted = await objects_by_state(site.reconciler.cache, Meters())
         assert {(one.kind, one.result): count for one, count in counted.items()} == {
             ("DynamoCheckpoint", "Failed"): 1,
             ("DynamoCheckpoint", "Ready"): 1,
@@ -40,5 +40,5 @@ async def test_each_kind_is_counted_by_its_own_state() -> None:
             ("DynamoModel", "ready"): 1,
             ("DynamoModel", "not_ready"): 1,
         }
-        named = objects_by_state(site.reconciler.cache, Meters(namespaces=True))
+        named = await objects_by_state(site.reconciler.cache, Meters(namespaces=True))
         assert {one.namespace for one in named} == {NAMESPACE}

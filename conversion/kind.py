@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from dynamo_webhooks.conversion.lens.protocol import Fields
 from dynamo_webhooks.conversion.lens.struct import Struct
@@ -11,7 +11,6 @@ from dynamo_webhooks.conversion.lens.struct import Struct
 LEFT: Final = "v1alpha1"
 RIGHT: Final = "v1beta1"
 PREFIX: Final = "nvidia.com/"
-Claims: TypeAlias = tuple[Struct, str, str]
 
 
 class Legacy(NamedTuple):

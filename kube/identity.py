@@ -1,4 +1,4 @@
-"""Who this process is in its cluster: its namespace and its user name. Files and environment only; asks no API server."""
+"""Who this process is in its cluster: its namespace and its name among replicas. Files and environment only; asks no API server."""
 
 from __future__ import annotations
 
@@ -20,15 +20,6 @@ def namespace(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) 
         return (account / "namespace").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
-
-
-def principal(environ: Mapping[str, str] = os.environ, account: Path = ACCOUNT) -> str:
-    """The user name that the API server knows us by; empty, hence unknown, without `POD_SERVICE_ACCOUNT` or a namespace.
-
-    The token is not read for it: its content belongs to the API server, and is no promise to anybody else.
-    """
-    name, where = environ.get("POD_SERVICE_ACCOUNT", "").strip(), namespace(environ, account)
-    return f"system:serviceaccount:{where}:{name}" if name and where else ""
 
 
 def instance(environ: Mapping[str, str] = os.environ) -> str:

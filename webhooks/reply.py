@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _LINES: Final = {status: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 JSON: Final = b"Content-Type: application/json\r\n"
-TEXT: Final = b"Content-Type: text/plain; charset=utf-8\r\n"
-METRICS: Final = b"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
 PIECE: Final = 256 * 1024  # of an answer; the time for writing is for each
 # of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
 _LOOKS: Final = 2

@@ -10,8 +10,6 @@ from dynamo_webhooks.cli.yaml.build import MERGE, Builder
 from dynamo_webhooks.cli.yaml.errors import InputError, sentence
 from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain, tagged
 
-_CORE = "tag:yaml.org,2002:"
-
 
 def _parser(text: str) -> Any:
     if yaml.__with_libyaml__:

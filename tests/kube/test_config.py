@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.kube.config import ConfigError, load
-from dynamo_webhooks.kube.identity import instance, namespace, principal
+from dynamo_webhooks.kube.identity import instance, namespace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,21 +146,13 @@ async def test_a_context_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "where", "who"),
-    [
-        ({}, "from-file", ""),
-        ({"POD_NAMESPACE": "given"}, "given", ""),
-        ({"POD_NAMESPACE": "given", "POD_SERVICE_ACCOUNT": "sa"}, "given", "system:serviceaccount:given:sa"),
-        ({"POD_SERVICE_ACCOUNT": "sa"}, "from-file", "system:serviceaccount:from-file:sa"),
-        ({"POD_NAMESPACE": " ", "POD_SERVICE_ACCOUNT": ""}, "from-file", ""),
-    ],
+    ("environ", "where"), [({}, "from-file"), ({"POD_NAMESPACE": "given"}, "given"), ({"POD_NAMESPACE": " "}, "from-file")]
 )
-def test_a_pod_knows_where_and_who_it_is(account: Path, environ: dict[str, str], where: str, who: str) -> None:
-    assert (namespace(environ, account), principal(environ, account)) == (where, who)
+def test_a_pod_knows_where_it_is(account: Path, environ: dict[str, str], where: str) -> None:
+    assert namespace(environ, account) == where
 
 
 def test_outside_a_cluster_nobody_is_anybody(tmp_path: Path) -> None:
     assert namespace({}, tmp_path) == ""
-    assert principal({"POD_SERVICE_ACCOUNT": "sa"}, tmp_path) == ""
     assert instance({"POD_NAME": "pod-0"}) == "pod-0"
     assert instance({}) == os.uname().nodename

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 
+REQUEST: Final = "DynamoGraphDeploymentRequest"
+OWN_IMAGE: Final = "dynamo-webhooks"  # as manifests/base names it; in a cluster it is that of the reconciler
+
+
 class Operator(NamedTuple):
     """What the operator is set to: settings, in which facts about the cluster have the last word, and its whole configuration."""
 
@@ -65,8 +69,22 @@ def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
     return made._replace(children=[one for one in made.children if held.get(one["kind"], namespace, one["metadata"]["name"]) is None])
 
 
+def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """The profiling Job and what belongs to it; Nodes and claims are those of the input."""
+    from dynamo_webhooks.reconciler.request.children import Surroundings, children
+    from dynamo_webhooks.reconciler.request.configured import settings_of
+
+    how = operator.configuration()
+    namespace = str(obj["metadata"]["namespace"])
+    claims = frozenset(one["metadata"]["name"] for one in held.all("PersistentVolumeClaim", namespace))
+    nodes = held.all("Node") if how.features.gpu_discovery else []
+    settings = settings_of(how)
+    return children(obj, Surroundings(nodes, claims), settings._replace(copier_image=settings.copier_image or OWN_IMAGE))
+
+
 ROWS: Final[Mapping[str, Children]] = {
     GRAPH: _with_secrets,
     COMPONENT: _with_secrets,
     CHECKPOINT: _snapshot,
+    REQUEST: _profiled,
 }

@@ -36,7 +36,7 @@ from dynamo_webhooks.reconciler.request.names import EXTRA, HARDWARE, NAME, NAME
 from dynamo_webhooks.reconciler.request.phases import Say, Step
 from dynamo_webhooks.reconciler.request.progress import digest_of, progress_of, retry_of
 from dynamo_webhooks.reconciler.request.result import Result, ResultError, applied, bare, failure_of, is_there, result_of, shown, stored
-from dynamo_webhooks.reconciler.request.validation import Around, claim_of, invalid
+from dynamo_webhooks.reconciler.request.validation import Around, claim_of, hindrance, invalid
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -140,11 +140,7 @@ async def _pending(work: Work, requests: Requests, obj: Node) -> Turn:
 async def _profile(work: Work, requests: Requests, obj: Node, hardware: Node) -> Turn:
     spec, name = obj.get("spec") or {}, str(obj["metadata"]["name"])
     settings = await requests.job_settings()
-    wrong = ""
-    if not hardware.get("totalGpus"):
-        wrong = "auto-discovery failed: no node of this SKU was found; set spec.hardware.totalGpus"
-    elif not spec.get("image"):
-        wrong = "spec.image is required but not set; ensure the defaulting webhook ran or set spec.image explicitly"
+    wrong = hindrance(obj, hardware)
     if requests.settings.requests.write_hardware and not wrong:
         obj = await write_hardware(work, obj, hardware)
         spec = obj["spec"]

@@ -11,13 +11,13 @@ from dynamo_webhooks.kube.resources import PODS
 from dynamo_webhooks.kube.times import parsed
 from dynamo_webhooks.reconciler.loop.keys import uid_of
 from dynamo_webhooks.reconciler.loop.pod_reasons import why
-from dynamo_webhooks.reconciler.render.settings import Infrastructure
-from dynamo_webhooks.reconciler.request.job import JobSettings
+from dynamo_webhooks.reconciler.request.configured import settings_of
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.kube.protocol import Cluster, Node
     from dynamo_webhooks.reconciler.loop.gpus import Gpus
+    from dynamo_webhooks.reconciler.request.job import JobSettings
 
 PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't
 REMEMBERED: Final = 1000  # Jobs whose pods wait
@@ -41,8 +41,7 @@ class Requests:
         image = found.requests.copier_image or self._image
         if not image and who.pod:
             image = self._image = await self._own_image(who.pod, who.namespace)
-        infrastructure = Infrastructure(found.nats, found.etcd, found.model_express, found.prometheus)
-        return JobSettings(image, found.requests.deadline, infrastructure)
+        return settings_of(found)._replace(copier_image=image)
 
     async def _own_image(self, pod: str, namespace: str) -> str:
         try:

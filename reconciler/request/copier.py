@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 EVERY: Final = 10.0  # seconds between two looks
 LARGEST: Final = 900 * 1024  # bytes of all that is written: a ConfigMap holds 1 MiB
 SHORT: Final = 64 * 1024  # bytes of the status file
-TRIES: Final = 5  # of the last write, a second apart
+TRIES: Final = 5  # of the last write
+PAUSE: Final = 1.0  # seconds between two of them
 
 
 def read(file: Path, most: int) -> str:
@@ -88,7 +89,7 @@ async def copy(cluster: Cluster, namespace: str, name: str, folder: Path, ended:
         except ApiError:
             if not left:
                 raise
-            await asyncio.sleep(1)
+            await asyncio.sleep(PAUSE)
         else:
             return
 

@@ -55,6 +55,15 @@ def invalid(request: Fields, around: Around) -> str:
     return f"spec: must be at most {LARGEST} bytes of JSON, got {size}; shorten overrides or features" if size > LARGEST else ""
 
 
+def hindrance(request: Fields, hardware: Fields) -> str:
+    """Why a valid request can have no Job; empty when it can."""
+    if not hardware.get("totalGpus"):
+        return "auto-discovery failed: no node of this SKU was found; set spec.hardware.totalGpus"
+    if not (request.get("spec") or {}).get("image"):
+        return "spec.image is required but not set; ensure the defaulting webhook ran or set spec.image explicitly"
+    return ""
+
+
 def _without_gpus(request: Fields, gpus: Cluster) -> str:
     asked = hardware_asked(request)
     known = filled(asked, gpus)

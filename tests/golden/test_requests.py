@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
+from dynamo_webhooks.cli.render.kinds import Operator, children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.resources import CLAIMS, CONFIG_MAPS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.loop import reconciler, request, switched
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS, GRAPHS, GRAPHS_ALPHA, REQUESTS
 from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from dynamo_webhooks.reconciler.loop.work import PassResult
+from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.settings import Settings
 from dynamo_webhooks.reconciler.request.names import COPIER, EXTRA, OURS, SPEC, account_of
 from dynamo_webhooks.reconciler.request.phases import CHANGED, SUCCEEDED
 from tests.golden.corpus import cases, compare, compare_render
@@ -94,6 +97,19 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     finally:
         await site.stop()
     assert bool(differences) == (name in DIFFERENT), differences
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name]["kind"] == "profiling-job"])
+def test_render_prints_the_recorded_job(name: str) -> None:
+    case = _as_we_read_products(CASES[name])
+    how = settings(_lines(case))
+    rendered = children(_beta(case["object"]), Held(case.get("others", ())), Operator(Settings(), lambda: how))
+    made = [_plain(one, case) for one in rendered.children if one["kind"] == "Job"]
+    want = [_plain(one, case) for one in case["expect"] if one["kind"] == "Job"]
+    theirs = compare_render()
+    differences = [*compare().diff(theirs.tidy(made, None), theirs.tidy(want, None))]
+    assert bool(differences) == (name in DIFFERENT), differences
+    assert bool(rendered.problems) == (not made)
 
 
 def test_no_difference_is_listed_that_is_not_recorded() -> None:

@@ -19,7 +19,7 @@ def differences_page() -> str:
         "",
         "This page lists where profile `current`, the default, differs from the Go operator, whose verdicts profile `1.2` gives. A number",
         "names a measured behaviour of that operator: an odd verdict (Q), an object that it admits and that fails later (G), an odd",
-        "conversion (C).",
+        "conversion (C). Controllers differ, too: see [deployment requests](deployment-requests.md#differences-from-the-go-operator).",
         "",
         "## Rules with other verdicts",
         "",

@@ -132,7 +132,11 @@ class RequestStatus(Part):
     """How far the request has come."""
 
     phase: Literal["Pending", "Profiling", "Ready", "Deploying", "Deployed", "Failed"] | None = Field(
-        None, description="Where the request stands."
+        None,
+        description=(
+            "Pending before the profiling Job, Profiling during it, Ready with a graph to apply, "
+            "Deploying and Deployed with one applied, Failed as conditions say."
+        ),
     )
     profiling_phase: ProfilingPhase | None = Field(None, description="Step of the profiling under way.")
     dgd_name: str | None = Field(None, description="Name of the graph.")

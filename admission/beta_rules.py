@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
-from dynamo_webhooks.policies.domain import forces_scaling_group, on_1_5
+from dynamo_webhooks.policies.domain import forces_scaling_group
 from dynamo_webhooks.policies.evaluate import evaluate, place
 from dynamo_webhooks.policies.review import Review
 
@@ -27,12 +27,12 @@ class BetaRules:
     __slots__ = ("_view", "_written", "review")
 
     def __init__(self, asked: Review) -> None:
-        """`asked` is in the author's version. Raises: ConversionError if an object that must be converted can't be."""
+        """`asked` is in the author's version, and on line 1.5. Raises: ConversionError if an object that must be converted can't be."""
         self._view: VersionView | None = None
         self._written = asked.object
         self.review: Review | None = None
         kind, _, version = asked.kind.partition("/")
-        if kind not in KINDS or not on_1_5(asked):
+        if kind not in KINDS:
             return
         if version == BETA:
             self.review = asked

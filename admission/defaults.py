@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.admission.beta_rules import BetaRules
 from dynamo_webhooks.admission.registration import Purpose, read_as
+from dynamo_webhooks.policies.domain import on_1_5
 from dynamo_webhooks.policies.edit import apply, patch
 from dynamo_webhooks.policies.evaluate import edits, idle
 from dynamo_webhooks.policies.review import CURRENT, DELETE, Review
@@ -51,6 +52,11 @@ class Defaulted(NamedTuple):
         return self.view.findings(found, self.judged.object, self.review.object) if self.view and found else found
 
 
+def _tell_forced(judged: Review, written: Review) -> None:
+    if on_1_5(written):
+        judged.forced = BetaRules(written).forced
+
+
 def defaulted(review: Review) -> Defaulted:
     """Evaluates the defaults of a review, whose object has the schema's defaults.
 
@@ -61,7 +67,7 @@ def defaulted(review: Review) -> Defaulted:
     if not read or review.operation == DELETE or (review.profile == CURRENT and review.facts.excludes(review.metadata.get("namespace"))):
         return Defaulted(review, None, None, [])
     if read == version:
-        review.forced = BetaRules(review).forced
+        _tell_forced(review, review)
         return Defaulted(review, review, None, edits(review))
     from dynamo_webhooks.admission.version_view import VersionView
 
@@ -76,5 +82,5 @@ def defaulted(review: Review) -> Defaulted:
         facts=review.facts,
         profile=review.profile,
     )
-    judged.forced = BetaRules(review).forced
+    _tell_forced(judged, review)
     return Defaulted(review, judged, view, edits(judged))

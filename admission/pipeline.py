@@ -17,6 +17,7 @@ from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
 from dynamo_webhooks.api.walk.validate import validate
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.policies.domain import on_1_5
 from dynamo_webhooks.policies.evaluate import deleting, evaluate
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CURRENT, UPDATE, Fields, Review, line_of
@@ -113,8 +114,10 @@ class Admission:
         read, review = read_as(self.kind, Purpose.VALIDATE), self.review()
         if not read or deleting(review):
             return []
-        beta = BetaRules(review)
+        beta = BetaRules(review) if on_1_5(review) else None
         if read == self.version:
+            if beta is None:
+                return evaluate(review, most)
             review.forced = beta.forced
             return beta.added_to(evaluate(review, most), most, named)
         from dynamo_webhooks.admission.version_view import VersionView
@@ -128,6 +131,8 @@ class Admission:
         except ConversionError as error:
             raise OldError(error.path, error.reason) from None
         asked = Review(f"{self.kind}/{read}", self.operation, judged, old, user=self.user, facts=review.facts, profile=review.profile)
+        if beta is None:
+            return view.findings(evaluate(asked, most), judged, self.object, named)
         asked.forced = beta.forced
         return beta.added_to(view.findings(evaluate(asked, most), judged, self.object, named), most, named)
 

@@ -16,6 +16,7 @@ DELETE: Final = "DELETE"
 
 CURRENT: Final = "current"
 V1_2: Final = "1.2"
+NOTHING: Final[frozenset[str]] = frozenset()
 PROFILES: Final = (CURRENT, V1_2)
 
 
@@ -27,7 +28,7 @@ def line_of(facts: Facts, profile: str) -> Line:
 class Review:
     """An operation on one object, decoded and well-typed; `kind` is "Kind/version" as the rules spell it. Treated as read-only."""
 
-    __slots__ = ("_keys", "facts", "forced", "kind", "object", "old", "operation", "profile", "user")
+    __slots__ = ("_keys", "_line", "facts", "forced", "kind", "object", "old", "operation", "profile", "user")
 
     def __init__(
         self,
@@ -42,8 +43,9 @@ class Review:
     ) -> None:
         """`old` is the stored object of an update, else None; `user` is the request's user name, "" when unknown."""
         self._keys: dict[str, Key] = {}
+        self._line: Line | None = None
         # components with a scaling group of their own, which v1alpha1 has no field for; its rules find their names here
-        self.forced: frozenset[str] = frozenset()
+        self.forced: frozenset[str] = NOTHING
         self.kind = kind
         self.operation = operation
         self.object = obj
@@ -54,13 +56,16 @@ class Review:
 
     @property
     def line(self) -> Line:
-        """The line to judge by."""
-        return line_of(self.facts, self.profile)
+        """The line to judge by; told once, because it is asked for several times."""
+        found = self._line
+        if found is None:
+            found = self._line = line_of(self.facts, self.profile)
+        return found
 
     def before(self, old: Fields) -> Review:
         """The same question about the stored object. Paths of both share their map keys."""
         made = Review(self.kind, UPDATE, old, old, user=self.user, facts=self.facts, profile=self.profile)
-        made._keys, made.forced = self._keys, self.forced
+        made._keys, made._line, made.forced = self._keys, self._line, self.forced
         return made
 
     def key(self, name: str) -> Key:

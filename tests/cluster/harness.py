@@ -100,6 +100,11 @@ class ControlPlane:
         return self.home / "certs" / "apiserver.crt"
 
     @property
+    def has_devices(self) -> bool:
+        """Whether its version serves resource.k8s.io/v1."""
+        return self.minor >= 34
+
+    @property
     def kubeconfig(self) -> Path:
         """A kubeconfig with one context a user."""
         return self.home / "kubeconfig"

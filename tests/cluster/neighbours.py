@@ -146,8 +146,9 @@ def kubelets(plane: ControlPlane, built: Path) -> Iterator[Process]:
 def add_nodes(plane: ControlPlane, count: int) -> None:
     """Adds nodes with GPUs, of two architectures by turns, whose drivers offer GPUs and channels of compute domains by claims, too."""
     names = [f"node-{number}" for number in range(count)]
-    plane.apply(*({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": one}, "spec": {}} for one in DEVICES))
-    plane.apply(*(_devices(name, driver) for name in names for driver in DEVICES.values()))
+    if plane.has_devices:
+        classes = ({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": one}, "spec": {}} for one in DEVICES)
+        plane.apply(*classes, *(_devices(name, driver) for name in names for driver in DEVICES.values()))
     for number, name in enumerate(names):
         labels = {**_LABELS, "kubernetes.io/hostname": name, "kubernetes.io/arch": ("arm64", "amd64")[number % 2]}
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}

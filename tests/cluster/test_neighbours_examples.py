@@ -107,6 +107,8 @@ def _images(pod: Node) -> set[str]:
 @pytest.fixture(scope="module")
 def running(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
     with neighbourhood(assets, tmp_path_factory.mktemp("examples"), nodes=16) as site:
+        if not site.plane.has_devices:
+            pytest.skip("some of the graphs claim devices, which this version of Kubernetes doesn't serve in v1")
         site.plane.apply(*_KEYS)
         yield [Running(site, example, site.plane.namespace()) for example in examples()]
 

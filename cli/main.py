@@ -35,13 +35,14 @@ COMMANDS: Final = {
     "crds": "print the CustomResourceDefinitions",
     "facts": "collect facts about a cluster in a file to commit",
     "doctor": "inspect an installation: conversion, trust, certificates, servers and dry-run requests",
+    "lsp": "serve editors by the language server protocol: findings, fields, completion and fixes",
     "completion": "print a completion script for a shell, or for kubectl's plugin",
     "schema": "print JSON schemas of kinds, for editors, and of commands' JSON output",
     "version": "print versions as JSON",
 }
 
-_EXTRAS: Final = frozenset({"aiohttp", "cryptography", "kubernetes", "prometheus_client", "uvloop"})  # of the extras cluster and server
-_SERVING: Final = ("serve", "provision", "reconcile")
+_EXTRAS: Final = frozenset({"aiohttp", "cryptography", "kubernetes", "lsprotocol", "prometheus_client", "pygls", "uvloop"})
+_EXTRA_OF: Final = {"serve": "server", "provision": "server", "reconcile": "server", "lsp": "lsp"}  # of all other commands: cluster
 WIDTH: Final = 120  # of help texts, in characters, where the terminal is not narrower
 _NARROWEST: Final = 40
 
@@ -151,8 +152,7 @@ def _called(words: list[str]) -> str:
 
 def _wanting(words: list[str]) -> str:
     """What to install for a command whose packages are missing."""
-    extra = "server" if words[0] in _SERVING else "cluster"
-    return f"needs packages that are not installed; install dynamo-webhooks[{extra}]"
+    return f"needs packages that are not installed; install dynamo-webhooks[{_EXTRA_OF.get(words[0], 'cluster')}]"
 
 
 def _is_nowhere() -> bool:

@@ -53,7 +53,7 @@ def mended(findings: Iterable[Reported]) -> tuple[list[Mended], int]:
     for name in sorted(by_file):
         source, edits = by_file[name]
         try:
-            text = _text(source, edits)
+            text = with_edits(source, edits)
         except NotWrittenError as error:
             say(f"{name} is left as it is: {error}")
             code = REFUSED
@@ -87,8 +87,11 @@ def diff(done: list[Mended]) -> str:
     return "".join(lines)
 
 
-def _text(source: Source, edits: dict[int, list[Edit]]) -> str:
-    """The text with the edits in it: names first, which are written over the old ones where these stand."""
+def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
+    """The text with the edits of each object, by number, in it: names first, which are written over the old ones where these stand.
+
+    Raises: NotWrittenError where a part of it can't be read or written.
+    """
     found = _objects(source)
     renames = [(found[number].position(edit.path), edit) for number, some in edits.items() for edit in some if edit.what == RENAME]
     text = source.text

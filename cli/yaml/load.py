@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_webhooks.cli.yaml.build import Builder
 from dynamo_webhooks.cli.yaml.errors import InputError
-from dynamo_webhooks.cli.yaml.places import Place, Position, key_position, value_position
+from dynamo_webhooks.cli.yaml.places import Place, Position, key_position, path_at, value_position
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
@@ -63,6 +63,10 @@ class Document:
     def value_position(self, path: Path) -> Position:
         """Where the value stands if the whole path exists and it is written on one line; else what `position` says."""
         return value_position(self._place, path, self._offset)
+
+    def path_at(self, line: int, column: int) -> Path | None:
+        """The path of what stands at a line and column of the file; None where the document has not begun yet."""
+        return path_at(self._place, line - 1 - self._offset, column - 1)
 
     def item(self, path: Path) -> Document:
         """The value at an existing path as a document of its own: an object inside a List."""

@@ -58,6 +58,27 @@ def value_position(root: Place, path: Path, offset: int) -> Position:
     return _position(place.span if whole and written else span, offset)
 
 
+def path_at(root: Place, line: int, column: int) -> Path | None:
+    """The path of what stands at a place of a chunk, both numbers from 0; None before its first value. Costs what lies beside the way."""
+    at, place, path = (line, column), root, list[str | int]()
+    if _begin(root.span) > at:
+        return None
+    while True:
+        steps: list[tuple[str | int, Span, Place]] = [(key, *found) for key, found in (place.fields or {}).items()]
+        steps += [(index, item.span, item) for index, item in enumerate(place.items or ())]
+        before = [step for step in steps if _begin(step[1]) <= at]
+        if not before:
+            return tuple(path)
+        step, span, place = max(before, key=lambda one: _begin(one[1]))
+        path.append(step)
+        if isinstance(step, str) and at <= (span.end.line, span.end.column):
+            return tuple(path)
+
+
+def _begin(span: Span) -> tuple[int, int]:
+    return span.start.line, span.start.column
+
+
 def _deepest(root: Place, path: Path) -> tuple[Place, Span, bool]:
     place, span = root, root.span
     for step in path:

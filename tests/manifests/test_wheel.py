@@ -111,6 +111,7 @@ def test_commands_on_files_need_no_extra(bare: Path, tmp_path: Path, words: str)
         ("serve", "server"),
         ("provision --config operator.yaml", "server"),
         ("reconcile --config operator.yaml", "server"),
+        ("lsp", "lsp"),
         ("doctor", "cluster"),
         ("facts --cluster", "cluster"),
         ("check --cluster", "cluster"),

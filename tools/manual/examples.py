@@ -211,6 +211,11 @@ TOLD: Final[dict[str, Told]] = {
         ),
         "[Doctor](../doctor.md).",
     ),
+    "lsp": Told(
+        (0, 2, 70),
+        (Example("What an editor runs", "dynamo-webhooks lsp --facts facts.yaml", runs=False),),
+        "[Editors](../editors.md).",
+    ),
     "completion": Told(
         (0, 2, 70),
         (

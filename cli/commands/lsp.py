@@ -1,0 +1,36 @@
+"""The command `lsp`: a language server on standard input and output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+HELP = "serve editors by the language server protocol: findings, fields, completion and fixes"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags: those of `check` that say how texts are judged."""
+    from dynamo_webhooks.cli import flags
+
+    flags.facts(parser)
+    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="set of verdicts (default current)")
+    parser.add_argument("--stdio", action="store_true", help="what editors add; there is no other way")
+    flags.verbose(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serves until the editor says that it ends. Raises: UsageError for wrong facts."""
+    from dynamo_webhooks.cli.check.choice import choose
+    from dynamo_webhooks.cli.check.pipeline import Settings
+    from dynamo_webhooks.cli.exits import OK
+    from dynamo_webhooks.cli.facts.load import asked_facts
+    from dynamo_webhooks.cli.lsp.answers import Asked
+    from dynamo_webhooks.cli.lsp.server import server
+    from dynamo_webhooks.policies.catalogue import read_lazily
+
+    read_lazily()
+    facts = asked_facts(arguments)
+    server(Asked(Settings(facts, arguments.profile), choose([], [], arguments.profile))).start_io()
+    return OK

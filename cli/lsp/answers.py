@@ -1,0 +1,180 @@
+"""What editors ask of one text: findings, what a field means, what can stand at a place, and which edits there are. No protocol here.
+
+Each answer reads the whole text, so it costs what `check` of one file does. Lines and columns count from 1, in characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.cli.check.fields import node_at
+from dynamo_webhooks.cli.check.mend import with_edits
+from dynamo_webhooks.cli.check.objects import Found, objects
+from dynamo_webhooks.cli.check.run import AUTO, Run
+from dynamo_webhooks.cli.check.same import one_each
+from dynamo_webhooks.cli.explain import field
+from dynamo_webhooks.cli.rewrite.rewritten import NotWrittenError
+from dynamo_webhooks.cli.yaml.errors import InputError
+from dynamo_webhooks.cli.yaml.load import Document, Source, read
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.api.schema import Node
+    from dynamo_webhooks.cli.check.choice import Choice
+    from dynamo_webhooks.cli.check.edits import Edit
+    from dynamo_webhooks.cli.check.pipeline import Settings
+    from dynamo_webhooks.cli.check.record import Reported
+
+MOST: Final = 2_000_000  # characters of a text that is looked at
+_HERE: Final = "dynamo-webhooks-cursor"
+_ENTRY: Final = re.compile(r"(?P<lead>[ \t]*(?:- +)*)(?:(?P<key>[\w./-]+):[ \t]+)?(?P<word>[\w./-]*)")
+
+
+class Asked(NamedTuple):
+    """How texts are judged."""
+
+    settings: Settings
+    choice: Choice
+
+
+class Seen(NamedTuple):
+    """What a text holds that is wrong."""
+
+    findings: list[Reported]
+    unreadable: list[InputError]
+
+
+class Offer(NamedTuple):
+    """Something that can be written at a place."""
+
+    text: str
+    type: str
+    description: str
+    is_value: bool
+
+
+class Action(NamedTuple):
+    """An edit that an editor can make: its title, and the whole new text."""
+
+    title: str
+    text: str
+
+
+def seen(name: str, text: str, asked: Asked) -> Seen:
+    """Everything that is wrong with a text; files of others are not looked at."""
+    if "nvidia.com" not in text or len(text) > MOST:
+        return Seen([], [])
+    run = Run(asked.settings, asked.choice, AUTO, None)
+    run.take(Source(name, text), "")
+    result = run.result()
+    return Seen(one_each(result.findings), result.unreadable)
+
+
+def meaning(name: str, text: str, line: int, column: int) -> str:
+    """What the field at a place means, as Markdown; empty where no field of ours stands."""
+    at = _at(name, text, line, column)
+    if at is None or not at[1]:
+        return ""
+    found, path = at
+    kind = found.identity.kind
+    page = field.find(kind + "".join("[*]" if isinstance(step, int) else f"[{step}]" for step in path))
+    places = [place for place in (page or {}).get("places", ()) if place["kind"] == f"{kind}/{found.version}"]
+    return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
+
+
+def offers(name: str, text: str, line: int, column: int) -> list[Offer]:
+    """The fields that can be added where the cursor is, or the values that the field before it can have."""
+    lines = Source(name, text).lines
+    if not 0 < line <= len(lines) or "nvidia.com" not in text or len(text) > MOST:
+        return []
+    entry = _ENTRY.match(lines[line - 1][: column - 1])
+    if entry is None or entry.end() != column - 1:
+        return []
+    key = entry["key"]
+    lines[line - 1] = f"{entry['lead']}{f'{key}: {_HERE}' if key else f'{_HERE}: 0'}"
+    for found in _objects(name, "\n".join(lines)):
+        path = next(_paths(found.data, key), None)
+        if path is not None and found.known:
+            node = node_at(load_schema(found.identity.kind, found.version), path)
+            return [] if node is None else _values(node) if key else _fields(node, _held(found.data, path))
+    return []
+
+
+def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[Action]:
+    """The edits for findings on some lines, one for all findings of the text, and the conversion of what is written in v1alpha1."""
+    source = Source(name, text)
+    whole = [one for one in seen(name, text, asked).findings if one.edit is not None]
+    here = [one for one in whole if first <= one.position.line <= last]
+    found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here]
+    found += [_edited(source, f"Fix all {len(whole)} in this file", whole)] if len(whole) > 1 else []
+    return [one for one in found if one is not None] + _converted(name, text)
+
+
+def _edited(source: Source, title: str, findings: Iterable[Reported]) -> Action | None:
+    edits: dict[int, list[Edit]] = {}
+    for one in findings:
+        if one.edit is not None:
+            edits.setdefault(one.edit.number, []).append(one.edit)
+    try:
+        return Action(title, with_edits(source, edits))
+    except NotWrittenError:
+        return None
+
+
+def _converted(name: str, text: str) -> list[Action]:
+    from dynamo_webhooks.cli.convert.run import convert_text
+
+    if "nvidia.com/v1alpha1" not in text or len(text) > MOST:
+        return []
+    outcome = convert_text(name, text, "v1beta1", verify=True)
+    failed = outcome.failures or outcome.unreadable
+    return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
+
+
+def _at(name: str, text: str, line: int, column: int) -> tuple[Found, Path] | None:
+    """The object at a place, and the path of what stands there: of the last document, and its last object, that begin before it."""
+    if "nvidia.com" not in text or len(text) > MOST:
+        return None
+    documents = [one for one in read(Source(name, text)) if isinstance(one, Document) and one.path_at(line, column) is not None]
+    found = [(one, path) for one in objects(documents[-1:]) if (path := one.document.path_at(line, column)) is not None]
+    return found[-1] if found else None
+
+
+def _objects(name: str, text: str) -> list[Found]:
+    return list(objects(one for one in read(Source(name, text)) if isinstance(one, Document)))
+
+
+def _paths(data: object, key: str | None, path: Path = ()) -> Iterator[Path]:
+    """Where the cursor's mark stands: for a key the path of what holds it, for a value that of the value."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if name == _HERE and not key:
+                yield path
+            elif value == _HERE and key:
+                yield (*path, name)
+            else:
+                yield from _paths(value, key, (*path, name))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _paths(value, key, (*path, index))
+
+
+def _held(data: object, path: Path) -> dict[str, object]:
+    for step in path:
+        data = data[step]  # type: ignore[index]  # a path of this very object
+    return data if isinstance(data, dict) else {}
+
+
+def _fields(node: Node, there: dict[str, object]) -> list[Offer]:
+    known: dict[str, Node] = node.get("properties") or {}
+    free = (name for name in sorted(known) if name not in there)
+    return [Offer(name, str(known[name].get("type", "")), str(known[name].get("description", "")), False) for name in free]
+
+
+def _values(node: Node) -> list[Offer]:
+    values = node.get("enum") or ([True, False] if node.get("type") == "boolean" else [])
+    texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+    return [Offer(text, str(node.get("type", "")), str(node.get("description", "")), True) for text in texts]

@@ -1,0 +1,158 @@
+"""The language server, driven by a real client over a pipe: findings as you type, fields, completion and fixes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from hypothesis import given
+from hypothesis import strategies as st
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+from dynamo_webhooks.cli.check.choice import Choice
+from dynamo_webhooks.cli.check.pipeline import Settings
+from dynamo_webhooks.cli.lsp.answers import Asked, actions, meaning, offers, seen
+
+URI = "file:///repo/a%20chat.yaml"
+TEXT = """\
+# 𝓤nsere
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: chat}
+spec:
+  components:
+  - name: worker
+    type: Worker
+    replicas: "2"   # zwei
+  - {name: dec, podTemplate: {metadata: {annotations: {a: 𝓤}}}, typ: decode}
+---
+kind: ConfigMap
+apiVersion: v1
+"""
+ASKED = Asked(Settings(), Choice())
+
+
+class Editor:
+    """A client with one open text."""
+
+    def __init__(self, client: LanguageClient) -> None:
+        self.client = client
+        self.told: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+        self.version = 0
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]  # pygls leaves it out
+        def told(params: types.PublishDiagnosticsParams) -> None:
+            self.told.put_nowait(params)
+
+    async def show(self, text: str) -> list[types.Diagnostic]:
+        """Opens or changes the text; returns what the server says of it."""
+        self.version += 1
+        if self.version == 1:
+            self.client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(URI, "yaml", 1, text)))
+        else:
+            whole = types.TextDocumentContentChangeWholeDocument(text)
+            which = types.VersionedTextDocumentIdentifier(self.version, URI)
+            self.client.text_document_did_change(types.DidChangeTextDocumentParams(which, [whole]))
+        told = await asyncio.wait_for(self.told.get(), 60)
+        assert (told.uri, told.version) == (URI, self.version)
+        return list(told.diagnostics)
+
+
+@pytest_asyncio.fixture
+async def editor() -> AsyncIterator[Editor]:
+    client = LanguageClient("test", "1")
+    command = "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())"
+    await client.start_io(sys.executable, "-c", command, "lsp", "--stdio")
+    made = Editor(client)
+    await asyncio.wait_for(client.initialize_async(types.InitializeParams(types.ClientCapabilities())), 60)
+    client.initialized(types.InitializedParams())
+    yield made
+    await asyncio.wait_for(client.shutdown_async(None), 60)
+    client.exit(None)
+    await client.stop()  # type: ignore[no-untyped-call]  # pygls leaves it out
+
+
+def edit_of(action: Any) -> str:
+    [edit] = action.edit.changes[URI]
+    return str(edit.new_text)
+
+
+@pytest.mark.asyncio
+async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Editor) -> None:
+    found = await editor.show(TEXT)
+    places = {(one.code, one.range.start.line, one.range.start.character, one.range.end.character) for one in found}
+    at = TEXT.splitlines()[9].index("typ:") + 1  # the letter before it takes two units of the protocol
+    assert places == {
+        ("schema-mismatch", 7, 10, 16),
+        ("warn-component-type-unknown", 7, 10, 16),
+        ("wrong-type", 8, 14, 17),
+        ("unknown-field", 9, at, at + 3),
+    }
+    assert {one.code: one.severity for one in found}["unknown-field"] == types.DiagnosticSeverity.Warning
+    whole = types.Range(types.Position(7, 0), types.Position(7, 5))
+    which = types.TextDocumentIdentifier(URI)
+    asked = types.CodeActionParams(which, whole, types.CodeActionContext([]))
+    first, everything = await editor.client.text_document_code_action_async(asked) or ()
+    assert edit_of(first) == TEXT.replace("Worker", "worker")
+    fixed = TEXT.replace("Worker", "worker").replace('"2"', "2").replace("typ:", "type:")
+    assert edit_of(everything) == fixed
+    assert await editor.show(fixed) == []
+    hover = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(8, 6)))
+    assert hover is not None
+    assert "`spec.components.*.replicas`" in hover.contents.value  # type: ignore[union-attr]  # Markdown was asked for
+    assert await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(11, 2))) is None
+    await editor.show(fixed.replace("# zwei\n", "# zwei\n    sc\n"))
+    asked_for = types.CompletionParams(which, types.Position(9, 6))
+    offered = await editor.client.text_document_completion_async(asked_for)
+    assert isinstance(offered, list)
+    names = {one.label: one.insert_text for one in offered}
+    assert names["scalingAdapter"] == "scalingAdapter: "
+    assert "type" not in names  # which is there already
+    assert "unreadable" in {one.code for one in await editor.show(TEXT + "---\na: [\n")}
+
+
+def test_columns_are_characters_of_the_text() -> None:
+    [found] = [one for one in seen("a", TEXT, ASKED).findings if one.rule == "unknown-field"]
+    assert TEXT.splitlines()[found.position.line - 1][found.position.column - 1 : found.position.end_column - 1] == "typ"
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("  components:\n  - name: a\n    type: ", "decode"),
+        ("  components:\n  - ", "name"),
+        ("  ", "components"),
+        ("  components:\n  - name: a\n    experimental:\n      gpuMemoryService:\n        mode: ", "InterPod"),
+    ],
+)
+def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
+    text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\nspec:\n{typed}"
+    lines = text.split("\n")
+    assert wanted in {one.text for one in offers("a", text, len(lines), len(lines[-1]) + 1)}
+    assert offers("a", text.replace("nvidia.com", "example.com"), len(lines), len(lines[-1]) + 1) == []
+
+
+def test_a_text_of_v1alpha1_can_be_converted() -> None:
+    text = (
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec: {services: {w: {replicas: 1}}}  # one\n"
+    )
+    [action] = actions("a", text, ASKED, 1, 1)
+    assert action.title == "Convert this file to v1beta1"
+    assert "apiVersion: nvidia.com/v1beta1" in action.text
+
+
+PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])
+
+
+@given(st.lists(PIECES, max_size=12).map("".join), st.integers(-1, 14), st.integers(-1, 30))
+def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
+    text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"
+    seen("a", text, ASKED)
+    assert isinstance(meaning("a", text, line, column), str)
+    assert isinstance(offers("a", text, line, column), list)
+    assert all(one.text != text for one in actions("a", text, ASKED, line, line + 2))

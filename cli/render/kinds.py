@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.operator.settings import LABELLED, NONE
+from dynamo_webhooks.reconciler.checkpoint.held import observed_in
 from dynamo_webhooks.reconciler.checkpoint.shared_gpus import refusal_of
 from dynamo_webhooks.reconciler.loop.marks import PULL_SECRET
 from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, render
@@ -42,16 +43,24 @@ def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
     return row(obj, held, operator) if row is not None else Rendered([], [])
 
 
-def _with_secrets(obj: Fields, held: Held, operator: Operator) -> Rendered:
-    """Pods get the pull secrets of the input that the configuration opts into."""
+def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
+    """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints."""
+    settings = operator.settings._replace(pull_secrets=_pull_secrets(obj, held, operator))
+    try:
+        observed = observed_in(obj, held, settings)
+    except RenderError as error:
+        return Rendered([], [error])
+    return render(obj, settings, observed)
+
+
+def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, tuple[str, ...]]:
     namespace = str(obj["metadata"]["namespace"])
     secrets = held.all("Secret", namespace)
     how = operator.configuration().secrets if secrets else None
     if how is None or how.pull == NONE or namespace not in how.namespaces:
-        return render(obj, operator.settings)
+        return operator.settings.pull_secrets
     read = (one for one in secrets if how.pull != LABELLED or _label(one) == "true")
-    found = index((one["metadata"]["name"], addresses(one) or ()) for one in read)
-    return render(obj, operator.settings._replace(pull_secrets=found))
+    return index((one["metadata"]["name"], addresses(one) or ()) for one in read)
 
 
 def _label(secret: Fields) -> object:
@@ -83,8 +92,8 @@ def _profiled(obj: Fields, held: Held, operator: Operator) -> Rendered:
 
 
 ROWS: Final[Mapping[str, Children]] = {
-    GRAPH: _with_secrets,
-    COMPONENT: _with_secrets,
+    GRAPH: _workload,
+    COMPONENT: _workload,
     CHECKPOINT: _snapshot,
     REQUEST: _profiled,
 }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.cli.check.objects import Found
+    from dynamo_webhooks.cli.render.admit import Admitted
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.policies.facts import Facts
     from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -56,23 +57,25 @@ def render_text(name: str, text: str, asked: Asked) -> Outcome:
     """
     out = Outcome([], 0, [], [])
     documents: list[Document] = []
-    for one in read(Source(name, text)):
-        if isinstance(one, InputError):
-            out.unreadable.append(one)
+    for document in read(Source(name, text)):
+        if isinstance(document, InputError):
+            out.unreadable.append(document)
         else:
-            documents.append(one)
+            documents.append(document)
     ours = list(objects(documents))
-    held = Held((one.data for document in documents for one in unfolded(document)), asked.namespace)
-    for found in ours:
-        _render(found, held, asked, out)
+    stored = [admitted(found.data, asked.facts, asked.namespace) if found.known else None for found in ours]
+    taken = {id(found.data) for found in ours}
+    others = (one.data for each in documents for one in unfolded(each) if id(one.data) not in taken)
+    held = Held([*(one.object for one in stored if one is not None and not one.errors), *others], asked.namespace)
+    for found, one in zip(ours, stored, strict=True):
+        _render(found, one, held, asked, out)
     return out._replace(objects=len(ours))
 
 
-def _render(found: Found, held: Held, asked: Asked, out: Outcome) -> None:
-    if not found.known:
+def _render(found: Found, stored: Admitted | None, held: Held, asked: Asked, out: Outcome) -> None:
+    if stored is None:
         out.problems.append(told(found, (), unknown(found.identity.kind, found.version)))
         return
-    stored = admitted(found.data, asked.facts, asked.namespace)
     if stored.errors:
         out.problems.extend(told(found, path, text) for path, text in stored.errors)
         return

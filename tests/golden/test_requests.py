@@ -80,7 +80,7 @@ class NoScraper:
 
 @pytest.mark.parametrize("name", CASES)
 async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    case = _as_we_read_products(CASES[name])
+    case = as_we_read_products(CASES[name])
     site = Site(settings(_lines(case)))
     before = await _set_up(site, case)
     passes = case.get("flags", {}).get("passes", 1)
@@ -101,11 +101,11 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name]["kind"] == "profiling-job"])
 def test_render_prints_the_recorded_job(name: str) -> None:
-    case = _as_we_read_products(CASES[name])
+    case = as_we_read_products(CASES[name])
     how = settings(_lines(case))
     rendered = children(_beta(case["object"]), Held(case.get("others", ())), Operator(Settings(), lambda: how))
-    made = [_plain(one, case) for one in rendered.children if one["kind"] == "Job"]
-    want = [_plain(one, case) for one in case["expect"] if one["kind"] == "Job"]
+    made = [plain(one, case) for one in rendered.children if one["kind"] == "Job"]
+    want = [plain(one, case) for one in case["expect"] if one["kind"] == "Job"]
     theirs = compare_render()
     differences = [*compare().diff(theirs.tidy(made, None), theirs.tidy(want, None))]
     assert bool(differences) == (name in DIFFERENT), differences
@@ -116,7 +116,7 @@ def test_no_difference_is_listed_that_is_not_recorded() -> None:
     assert DIFFERENT.keys() <= CASES.keys()
 
 
-def _as_we_read_products(case: Node) -> Node:
+def as_we_read_products(case: Node) -> Node:
     """What is expected where memory of the sort that only boards have says that a GPU is no card."""
     products = {one["metadata"].get("labels", {}).get("nvidia.com/gpu.product", "") for one in case.get("others", ())}
     if not any("HBM3" in one and "MIG" not in one for one in products):
@@ -211,8 +211,8 @@ def _differences(case: Node, found: Node, made: list[Node]) -> list[str]:
     theirs, ours = (_notes(one) for one in (after.get("annotations") or {}, found["metadata"].get("annotations") or {}))
     if theirs != ours:
         out.append(f"annotations: {ours}")
-    want = [_plain(one, case) for one in case["expect"] if one["kind"] not in _RIGHTS]
-    have = [_plain(one, case) for one in made if one["kind"] not in _RIGHTS and one["metadata"]["name"] != f"dgdr-output-{name}"]
+    want = [plain(one, case) for one in case["expect"] if one["kind"] not in _RIGHTS]
+    have = [plain(one, case) for one in made if one["kind"] not in _RIGHTS and one["metadata"]["name"] != f"dgdr-output-{name}"]
     if any(one["kind"] == "Job" for one in have):
         kinds = {one["kind"] for one in made if one["metadata"]["name"] == account_of(name)}
         out += [] if {"Role", "RoleBinding"} <= kinds else [f"rights: {kinds}"]
@@ -249,7 +249,7 @@ def _notes(annotations: Node) -> Node:
     return out
 
 
-def _plain(obj: Node, case: Node) -> Node:
+def plain(obj: Node, case: Node) -> Node:
     """An object without what is free: the copier and its rights, the deadline, and that the token may be absent."""
     obj = copy.deepcopy(obj)
     metadata = obj["metadata"]

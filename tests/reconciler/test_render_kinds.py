@@ -11,7 +11,9 @@ from dynamo_webhooks.cli.render import kinds
 from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.held import Held
+from dynamo_webhooks.reconciler.render.pod.templates import templates
 from tests.cli.daemon import CONFIG
+from tests.reconciler.rendering import graph, vllm
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.render.kinds import Operator
@@ -62,3 +64,61 @@ def test_objects_are_found_by_kind_namespace_and_name() -> None:
 def test_what_has_no_name_is_not_held(odd: dict[str, Any]) -> None:
     held = Held([odd, NODE])
     assert held.all("Node") == [NODE]
+
+
+IDENTITY = {"model": "m", "backendFramework": "vllm"}
+READY = {
+    "apiVersion": "nvidia.com/v1alpha1",
+    "kind": "DynamoCheckpoint",
+    "metadata": {"name": "ck", "namespace": "demo", "annotations": {"webhooks.nvidia.com/checkpoint-image": "img:1"}},
+    "spec": {
+        "identity": IDENTITY,
+        "job": {"podTemplateSpec": {"spec": {"containers": [{"name": "main", "image": "img:1", "command": ["x"]}]}}},
+    },
+    "status": {"phase": "Ready"},
+}
+STORAGE = CONFIG + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps}}}\n"
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_pods_of_a_graph_are_restored_from_a_checkpoint_of_the_file(command: Command, files: Files, *, grove: bool) -> None:
+    worker = vllm(experimental={"checkpoint": {"checkpointRef": "ck"}})
+    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": [graph(worker), READY]}), b=json.dumps(graph(worker)), config=STORAGE)
+    words = ("render", "-q", "-o", "json", "--set-fact", f"grove={str(grove).lower()}", "--config", "config.yaml")
+    warm, cold = (_worker(command(*words, name).json) for name in ("a.yaml", "b.yaml"))
+    assert warm["command"] == ["sleep", "infinity"]
+    assert cold["command"] != warm["command"]
+
+
+def test_what_contradicts_a_checkpoint_is_told_at_the_component(command: Command, files: Files) -> None:
+    worker = vllm(experimental={"checkpoint": {"mode": "Auto"}})
+    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": [graph(worker), READY]}), config=STORAGE)
+    ran = command("render", "-q", "-o", "json", "--config", "config.yaml", "a.yaml")
+    assert ran.code == 1
+    assert "spec.components[0].experimental.checkpoint: checkpoint enabled but no checkpointRef or identity provided" in ran.err
+
+
+@pytest.mark.parametrize("odd", [{"spec": 1}, {"spec": {"template": []}}, {"metadata": {"name": "d", "labels": 1}}])
+def test_an_agent_of_an_odd_shape_is_none(command: Command, files: Files, odd: dict[str, Any]) -> None:
+    worker = vllm(experimental={"checkpoint": {"checkpointRef": "ck"}})
+    labels = {"app.kubernetes.io/component": "snapshot-agent"}
+    agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "d", "namespace": "demo", "labels": labels}, **odd}
+    items = [
+        graph(worker),
+        READY,
+        agent,
+        {"kind": "DynamoCheckpoint", "apiVersion": "nvidia.com/v1alpha1", "metadata": {"name": "x"}, "spec": 1},
+    ]
+    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), config=CONFIG + "checkpoint: {enabled: true}\n")
+    ran = command("render", "-q", "-o", "json", "--config", "config.yaml", "a.yaml")
+    assert "internal" not in ran.err
+    assert _worker(ran.json)["command"] != ["sleep", "infinity"]
+
+
+def _worker(children: list[dict[str, Any]]) -> dict[str, Any]:
+    """The main container of the one worker."""
+    for one in children:
+        for template in templates(one).values():
+            container: dict[str, Any] = template["spec"]["containers"][0]
+            return container
+    raise AssertionError("nothing controls pods")

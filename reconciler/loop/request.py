@@ -92,10 +92,11 @@ async def _told(work: Work, obj: Node, step: Step) -> bool:
 async def _turn(work: Work, requests: Requests, obj: Node) -> Turn:
     """One look. What an API server refuses for good ends a request, a missing permission and what passes do not."""
     phase = str((obj.get("status") or {}).get("phase") or "")
-    if refusal := refusal_of(obj):
+    waits = phase in ("", phases.PENDING)
+    if refusal := refusal_of(obj) or (work.judge.refusal(obj, facts_of(work.settings, work.known())) if waits else ""):
         return Turn(phases.invalid(refusal))
     try:
-        if phase in ("", phases.PENDING):
+        if waits:
             return await _pending(work, requests, obj)
         if phase in phases.FROZEN:
             return await _with_changes(work, obj, await _frozen(work, requests, obj, phase))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -165,6 +166,52 @@ async def test_gpus_are_found_and_the_spec_stays_as_it_was_written() -> None:
         [job] = (await site.all(JOBS)).values()
         config = job["spec"]["template"]["spec"]["containers"][0]["args"][1]
         assert '"hardware":{"gpuSku":"h200_sxm","vramMb":143771,"totalGpus":4,"numGpusPerNode":8,"rdma":false}' in config
+
+
+@pytest.mark.parametrize("odd", [{"hardware": 7}, {"modelCache": "x"}, {"overrides": {"profilingJob": []}}, {"sla": {"ttft": {}}}])
+async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[str, Any]) -> None:
+    async with scene() as site:
+        wrong = asked("wrong", **odd)
+        await site.user.create(REQUESTS, wrong, NAMESPACE)
+        await site.ask()
+        assert await site.phase() == "Profiling"
+        found = await site.user.get(REQUESTS, "wrong", NAMESPACE)
+        assert found is not None
+        assert found["status"]["phase"] == "Failed"
+        [told] = [one for one in found["status"]["conditions"] if one["type"] == "Validation"]
+        assert told["message"].startswith(f"spec.{next(iter(odd))}")
+
+
+async def test_the_copier_runs_the_image_of_this_process_unless_another_is_named() -> None:
+    site = Scene(dataclasses.replace(settings(), identity=dataclasses.replace(settings().identity, pod="own", namespace="dynamo-system")))
+    site.start()
+    try:
+        await site.ask()
+        assert (await site.told("Profiling"))[1] == "CopierImageUnknown"
+        spec = {"containers": [{"name": "proxy", "image": "proxy:1"}, {"name": "reconciler", "image": "ours:1"}]}
+        await site.user.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own"}, "spec": spec}, "dynamo-system")
+        await site.later(62)
+        [job] = (await site.all(JOBS)).values()
+        assert [one["image"] for one in job["spec"]["template"]["spec"]["initContainers"]] == ["ours:1"]
+    finally:
+        await site.stop()
+
+
+async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -> None:
+    async with scene() as site:
+        names = [f"r{number}" for number in range(30)]
+        for name in names:
+            await site.user.create(REQUESTS, asked(name), NAMESPACE)
+        await site.later(12)
+        assert len(await site.all(JOBS)) == len(names)
+        before = len(site.cluster.writes)
+        await site.later(60)
+        assert {one for one in site.cluster.writes[before:] if one[1] != "leases"} == set()
+        for name in names:
+            await site.kubelet.merge_patch(CONFIG_MAPS, f"dgdr-output-{name}", {"data": {"phase": "SweepingDecode"}}, NAMESPACE)
+        await site.later(20)
+        wrote = [one for one in site.cluster.writes[before:] if one[1] not in ("leases", "events")]
+        assert sorted(wrote) == sorted(("merge_patch", REQUESTS.plural, name) for name in names)
 
 
 async def test_a_right_that_is_missing_is_named_and_ends_nothing() -> None:

@@ -278,7 +278,8 @@ async def _result(work: Work, obj: Node) -> Result | None:
 async def _failed(work: Work, obj: Node) -> Turn:
     """A failed request begins again when its spec has changed, or somebody asks for it; a good result is not thrown away."""
     status, progress, digest, retry = obj.get("status") or {}, progress_of(obj), digest_of(obj.get("spec")), retry_of(obj)
-    edited = progress.spec != digest if progress.spec else status.get("observedGeneration") != obj["metadata"].get("generation")
+    # a default that a newer definition adds changes a digest, but no generation
+    edited = progress.spec != digest and status.get("observedGeneration") != obj["metadata"].get("generation")
     if status.get("phase") != phases.FAILED or not (edited or (retry and retry != progress.retry)):
         return Turn(Step(phases.FAILED))
     await note(work, obj, {}, retry=retry, graph="", jobs=0)
@@ -296,7 +297,8 @@ async def _with_changes(work: Work, obj: Node, turn: Turn) -> Turn:
         same = status.get("observedGeneration") in (None, obj["metadata"].get("generation"))
         obj = await note(work, obj, {}, spec=digest if same else "unknown")
         progress = progress_of(obj)
-    differs = progress.spec != digest
+    written = bool(found(status, phases.CHANGED)) or status.get("observedGeneration") != obj["metadata"].get("generation")
+    differs = written and progress.spec != digest  # not by a default that a newer definition adds
     if not differs and not found(status, phases.CHANGED):
         return turn
     unheard = differs and progress.warned != digest

@@ -324,6 +324,22 @@ async def test_a_result_that_cant_be_used_ends_one_request_and_no_other(text: st
         assert await site.phase() == "Profiling"
 
 
+@pytest.mark.parametrize("text", [GRAPH, "{{{"])
+async def test_a_default_of_a_newer_definition_is_no_edit(text: str) -> None:
+    async with scene() as site:
+        await site.ask()
+        await site.find(text)
+        await site.later(3)
+        phase = await site.phase()
+        site.storage.records[REQUESTS.group, REQUESTS.plural, NAMESPACE, "req"].obj["spec"]["newField"] = "default"
+        await site.edit_request({"touched": "1"})
+        await site.later(3)
+        assert (await site.request())["spec"]["newField"] == "default"
+        assert await site.phase() == phase
+        assert await site.told("SpecChanged") == ("", "", "")
+        assert site.writes_of("jobs") == 1
+
+
 async def test_an_edit_while_profiling_has_no_effect_and_can_be_taken_back() -> None:
     async with scene() as site:
         await site.ask()

@@ -53,6 +53,13 @@ class Several:
                 return found
         return None
 
+    def all(self, namespace: str = "") -> list[Node]:
+        """All objects, of one namespace or of every one; where namespaces are selected one by one, only what is in that one is looked at."""
+        if not namespace:
+            return [*self.store.values()]
+        parts = (self._parts.get((namespace, number)) or self._parts.get(("", number)) for number in self._selections)
+        return [obj for part in parts if part is not None for (where, _), obj in part.store.items() if where == namespace]
+
     def lacks(self, namespace: str) -> str | None:
         """Why a namespace has not been listed, which may be empty; None where it has been, or isn't selected."""
         parts = [part for (where, _), part in self._parts.items() if where in ("", namespace)]

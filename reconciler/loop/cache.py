@@ -161,7 +161,7 @@ class Cache:
     def all(self, kind: str, namespace: str = "") -> list[Node]:
         """All objects of a kind, of one namespace or of every one."""
         known = self.reflectors.get(kind)
-        return [obj for (where, _), obj in known.store.items() if namespace in ("", where)] if known is not None else []
+        return known.all(namespace) if known is not None else []
 
     @contextlib.contextmanager
     def writing(self, key: Key) -> Iterator[None]:

@@ -37,6 +37,9 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
         assert (several.get("s", "b") is not None, several.get("s", "c") is not None) == (True, "c" in expected)
         await cluster.create(SERVICES, _service("b", "later"))
         assert await heard.get() == "b"
+        assert [one["metadata"]["name"] for one in several.all("b")] == ["s", "later"]
+        assert [one["metadata"]["namespace"] for one in several.all("c")] == ["c"] * ("c" in expected)
+        assert len(several.all()) == len(expected) + 1
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -54,7 +54,7 @@ class Several:
         return None
 
     def all(self, namespace: str = "") -> list[Node]:
-        """All objects, of one namespace or of every one; where namespaces are selected one by one, only what is in that one is looked at."""
+        """All objects, of one namespace or of every one. Of namespaces that are selected one by one, no other is looked at."""
         if not namespace:
             return [*self.store.values()]
         parts = (self._parts.get((namespace, number)) or self._parts.get(("", number)) for number in self._selections)

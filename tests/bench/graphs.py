@@ -117,20 +117,14 @@ async def _rush(crowd: Crowd, plan: Plan, found: Figures, cost: Cost) -> None:
     """Makes all graphs at once and waits for them as long as there is time, with users who edit others meanwhile."""
     began, own, over = time.monotonic(), time.process_time(), asyncio.Event()
 
-    def note() -> None:
+    editing = asyncio.ensure_future(_edit(crowd, found.edits, over))
+    left = plan.end - AFTERWARDS - time.monotonic()
+    try:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(crowd.make(FIRST, plan.graphs), crowd.until(FIRST + plan.graphs)), left)
+    finally:
         found.reached = max(0, len(crowd.ready) - FIRST)
         found.ready, found.cpu = time.monotonic() - began, [*cost.seconds(), time.process_time() - own]
-
-    editing = asyncio.ensure_future(_edit(crowd, found.edits, over))
-    making = asyncio.ensure_future(crowd.make(FIRST, plan.graphs))
-    try:
-        async with asyncio.timeout_at(asyncio.get_running_loop().time() + plan.end - AFTERWARDS - time.monotonic()):
-            await making
-            await crowd.until(FIRST + plan.graphs)
-    except TimeoutError:
-        making.cancel()
-    finally:
-        note()
     over.set()
     await editing
 

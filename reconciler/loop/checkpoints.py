@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, identity_hash
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
+from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of, move
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.render.graph import experimental
@@ -37,18 +38,24 @@ class Checkpoints:
             return set()
         key = key_of(seen)
         if key.kind != CHECKPOINT:
-            before, now = ({*_asked(one)} if one is not None else set() for one in (old, new))
-            for place in before - now:
-                move(self._users, key, place, None)
-            for place in now - before:
-                move(self._users, key, None, place)
-            return set()
+            return self._asks(key, old, new)
         move(self._twins, key, _place(old), _place(new))
         if _standing(old) == _standing(new):
             return set()
         place = _place(seen) or ("", "", "")
         users = self._users.get(place, _NONE) | self._users.get((key.namespace, "name", key.name), _NONE)
         return {*self._twins.get(place, _NONE), *users} - {key}
+
+    def _asks(self, key: Key, old: Node | None, new: Node | None) -> set[Key]:
+        """Takes a change of a graph or a component; where other images are admitted or refused now, components must look again."""
+        before, now = ({*_asked(one)} if one is not None else set() for one in (old, new))
+        for place in before - now:
+            move(self._users, key, place, None)
+        for place in now - before:
+            move(self._users, key, None, place)
+        if old is None or new is None or _any_image(old) == _any_image(new):
+            return set()
+        return {user for place in now for user in self._users.get(place, _NONE)} - {key}
 
     def older(self, cache: Cache, checkpoint: Node) -> str:
         """The name of the oldest other checkpoint of the same identity, if that is older than this one; empty otherwise."""
@@ -91,6 +98,10 @@ def _asked(obj: Node) -> Iterator[_Place]:
             yield namespace, "name", str(name)
         elif isinstance(identity := wanted.get("identity"), dict) and identity:
             yield namespace, "hash", identity_hash(identity)
+
+
+def _any_image(obj: Node) -> str:
+    return texts(obj["metadata"].get("annotations")).get(ANY_IMAGE, "")
 
 
 def _standing(checkpoint: Node | None) -> object:

@@ -25,7 +25,7 @@ from dynamo_webhooks.reconciler.loop.prerequisites import look_for_claims, look_
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted, say_standing
-from dynamo_webhooks.reconciler.loop.snapshots import chosen_on_grove, found_for, of_forbidden, snapshots_of, told_of
+from dynamo_webhooks.reconciler.loop.snapshots import chosen_on_grove, found_for, is_hindrance, of_forbidden, snapshots_of, told_of
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
@@ -134,7 +134,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
             expected.append(child["metadata"]["name"])
         if child["kind"] == CLIQUES and made is not None:
             grove = said_by_grove(graph, made, work.cache.owned(made))
-    problems += [problem for problem in refused if problem.category != "forbidden"]
+    problems += [problem for problem in refused if not is_hindrance(problem)]
     if not problems and not waits:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
         after = await _finish(work, obj, plan, names, problems)
@@ -143,7 +143,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
         return PassResult(tuple(problems))  # tried again at once: not worth a word in the status
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     status, look = await with_reasons(work, obj, status_of(obj.get("status") or {}, seen, work.now()))
-    snapshots = of_forbidden(snapshots, [problem for problem in refused if problem.category == "forbidden"])
+    snapshots = of_forbidden(snapshots, [problem for problem in refused if is_hindrance(problem)])
     status = told_of(status, work, graph, snapshots, seen.objects, roll.name)
     await _tell(work, obj, status, roll)
     if waits and not problems:

@@ -18,6 +18,7 @@ from dynamo_webhooks.reconciler.checkpoint.standing import (
     Standing,
     hindrance,
     identity_of,
+    is_restored,
     takes,
 )
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
@@ -27,7 +28,7 @@ from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.merge import texts
-from dynamo_webhooks.reconciler.render.names import PART
+from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, PART
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 UNLISTED: Final = 1.0  # seconds between two looks whether checkpoints have been listed
 TURN: Final = 5.0  # seconds between two looks whether another component's pods have been replaced
+UNDER_WAY: Final = frozenset({"CheckpointNotReady", "CheckpointFailed"})  # an earlier version may serve meanwhile
 _AGENTS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 
 
@@ -88,21 +90,36 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
     namespace, asked = key_of(obj).namespace, settings.checkpoints
     checkpoint = work.checkpoints.found(work.cache, namespace, wanted)
     hindered = hindrance(checkpoint, obj["spec"], asked, any_image=_any_image(work, obj))
-    if hindered is not None or checkpoint is None or pods is None:
+    if checkpoint is None or pods is None:
+        return Choice(standing=hindered)
+    roll = work.settings.checkpoint.roll
+    held = "" if roll else _held(pods)
+    if hindered is not None and not (held and hindered.reason in UNDER_WAY):
         return Choice(standing=hindered)
     kept = await _storage(work, namespace, settings)
     if isinstance(kept, Standing):
         return Choice(standing=kept)
     (number, version), name = identity_of(checkpoint), checkpoint["metadata"]["name"]
+    restore = Restore(number, held or version, kept, asked.seccomp_profile)
+    if held and (hindered is not None or held != version):
+        text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
+        ready = Standing(WAITING, f"{text}; version {version} is Ready, and the next change of their template restores from it")
+        return Choice(restore, ready if hindered is None else Standing(RESTORED, f"{text}; version {version} is not ready"))
     same = pods.live is not None and says(pods.live, pods.cold)
-    if not takes(pods.live, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=work.settings.checkpoint.roll):
+    if not takes(pods.live, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, and the next change of their template restores from it"
         return Choice(standing=Standing(WAITING, text))
-    if work.settings.checkpoint.roll and same and _another_rolls(work, obj):
+    if roll and same and _another_rolls(work, obj):
         text = f"DynamoCheckpoint {name} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=Standing(WAITING, text), after=TURN)
-    told = Standing(RESTORED, f"pods are restored from version {version} of DynamoCheckpoint {name}")
-    return Choice(Restore(number, version, kept, asked.seccomp_profile), told)
+    return Choice(restore, Standing(RESTORED, f"pods are restored from version {version} of DynamoCheckpoint {name}"))
+
+
+def _held(pods: Pods) -> str:
+    """The version that running pods are restored from, if nothing else of them changes; empty otherwise."""
+    if pods.live is None or not is_restored(pods.live) or pods.mark != digest(pods.cold):
+        return ""
+    return texts((pods.live.get("metadata") or {}).get("annotations")).get(ARTIFACT_VERSION, "")
 
 
 def noted(status: Node, standing: Standing | None, generation: int | None, work: Work) -> Node:

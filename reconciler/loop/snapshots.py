@@ -91,7 +91,7 @@ def told_of(status: Node, work: Work, graph: Graph, seen: Snapshots, objects: Se
     standings = {}
     for name, wanted in seen.wanted.items():
         said = seen.on_grove.get(name) or of_components.get(name)
-        if seen.off is not None and name not in found and not wanted.get("checkpointRef"):
+        if seen.off is not None and _is_awaited(found.get(name), wanted, seen.off):
             said = seen.off
         standings[name] = said or Standing("CheckpointNotReady", "its pods have not been looked at yet")
     return noted(now, summed(standings), graph.object["metadata"].get("generation"), work)
@@ -106,6 +106,18 @@ def _off(work: Work) -> Standing | None:
     lacking = work.lacking(row.name)
     named = f" ({lacking})" if lacking else ""
     return Standing("Forbidden", f"the reconciler lacks a permission for {CHECKPOINT}s{named}, pods start cold; {row.grant}")
+
+
+def _is_awaited(checkpoint: Node | None, wanted: Node, off: Standing) -> bool:
+    """Whether a component waits for what nobody here does; where the switch is off, another controller may take snapshots."""
+    if checkpoint is not None:
+        return off.reason == "Forbidden" and not _entry(checkpoint)["ready"]
+    return not wanted.get("checkpointRef")
+
+
+def is_hindrance(problem: Problem) -> bool:
+    """Whether a checkpoint couldn't be made for a reason that needn't keep a graph from running."""
+    return problem.category == "forbidden" or (problem.category == "not_found" and not problem.passing)
 
 
 def _entry(checkpoint: Node) -> Node:

@@ -39,7 +39,8 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Obse
     identity = wanted.get("identity")
     if not identity:
         raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
-    if wanted.get("mode") == "Manual" or member.name in observed.checkpoints:
+    shared = settings.checkpoints.gate and experimental(member.fields, "gpuMemoryService") is not None
+    if wanted.get("mode") == "Manual" or member.name in observed.checkpoints or shared:  # what keeps shared GPU memory is made by hand
         return claims
     identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
     name = identity_hash(identity)

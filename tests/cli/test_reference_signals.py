@@ -14,6 +14,7 @@ import pytest
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, GAUGE, HISTOGRAM, Declared
 from tools.manual.metrics import (
+    CHECKPOINT_EVENTS,
     MODEL_EVENTS,
     PROVISIONER_EVENTS,
     RECONCILER_EVENTS,
@@ -144,4 +145,5 @@ def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_a
     assert written <= set(RECONCILER_EVENTS)
     assert set(RECONCILER_EVENTS) <= literals("reconciler/loop/*.py")
     assert set(MODEL_EVENTS) <= literals("reconciler/model/assessment.py")
+    assert set(CHECKPOINT_EVENTS) <= literals("reconciler/checkpoint/phases.py")
     assert set(REQUEST_EVENTS) - {"Initialized"} <= literals("reconciler/request/phases.py", "reconciler/loop/request.py")

@@ -154,6 +154,13 @@ def test_an_object_that_no_controller_acts_on_says_so(site: Reconciled) -> None:
     template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
     made = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", "metadata": {"name": "m", "namespace": namespace}}
     site.plane.apply({**made, "spec": {"identity": identity, "job": {"podTemplateSpec": template}}})
+    worker = vllm("worker", experimental={"checkpoint": {"identity": identity}})
+    warm = graph(component("Frontend", "frontend", {"image": "img:1"}), worker, name="warm")
+    site.plane.apply({**warm, "metadata": {"name": "warm", "namespace": namespace}})
+    site.ready(namespace, "warm")
+    told = _condition(site, namespace, "warm", "Restore")
+    assert (told["status"], told["reason"]) == ("False", "Forbidden")
+    assert "add the component overlays/checkpoints" in told["message"]
     site.until(lambda: bool(site.get(CHECKPOINTS, namespace, "m").get("status")), "the checkpoint saying that nobody acts on it")
     [condition] = site.get(CHECKPOINTS, namespace, "m")["status"]["conditions"]
     assert (condition["type"], condition["reason"]) == ("Reconciled", "Forbidden")

@@ -48,6 +48,8 @@ RECONCILER_EVENTS: Final = (
 )
 # of models, beside the reasons of the condition EndpointsReady
 MODEL_EVENTS: Final = ("NoEndpointsFound", "EndpointsDiscovered", "EndpointsReady", "PartialEndpointFailure", "NotReady")
+# of checkpoints, beside the reasons of the conditions JobCreated and Restore
+CHECKPOINT_EVENTS: Final = ("CreateJob", "CheckpointReady", "CheckpointFailed", "TemplateChanged")
 # of requests
 REQUEST_EVENTS: Final = (
     "Initialized",
@@ -139,7 +141,7 @@ def metrics_page() -> str:
         facts=STALE_SECONDS,
         poll=Limits().poll_seconds,
         certificates=_listed(PROVISIONER_EVENTS),
-        objects=_listed((*RECONCILER_EVENTS, *MODEL_EVENTS, *REQUEST_EVENTS, "Deleted<Kind>")),
+        objects=_listed((*RECONCILER_EVENTS, *MODEL_EVENTS, *CHECKPOINT_EVENTS, *REQUEST_EVENTS, "Deleted<Kind>")),
     )
     lines = [head, "## Metrics of the server", "", *_table(iter(DECLARED.values()))]
     lines += ["", "## Metrics of the provisioner", "", *_table(provisioner_metrics())]

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.kube.errors import NotServedError
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, Resource
 from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, GRAPHS, JOBS, OPTIONAL
-from tests.reconciler.checkpoint_objects import checkpoint
+from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
+from tests.reconciler.checkpoint_objects import HASH, checkpoint
 from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.loop.test_checkpoint import Scene, claim
 from tests.reconciler.rendering import component, graph, vllm
@@ -133,7 +135,6 @@ async def test_another_image_is_not_restored_unless_that_is_asked_for() -> None:
         assert not await _is_restored(site)
         assert (await site.graph())["status"]["state"] == "successful"
         await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {ANY_IMAGE: "true"}}}, NAMESPACE)
-        await site.edit("g", 1, replicas=2)
         await site.later(5)
         assert await _told(site) == ("False", "RestoreAvailable")
 
@@ -201,5 +202,43 @@ async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None
         [found] = (await site.all(OPTIONAL["grove"])).values()
         [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
         assert TARGET not in clique["labels"]
+    finally:
+        await site.stop()
+
+
+async def test_restored_workers_stay_while_another_version_is_made() -> None:
+    made = {**checkpoint("ck"), "status": {"phase": "Ready", "jobName": f"checkpoint-job-{HASH}-1"}}
+    async with scene(warm(checkpointRef="ck"), RESTORING, made) as site:
+        before = (await _worker(site))["spec"]
+        await site.annotate(ARTIFACT_VERSION, "2")
+        await site.later(5)
+        assert await site.phase() == "Creating"
+        assert ((await _worker(site))["spec"], await _told(site)) == (before, ("True", "Restored"))
+        await site.mark("completed", f"checkpoint-job-{HASH}-2")
+        await site.later(5)
+        assert await site.phase() == "Ready"
+        assert ((await _worker(site))["spec"], await _told(site)) == (before, ("False", "RestoreAvailable"))
+        obj = (await site.graph())["spec"]["components"][1]
+        await site.edit("g", 1, podTemplate={**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}})
+        await site.later(20)
+        assert (await _worker(site))["spec"]["template"]["metadata"]["annotations"][ARTIFACT_VERSION] == "2"
+        assert await _told(site) == ("True", "Restored")
+
+
+async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
+    site = Scene(settings(RESTORING))
+
+    def unserved(verb: str, resource: Resource | None, *_: str) -> Exception | None:
+        asked = resource is not None and resource.plural == CHECKPOINTS.plural and verb != "allowed"
+        return NotServedError(404, "", "no such kind") if asked else None
+
+    site.cluster.fail(unserved)
+    await site.put(claim())
+    await site.make(warm())
+    site.start()
+    try:
+        await site.later(40)
+        assert (await site.graph())["status"]["state"] == "successful"
+        assert (await site.condition(kind="Restore"))["status"] == "False"
     finally:
         await site.stop()

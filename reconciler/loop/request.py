@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
+from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError
 from dynamo_webhooks.kube.resources import CLAIMS, JOBS
 from dynamo_webhooks.kube.times import parsed
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
-from dynamo_webhooks.reconciler.loop.judge import judged
-from dynamo_webhooks.reconciler.loop.keys import Key, key_of, uid_of
-from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
-from dynamo_webhooks.reconciler.loop.problems import Problem, TakenError
+from dynamo_webhooks.reconciler.loop.keys import Key, key_of
+from dynamo_webhooks.reconciler.loop.problems import TakenError
+from dynamo_webhooks.reconciler.loop.request_graph import applies, deploying, refused
 from dynamo_webhooks.reconciler.loop.request_writes import (
     begin,
     drop_job,
     found_hardware,
     live_job,
-    make_config_maps,
-    make_graph,
     note,
     output_data,
     write_hardware,
 )
-from dynamo_webhooks.reconciler.loop.requests import ending_of
+from dynamo_webhooks.reconciler.loop.requests import SOON, Turn, ending_of
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.yaml_text import yaml_text
 from dynamo_webhooks.reconciler.request import phases
 from dynamo_webhooks.reconciler.request.hardware import KINDS, Cluster, filled
-from dynamo_webhooks.reconciler.request.legacy import graph_of, hardware_asked
-from dynamo_webhooks.reconciler.request.names import EXTRA, HARDWARE, NAME, NAMESPACE, REQUEST_UID, SPEC, job_of
+from dynamo_webhooks.reconciler.request.legacy import hardware_asked
+from dynamo_webhooks.reconciler.request.names import EXTRA, HARDWARE, SPEC, job_of
 from dynamo_webhooks.reconciler.request.phases import Say, Step
 from dynamo_webhooks.reconciler.request.progress import digest_of, progress_of, retry_of
-from dynamo_webhooks.reconciler.request.result import Result, ResultError, applied, bare, failure_of, is_there, result_of, shown, stored
+from dynamo_webhooks.reconciler.request.result import Result, ResultError, bare, failure_of, is_there, result_of, shown, stored
 from dynamo_webhooks.reconciler.request.validation import Around, claim_of, hindrance, invalid
 
 if TYPE_CHECKING:
@@ -45,23 +42,14 @@ if TYPE_CHECKING:
 
 POLL: Final = 10.0  # seconds between two looks at what a profiler says of itself
 LATE: Final = 60.0  # seconds after the end of a Job within which its result may still be written
-SOON: Final = 2.0
 LOOKING: Final = 15.0  # seconds after which GPUs are asked for again, if nobody told
 STEPS: Final = 4  # phases that one pass goes through at most
 JOBS_MADE: Final = 2  # of one spec: one, and another if somebody deletes it
 ANNOTATED: Final = 100 * 1024  # bytes of a graph that are kept in an annotation, too
 
 
-class Turn(NamedTuple):
-    """What one look at a request came to."""
-
-    step: Step | None = None  # None: nothing changes
-    after: float = 0.0
-    problems: tuple[Problem, ...] = ()
-
-
 async def reconcile_request(work: Work, obj: Node) -> PassResult:
-    """Brings a request as far as it can go now. Costs one reading of a result at most, in a thread of its own.
+    """Brings a request as far as it can go now. Costs two readings of a result at most, each in a thread of its own.
 
     Raises: ApiError, StandDownError.
     """
@@ -117,10 +105,10 @@ async def _frozen(work: Work, requests: Requests, obj: Node, phase: str) -> Turn
     if phase == phases.PROFILING:
         return await _profiling(work, requests, obj)
     if phase == phases.READY:
-        if not _applies(obj) or stored(obj, await output_data(work, obj)) is None:
+        if not applies(obj) or stored(obj, await output_data(work, obj)) is None:
             return Turn()
         return Turn(Step(phases.DEPLOYING))
-    return await _deploying(work, obj)
+    return await deploying(work, obj)
 
 
 async def _pending(work: Work, requests: Requests, obj: Node) -> Turn:
@@ -198,10 +186,10 @@ async def _finish(work: Work, obj: Node, data: Node | None) -> Turn:
         result, results = await asyncio.to_thread(_read, obj, data)
     except ResultError as error:
         return Turn(phases.unusable(str(error)))
-    if refusal := judged(applied(obj, result.graph), facts_of(work.settings, work.known())):
-        return Turn(phases.unusable(f"the generated graph would be refused: {refusal}"))
+    if refusal := refused(work, obj, result):
+        return Turn(phases.unusable(refusal))
     await note(work, obj, _annotations(result))
-    step = phases.generated(str(result.graph["metadata"]["name"]), results, apply=_applies(obj))
+    step = phases.generated(str(result.graph["metadata"]["name"]), results, apply=applies(obj))
     told = [Say("Warning", "ResourceIgnored", f"{each} of the result is not applied: it is no ConfigMap") for each in result.ignored]
     return Turn(step._replace(events=(*step.events, *told)), SOON)
 
@@ -216,63 +204,6 @@ def _annotations(result: Result) -> dict[str, str | None]:
     extra = "---\n".join(yaml_text(one) for one in result.config_maps)
     texts = {SPEC: yaml_text(bare(result.graph)), EXTRA: extra or None}
     return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= ANNOTATED}
-
-
-async def _deploying(work: Work, obj: Node) -> Turn:
-    status, progress = obj["status"], progress_of(obj)
-    name, namespace = str(status.get("dgdName") or graph_of(obj)), key_of(obj).namespace
-    graph = work.cache.get(Key(GRAPH, namespace, name)) or await work.cluster.get(GRAPHS, name, namespace)
-    if graph is not None and _is_mine(obj, graph):
-        if not progress.graph:
-            await _made(work, obj, await _readable(work, obj), graph)
-        return Turn(phases.deployed(obj, graph))
-    if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
-        return Turn(phases.deleted(name))
-    if graph is not None:
-        text = f"DynamoGraphDeployment {name} was not made for this request, and is left alone; rename or remove it"
-        return Turn(phases.not_deployed("NameTaken", text))
-    if not _applies(obj):
-        return Turn(Step(phases.READY))
-    return await _create(work, obj, name)
-
-
-async def _create(work: Work, obj: Node, name: str) -> Turn:
-    try:
-        result = await _result(work, obj)
-    except ResultError as error:
-        return Turn(phases.unusable(str(error)))
-    if result is None and obj["status"].get("dgdName"):
-        return Turn(phases.deleted(name))
-    if result is None:
-        text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
-        return Turn(None, SLOWLY, (Problem(text, "not_found"),))
-    try:
-        graph = await make_graph(work, obj, result)
-    except AlreadyExistsError:
-        return Turn(None, SOON)
-    await _made(work, obj, result, graph)
-    return Turn(phases.created(str(result.graph["metadata"]["name"])))
-
-
-async def _made(work: Work, obj: Node, result: Result | None, graph: Node) -> None:
-    """What belongs to a graph is made, and only then noted that all of it was."""
-    if result is not None:
-        await make_config_maps(work, obj, result, graph)
-    await note(work, obj, {SPEC: None}, graph=uid_of(graph))
-
-
-async def _readable(work: Work, obj: Node) -> Result | None:
-    """The same of a graph that is there already: what can't be read is no loss. Raises: ApiError."""
-    try:
-        return await _result(work, obj)
-    except ResultError:
-        return None
-
-
-async def _result(work: Work, obj: Node) -> Result | None:
-    """The result that a graph is made of; None where it is gone. Raises: ApiError, ResultError."""
-    data = stored(obj, await output_data(work, obj))
-    return None if data is None else await asyncio.to_thread(result_of, obj, data)
 
 
 async def _failed(work: Work, obj: Node) -> Turn:
@@ -307,16 +238,3 @@ async def _with_changes(work: Work, obj: Node, turn: Turn) -> Turn:
     more = phases.changed(obj, differs=differs, unheard=unheard)
     step = turn.step or Step(more.phase)
     return turn._replace(step=step._replace(told=step.told + more.told, events=step.events + more.events, gone=step.gone + more.gone))
-
-
-def _applies(obj: Node) -> bool:
-    return (obj.get("spec") or {}).get("autoApply") is not False
-
-
-def _is_mine(obj: Node, graph: Node) -> bool:
-    """Whether a graph was made for this very request: by its labels, and by uids as far as they were noted."""
-    metadata = graph["metadata"]
-    labels, noted = metadata.get("labels") or {}, (metadata.get("annotations") or {}).get(REQUEST_UID)
-    key, progress = key_of(obj), progress_of(obj)
-    named = labels.get(NAME) == key.name and labels.get(NAMESPACE) == key.namespace
-    return named and noted in (None, uid_of(obj)) and progress.graph in ("", uid_of(graph))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
 from dynamo_webhooks.kube.resources import PODS
@@ -17,10 +17,22 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.kube.protocol import Cluster, Node
     from dynamo_webhooks.reconciler.loop.gpus import Gpus
+    from dynamo_webhooks.reconciler.loop.problems import Problem
     from dynamo_webhooks.reconciler.request.job import JobSettings
+    from dynamo_webhooks.reconciler.request.phases import Step
 
 PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't
 REMEMBERED: Final = 1000  # Jobs whose pods wait
+
+SOON: Final = 2.0  # seconds until the next look at what is about to change
+
+
+class Turn(NamedTuple):
+    """What one look at a request came to."""
+
+    step: Step | None = None  # None: nothing changes
+    after: float = 0.0
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(slots=True)

@@ -354,6 +354,18 @@ async def test_an_edit_while_profiling_has_no_effect_and_can_be_taken_back() -> 
         assert await site.phase() == "Deployed"
 
 
+async def test_a_result_that_is_changed_after_it_was_read_is_judged_again() -> None:
+    async with scene() as site:
+        await site.ask(autoApply=False)
+        await site.find()
+        assert await site.phase() == "Ready"
+        await site.write(final_config__yaml=GRAPH.replace("replicas: 1", "replicas: -1"))
+        await site.edit_request(autoApply=True)
+        await site.later(3)
+        assert (await site.phase(), (await site.told("SpecGenerated"))[1]) == ("Failed", "GenerationFailed")
+        assert not await site.all(GRAPHS)
+
+
 async def test_a_graph_is_left_to_a_person_until_autoapply_is_switched_on() -> None:
     async with scene() as site:
         await site.ask(autoApply=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.operator.settings import OFF
+from dynamo_webhooks.api.operator.settings import NONE, OFF
 from dynamo_webhooks.kube.capability import Detector, Presence
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.events import Recorder
@@ -140,7 +140,8 @@ class Reconciler:
         """For the metrics endpoint."""
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
-        queued = dict.fromkeys(_PASSES, 0) | self.queue.waiting()
+        opted = self._settings.secrets.pull != NONE
+        queued = {kind: 0 for kind in _PASSES if kind != SECRET or opted} | self.queue.waiting()
         standing = Gauges(leading, queued, self.queue.turns, self._settings.workers, len(self.territory.excluded), unreadable)
         objects = await objects_by_state(self.cache, self.meters) if leading and self.cache is not None else {}
         return self.meters.text(objects, standing)

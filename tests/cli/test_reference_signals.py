@@ -124,7 +124,7 @@ def test_no_metric_has_a_namespace_for_a_label_unasked() -> None:
 def literals(*patterns: str) -> set[str]:
     """Words in quotes that begin with a capital and have another in them, in sources that tell people things."""
     texts = [path.read_text() for pattern in patterns for path in ROOT.glob(pattern)]
-    return {word for text in texts for word in re.findall(r'"((?:[A-Z]+[a-z]+){2,}|Scaled)"', text)}
+    return {word for text in texts for word in re.findall(r'"((?:[A-Z]+[a-z]+){2,}|Scaled|Forbidden)"', text)}
 
 
 def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_are_among_them() -> None:

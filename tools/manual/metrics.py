@@ -45,6 +45,9 @@ RECONCILER_EVENTS: Final = (
     "LoRAUnloadFailed",
     "CleanupFailed",
     "ConfigMapCreationFailed",
+    "PullSecretUnreadable",
+    "NoController",
+    "Forbidden",
 )
 # of models, beside the reasons of the condition EndpointsReady
 MODEL_EVENTS: Final = ("NoEndpointsFound", "EndpointsDiscovered", "EndpointsReady", "PartialEndpointFailure", "NotReady")

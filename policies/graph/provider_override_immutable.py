@@ -18,7 +18,7 @@ def provider_override_immutable(at: At) -> Hits:
         Both say which of Grove's objects is meant. The value may change, and an override may be removed.
 
     Fix
-        Put the old `apiVersion` and `target` back, or remove the override and add another in a second step.
+        Put the old API version and target back, or remove the override and add another in a second step.
 
     Bad
         ```yaml

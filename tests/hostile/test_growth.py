@@ -18,6 +18,7 @@ from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion import weight
 from dynamo_webhooks.webhooks.admission import answer
 from tests.hostile.judging import complaint
+from tests.hostile.line15_shapes import LINE_1_5
 from tests.hostile.mutants import Mutant
 from tests.hostile.shapes import Shape, body, everything, label
 from tests.webhooks.test_admission import SETTINGS
@@ -25,6 +26,7 @@ from tests.webhooks.test_admission import SETTINGS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dynamo_webhooks.admission.pipeline import Settings
     from dynamo_webhooks.webhooks.envelope import Answer
     from dynamo_webhooks.webhooks.routes import Route
 
@@ -71,9 +73,20 @@ def test_memory_grows_with_the_size_and_no_faster(shape: Shape) -> None:
         assert peak <= HELD * len(text) + 500_000, f"{label(asked)}: {peak} bytes for {len(text)}"
 
 
-def _calls(route: Route, text: bytes) -> int:
+@pytest.mark.parametrize("shape", LINE_1_5, ids=lambda shape: shape.name)
+def test_what_line_1_5_looks_at_takes_twice_the_calls_too(shape: Shape) -> None:
+    settings = SETTINGS._replace(facts=SETTINGS.facts._replace(operatorVersion="1.5.0", checkpoint=True))
+    for once, twice in zip(shape.cases(shape.size), shape.cases(2 * shape.size), strict=True):
+        few, many = (_calls(asked.route, body(asked), settings) for asked in (once, twice))
+        assert many <= MOST * few, f"{label(once)}: {few} calls at size {shape.size}, {many} at twice that"
+        found = answer(twice.route, body(twice), settings)
+        assert found.verdict.outcome != "fault"
+        assert len(found.body) <= CONVERTED * len(body(twice)) + ANSWERED
+
+
+def _calls(route: Route, text: bytes, settings: Settings = SETTINGS) -> int:
     """The calls that an answer takes, once the caches know what is usual."""
-    answer(route, text, SETTINGS)
+    answer(route, text, settings)
     count = 0
 
     def counted(_frame: object, event: str, _arg: object) -> None:
@@ -83,7 +96,7 @@ def _calls(route: Route, text: bytes) -> int:
     before = sys.getprofile()
     sys.setprofile(counted)
     try:
-        answer(route, text, SETTINGS)
+        answer(route, text, settings)
     finally:
         sys.setprofile(before)
     return count

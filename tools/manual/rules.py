@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.check.record import OWN_RULES, OwnRule
 from dynamo_webhooks.cli.explain.rule import beside, find, names, placed
 from dynamo_webhooks.policies.catalogue import by_word, declared, rules
@@ -108,7 +109,7 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
         lines.append(f"| facts | {facts}; without them a server refuses |")
     if len(rule.lines) == 1:
         lines.append(f"| line of the operator | only {rule.lines[0]} |")
-    lines.append(f"| profiles | {_PROFILES[rule.profile]} |")
+    lines.append(f"| profiles | {_PROFILES[rule.profile if rule.is_of(Line.V1_2) else CURRENT]} |")
     if not rule.is_default:
         kept = "accepted" if rule.ratchets else "refused too"
         lines.append(f"| on updates | mistakes of the stored object are {kept} |")

@@ -91,9 +91,8 @@ def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
 def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> None:
     """Add the lenses with members to read, in order of appearance, each once."""
     for name, value in source.items():
-        lens = live.get(name)
-        if lens is not None and (value is not None or getattr(lens, "nulls", False)):
-            woken[lens] = None
+        if name in live and (value is not None or getattr(live[name], "nulls", False)):
+            woken[live[name]] = None
     for name in kept:
         if name in other:
             woken[other[name]] = None

@@ -85,7 +85,7 @@ def _main(left: Fields, over: Fields) -> Fields:
     elif secret is not None and (sources := secret_source(secret)):
         main["envFrom"] = sources
     if "volumeMounts" in over or left.get("volumeMounts") is not None:
-        mounts = items(over, "volumeMounts") or native_mounts(items(left, "volumeMounts"))
+        mounts = (items(over, "volumeMounts") if over else []) or native_mounts(items(left, "volumeMounts"))
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
         if left.get(name) is not None:
@@ -103,7 +103,7 @@ def _put(main: Fields, name: str, value: object) -> None:
 def effective_env(flat: Fields, over: Fields) -> Any:
     """Main's env from the flat one and the overlay's."""
     if "env" in over and (entries := items(over, "env")):
-        merge = merged_env(items(flat, "envs"), entries)
+        merge = merged_env(items(flat, "envs") if "envs" in flat else [], entries)
         return over["env"] if merge is entries else merge  # with its nulls
     envs = flat.get("envs")
     return envs if envs and type(envs) is list else over.get("env")

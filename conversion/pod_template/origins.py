@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _GROUPS: Final = (("envs", "env"), ("envFromSecret", "envFrom"), ("resources", "resources"), ("volumeMounts", "volumeMounts"))
 _SPLIT: Final = ("env", "resources", "volumeMounts", *PROBES)
+_PROBES: Final = frozenset(PROBES)
 _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations", "labels")
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
@@ -119,12 +120,13 @@ def restore(pieces: Pieces, kept: Fields) -> None:
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
     main = pieces.main or {}  # without any container, an empty main equals an absent one
-    if containers := items(extra, "containers"):
+    if "containers" in extra and (containers := items(extra, "containers")):
         _restore_containers(pieces, containers)
     _restore_env(pieces, main, kept, said)
     _restore_sources(pieces, main, kept, said)
     _restore_resources(pieces, main, kept, said)
-    _restore_probes(pieces, main, kept, said)
+    if not (_PROBES.isdisjoint(kept) and _PROBES.isdisjoint(said)):
+        _restore_probes(pieces, main, kept, said)
     if over.get("name"):
         pieces.over["name"] = over["name"]
     metadata = kept.get("extraPodMetadata")
@@ -195,7 +197,7 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
 
 
 def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
-    flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts")
+    flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts") if "volumeMounts" in said else []
     if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
         return  # the read value is the saved one
     if pieces.main is None and pieces.present and not mounts.reproducible(flat):

@@ -46,19 +46,12 @@ async def reconcile_checkpoint(work: Work, obj: Node) -> PassResult:
     if obj["metadata"].get("deletionTimestamp"):
         await work.let_go(obj)
         return PassResult()
-    obj = await _labelled(work, obj)
-    gate = work.settings.features.gms_snapshot
-    step = phases.opened(obj, work.checkpoints.older(work.cache, obj), gate=gate, moment=work.now())
-    if step.again:
-        await _discard(work, obj)
     if deep := refusal_of(obj):
-        outcome = _Outcome(phases.not_made(obj, step.status, "InvalidTemplate", deep, work.now()))
-    elif step.status["phase"] == PENDING:
-        outcome = await _make(work, obj, step.status)
-    elif step.status["phase"] == CREATING:
-        outcome = await _look(work, obj, step.status)
+        status = obj.get("status") or {}
+        step, outcome = Step(status), _hindered(work, obj, status, "InvalidTemplate", deep)
     else:
-        outcome = _Outcome(phases.compared(obj, step.status, work.now()))
+        obj = await _labelled(work, obj)
+        step, outcome = await _advance(work, obj)
     if any(problem.passing for problem in outcome.problems):
         return PassResult(outcome.problems)  # tried again at once: not worth a word in the status
     now = outcome.step.status
@@ -69,6 +62,19 @@ async def reconcile_checkpoint(work: Work, obj: Node) -> PassResult:
         return PassResult()  # it is written in a moment
     after = await _let_expire(work, obj, str(now.get("jobName") or "")) if now["phase"] in phases.ENDED else 0.0
     return PassResult(outcome.problems, outcome.after or outcome.step.until or after)
+
+
+async def _advance(work: Work, obj: Node) -> tuple[Step, _Outcome]:
+    """How a pass begins, and how far it comes."""
+    gate = work.settings.features.gms_snapshot
+    step = phases.opened(obj, work.checkpoints.older(work.cache, obj), gate=gate, moment=work.now())
+    if step.again:
+        await _discard(work, obj)
+    if step.status["phase"] == PENDING:
+        return step, await _make(work, obj, step.status)
+    if step.status["phase"] == CREATING:
+        return step, await _look(work, obj, step.status)
+    return step, _Outcome(phases.compared(obj, step.status, work.now()))
 
 
 async def _make(work: Work, obj: Node, status: Node) -> _Outcome:

@@ -99,20 +99,26 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
     kept = await _storage(work, namespace, settings)
     if isinstance(kept, Standing):
         return Choice(standing=kept)
-    (number, version), name = identity_of(checkpoint), checkpoint["metadata"]["name"]
-    restore = Restore(number, held or version, kept, asked.seccomp_profile)
-    if held and (hindered is not None or held != version):
+    if roll and pods.live is not None and says(pods.live, pods.cold) and _another_rolls(work, obj):
+        text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
+        return Choice(standing=Standing(WAITING, text), after=TURN)
+    restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
+    return _decided(pods, restore, str(checkpoint["metadata"]["name"]), held, ready=hindered is None, roll=roll)
+
+
+def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, roll: bool) -> Choice:
+    """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
+    if held and not (ready and held == wanted.version):
         text = f"pods are restored from version {held} of DynamoCheckpoint {name}"
-        ready = Standing(WAITING, f"{text}; version {version} is Ready, and the next change of their template restores from it")
-        return Choice(restore, ready if hindered is None else Standing(RESTORED, f"{text}; version {version} is not ready"))
+        now = Standing(RESTORED, f"{text}; version {wanted.version} is not ready")
+        if ready:
+            now = Standing(WAITING, f"{text}; version {wanted.version} is Ready, and the next change of their template restores from it")
+        return Choice(wanted._replace(version=held), now)
     same = pods.live is not None and says(pods.live, pods.cold)
     if not takes(pods.live, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, and the next change of their template restores from it"
         return Choice(standing=Standing(WAITING, text))
-    if roll and same and _another_rolls(work, obj):
-        text = f"DynamoCheckpoint {name} is Ready; pods are replaced once those of another component have been"
-        return Choice(standing=Standing(WAITING, text), after=TURN)
-    return Choice(restore, Standing(RESTORED, f"pods are restored from version {version} of DynamoCheckpoint {name}"))
+    return Choice(wanted, Standing(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))
 
 
 def _held(pods: Pods) -> str:

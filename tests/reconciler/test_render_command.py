@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from tests.reconciler.checkpoint_objects import JOB, checkpoint
 from tests.reconciler.rendering import component, graph, rendered, vllm
 
 if TYPE_CHECKING:
@@ -39,6 +40,15 @@ def test_children_of_all_objects_come_in_one_list(command: Command, files: Files
     ran = command("render", "-q", "-o", "json", "--only", "deployment", "a.yaml")
     assert [one["metadata"]["name"] for one in ran.json][1:] == [ran.json[1]["metadata"]["name"], "h-fe"]
     assert {one["kind"] for one in ran.json} == {"Deployment"}
+
+
+def test_a_checkpoint_is_rendered_as_its_job(command: Command, files: Files) -> None:
+    ran = command("render", "-o", "json", *KNOWN, *VERSION, files(a=json.dumps(checkpoint())))
+    assert [(one["kind"], one["metadata"]["name"]) for one in ran.json] == [("Job", JOB)]
+    wrong = files(a=json.dumps(checkpoint(targetContainerName="zz")))
+    ran = command("render", "-o", "json", *KNOWN, *VERSION, wrong)
+    assert (ran.code, ran.json) == (1, [])
+    assert 'pod spec has no container named "zz"' in ran.err
 
 
 def test_kinds_are_chosen_in_any_case(command: Command, files: Files) -> None:

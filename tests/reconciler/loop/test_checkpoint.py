@@ -353,3 +353,15 @@ async def test_only_the_reconcilers_manager_writes_the_job() -> None:
     async with scene(checkpoint()) as site:
         managers = {one["manager"] for one in (await site.all(JOBS))[JOB]["metadata"]["managedFields"]}
         assert managers == {MANAGER}
+
+
+async def test_a_checkpoint_that_is_nested_too_deeply_is_told_and_keeps_its_label() -> None:
+    deep: Node = {}
+    for _ in range(250):
+        deep = {"a": deep}
+    async with scene(checkpoint(podTemplateSpec=deep), checkpoint("other", podTemplateSpec=deep)) as site:
+        for name in ("ck", "other"):
+            assert (await site.told("JobCreated", name))[1] == "InvalidTemplate"
+            assert "must be nested at most 200 levels deep" in (await site.told("JobCreated", name))[2]
+            assert "labels" not in (await site.checkpoint(name))["metadata"]
+        assert await site.all(JOBS) == {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from dynamo_webhooks.api.operator.settings import LABELLED, NONE
 from dynamo_webhooks.reconciler.loop.keys import key_of
 from dynamo_webhooks.reconciler.loop.kinds import SECRET
-from dynamo_webhooks.reconciler.loop.likeness import digest
+from dynamo_webhooks.reconciler.loop.likeness import digest, says
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, PODS_HASH, PULL_SECRET
 from dynamo_webhooks.reconciler.loop.problems import Problem
 from dynamo_webhooks.reconciler.loop.work import PassResult
@@ -101,10 +101,10 @@ def _key(child: Node) -> tuple[str, str]:
 
 
 def _is_as_before(child: Node, live: Node) -> bool:
-    """Whether pods would stay as they are: by the digest of their templates, or of the whole object where none was noted yet."""
-    marks = live["metadata"].get("annotations") or {}
+    """Whether pods would stay as they are: by the digest of their templates, or by these themselves where none was noted yet."""
+    marks, found = live["metadata"].get("annotations") or {}, templates(child)
     noted = marks.get(PODS_HASH)
-    return bool(noted == digest(templates(child)) if noted else marks.get(APPLIED_HASH) == digest(child))
+    return bool(noted == digest(found) if noted else marks.get(APPLIED_HASH) == digest(child) or says(templates(live), found))
 
 
 def _noted(child: Node) -> Node:

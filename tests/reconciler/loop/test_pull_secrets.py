@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SECRETS
-from dynamo_webhooks.reconciler.loop.kinds import SECRET
+from dynamo_webhooks.reconciler.loop.kinds import OPTIONAL, SECRET
 from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.rendering import component, graph
 from tests.reconciler.test_registries import secret
@@ -159,3 +159,28 @@ async def test_no_value_is_kept_or_told(caplog: pytest.LogCaptureFixture) -> Non
         for text in (kept, stored, caplog.text, str(await site.events())):
             assert PASSWORD not in text
             assert "hunter2" not in text
+
+
+async def test_on_grove_additions_wait_and_removals_do_not() -> None:
+    site = Scene(ALL)
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    await site.put("a")
+    site.start()
+
+    async def names() -> list[list[str]]:
+        [found] = (await site.user.list(OPTIONAL["grove"], NAMESPACE)).items
+        pods = [clique["spec"]["podSpec"] for clique in found["spec"]["template"]["cliques"]]
+        return [[one["name"] for one in pod.get("imagePullSecrets", ())] for pod in pods]
+
+    try:
+        await site.make(graph(_frontend()))
+        await site.rest()
+        assert await names() == [["a"]]
+        await site.put("b")
+        await site.later(5)
+        assert await names() == [["a"]]
+        await site.user.delete(SECRETS, "a", NAMESPACE)
+        await site.rest()
+        assert await names() == [["b"]]
+    finally:
+        await site.stop()

@@ -42,7 +42,7 @@ class BetaRules:
     def _converted(self, kind: str, asked: Review) -> Review:
         from dynamo_webhooks.admission.version_view import VersionView
 
-        self._view = view = VersionView(kind, ALPHA, BETA)
+        self._view = view = VersionView(kind, ALPHA, BETA, asked.line)
         old = None if asked.old is None else view.judged(asked.old)
         new = view.judged(asked.object)
         return Review(f"{kind}/{BETA}", asked.operation, new, old, user=asked.user, facts=asked.facts, profile=asked.profile)

@@ -71,7 +71,7 @@ def defaulted(review: Review) -> Defaulted:
         return Defaulted(review, review, None, edits(review))
     from dynamo_webhooks.admission.version_view import VersionView
 
-    view = VersionView(kind, version, read)
+    view = VersionView(kind, version, read, review.line)
     old = None if review.old is None or review.profile != CURRENT else view.judged(review.old)
     judged = Review(
         f"{kind}/{read}",

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.paths import Key, Path, render
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.remainder import KEPT, keys, reserved
 from dynamo_webhooks.conversion.weight import NAME as LONG_REMAINDER
@@ -36,12 +37,12 @@ class Loss(NamedTuple):
     text: str
 
 
-def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True) -> Iterator[Loss]:
+def losses(obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = USUAL) -> Iterator[Loss]:
     """What a round trip loses. Never raises: an internal error is a loss too.
 
     An object that the schema doesn't admit is only converted forward. `old` is the stored object of an update.
     """
-    kind, other = KINDS[name], OTHER[version]
+    kind, other = kind_of(name, line), OTHER[version]
     try:
         there = convert(kind, obj, other, whole=True)
     except ConversionError as error:

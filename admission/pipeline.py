@@ -11,7 +11,8 @@ from dynamo_webhooks.admission.beta_rules import BetaRules
 from dynamo_webhooks.admission.defaults import Defaulted, defaulted
 from dynamo_webhooks.admission.registration import MUTATED_ONCE, Purpose, read_as
 from dynamo_webhooks.api.decode import decoder
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.line import USUAL
+from dynamo_webhooks.api.schema import Node, load_schema
 from dynamo_webhooks.api.walk.admit import Shaped, shaped, with_status_of
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
@@ -40,11 +41,11 @@ class Settings(NamedTuple):
         return line_of(self.facts, self.profile)
 
 
-def prepared(obj: Fields, kind: str, version: str) -> tuple[FieldError, ...]:
+def prepared(obj: Fields, kind: str, version: str, line: Line = USUAL) -> tuple[FieldError, ...]:
     """Shapes an object in place as a server does, or returns why it can't be read."""
     errors = decoder(kind, version)(obj)
     if not errors:
-        shaped(obj, kind, version)
+        shaped(obj, kind, version, line)
     return errors
 
 
@@ -66,17 +67,22 @@ class Admission:
         self.old = old if operation == UPDATE else None
         self.user, self.settings = user, settings
 
+    @property
+    def schema(self) -> Node:
+        """The schema of the object, as the line judges by it."""
+        return load_schema(self.kind, self.version, self.settings.line)
+
     def decode(self) -> tuple[FieldError, ...]:
         """Values whose type the webhooks refuse with 400."""
         return decoder(self.kind, self.version)(self.object)
 
     def decode_metadata(self) -> tuple[FieldError, ...]:
         """Metadata whose type the API server refuses with 400; it reports only the first."""
-        return tuple(metadata_type_errors(self.object, load_schema(self.kind, self.version)))
+        return tuple(metadata_type_errors(self.object, self.schema))
 
     def shape(self) -> Shaped:
         """Set the schema's defaults, drop unknown fields and nulls, and take the stored object's status."""
-        done = shaped(self.object, self.kind, self.version)
+        done = shaped(self.object, self.kind, self.version, self.settings.line)
         with_status_of(self.object, self.old, self.kind)
         return done
 
@@ -93,11 +99,11 @@ class Admission:
         """Apply the webhook's defaults and, with `schema`, the schema's to what they added. Raises: ConversionError."""
         before, self.object = self.object, self.defaults().object
         if schema and self.object is not before:
-            default(self.object, load_schema(self.kind, self.version))
+            default(self.object, self.schema)
 
     def conform(self) -> list[FieldError]:
         """What the schema and its CEL rules refuse; unchanged parts of an update are tolerated as by the API server."""
-        return validate(self.object, load_schema(self.kind, self.version), self.old)
+        return validate(self.object, self.schema, self.old)
 
     @property
     def excluded(self) -> bool:
@@ -123,7 +129,7 @@ class Admission:
         from dynamo_webhooks.admission.version_view import VersionView
         from dynamo_webhooks.conversion.bounds import require_whole
 
-        view = VersionView(self.kind, self.version, read)
+        view = VersionView(self.kind, self.version, read, self.settings.line)
         require_whole(review.metadata, read)
         judged = view.judged(self.object)
         try:

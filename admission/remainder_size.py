@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import KINDS, kind_of
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.weight import CODE, LIGHT, NAME, weighed
 from dynamo_webhooks.policies.evaluate import deleting
@@ -36,7 +36,7 @@ def long_remainder(review: Review, length: int) -> list[Finding]:
     if length < LIGHT or review.profile != CURRENT or name not in KINDS or deleting(review):
         return []
     try:
-        found = weighed(KINDS[name], review.object, version, review.old)
+        found = weighed(kind_of(name, review.line), review.object, version, review.old)
     except ConversionError:
         return []  # stored unchanged, or refused by its conversion
     if found is None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.paths import MISSING, Key, lookup, render
 from dynamo_webhooks.conversion.difference import differences
 from dynamo_webhooks.conversion.engine import convert, viewed
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.conversion.remainder import reserved
 from dynamo_webhooks.conversion.translate import Translation
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, REFUSING
@@ -25,9 +26,9 @@ class VersionView:
 
     __slots__ = ("author", "kind", "read")
 
-    def __init__(self, kind: str, author: str, read: str) -> None:
+    def __init__(self, kind: str, author: str, read: str, line: Line = USUAL) -> None:
         """Versions are bare: `v1beta1`."""
-        self.kind = KINDS[kind]
+        self.kind = kind_of(kind, line)
         self.author = author
         self.read = read
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.schema import Node, resolve, whole_schema
 from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class _Excess(NamedTuple):
 def bounds(kind: str, version: str) -> Callable[[object], FieldError | None]:
     """Returns what finds the first excess in an object of that kind and version; nothing in what has another type than its schema says.
 
-    Raises what `load_schema` raises for a kind or version that doesn't exist.
+    Raises what `whole_schema` raises for a kind or version that doesn't exist.
     """
-    measure = _compiled(load_schema(kind, version)["properties"]["spec"], {})
+    measure = _compiled(whole_schema(kind, version)["properties"]["spec"], {})
 
     def excess(obj: object) -> FieldError | None:
         found = measure(obj.get("spec")) if measure is not None and type(obj) is dict else None

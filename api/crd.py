@@ -6,7 +6,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, GROUP, Kind, Version, api_version
-from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.api.line import USUAL, Line
+from dynamo_webhooks.api.schema import MARKS, load_schema, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -76,6 +77,8 @@ COLUMNS: Final[dict[tuple[str, str], list[Column]]] = {
     ],
     ("DynamoWorkerMetadata", ALPHA): [_age()],
 }
+# by kind and name: what stands in a column's place since line 1.5
+_SINCE_1_5: Final = {("DynamoCheckpoint", "Hash"): _column("CheckpointID", ".status.checkpointID")}
 _SUBRESOURCES: Final[dict[str, Node]] = {
     "status": {},
     "scale": {
@@ -86,18 +89,18 @@ _SUBRESOURCES: Final[dict[str, Node]] = {
 }
 
 
-def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None) -> Node:
+def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: Collection[str] | None = None, line: Line = USUAL) -> Node:
     """Returns the CustomResourceDefinition of a kind as a new dict, with every embedded Kubernetes type written out.
 
     `conversion` becomes `spec.conversion` as it is; without it the API server only changes the apiVersion. `versions` keeps some of
-    the versions alone; when the stored one is not among them, the first that is left is stored instead.
+    the versions alone; when the stored one is not among them, the first that is left is stored instead. `line` is the operator's.
     Raises KeyError for an unknown kind, ValueError when no version is left.
     """
     known = BY_NAME[kind]
     kept = [version for version in known.versions if versions is None or version.name in versions]
     if not kept:
         raise ValueError(f"versions must name a version of {kind}, saw {sorted(versions or ())}")
-    stored = next((version.name for version in kept if version.storage), kept[0].name)
+    stored = next((version.name for version in kept if version.name == known.stored(line)), kept[0].name)
     spec: Node = {
         "group": GROUP,
         "names": {"kind": kind, "listKind": f"{kind}List", "plural": known.plural, "singular": kind.lower(), "shortNames": [known.short]},
@@ -105,7 +108,7 @@ def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: C
     }
     if conversion is not None:
         spec["conversion"] = dict(conversion)  # before the versions, behind which no reader would find it
-    spec["versions"] = [_version(known, version, stored=version.name == stored) for version in kept]
+    spec["versions"] = [_version(known, version, line, stored=version.name == stored) for version in kept]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -114,10 +117,18 @@ def build(kind: str, *, conversion: Mapping[str, Any] | None = None, versions: C
     }
 
 
+def _columns(kind: str, version: str, line: Line) -> list[Column]:
+    changed = _SINCE_1_5 if line >= Line.V1_5 else {}
+    return [changed.get((kind, column["name"]), column) for column in COLUMNS[kind, version]]
+
+
+_CHILDREN: Final = ("properties", "items", "additionalProperties")
+
+
 def inline(node: Node) -> Node:
     """Copies a schema with every `$ref` written out; an own description beside a `$ref` is kept."""
     meant = resolve(node)
-    out = {key: deepcopy(value) for key, value in meant.items() if key not in ("properties", "items", "additionalProperties")}
+    out = {key: deepcopy(value) for key, value in meant.items() if key not in _CHILDREN and key not in MARKS}
     if "description" in node:
         out["description"] = node["description"]
     if meant.get("properties"):  # an empty one is not stored, and would make every apply a change
@@ -128,13 +139,13 @@ def inline(node: Node) -> Node:
     return out
 
 
-def _version(kind: Kind, version: Version, *, stored: bool) -> Node:
+def _version(kind: Kind, version: Version, line: Line, *, stored: bool) -> Node:
     out: Node = {
         "name": version.name,
         "served": version.served,
         "storage": stored,
-        "additionalPrinterColumns": [dict(column) for column in COLUMNS[kind.name, version.name]],
-        "schema": {"openAPIV3Schema": inline(load_schema(kind.name, version.name))},
+        "additionalPrinterColumns": [dict(column) for column in _columns(kind.name, version.name, line)],
+        "schema": {"openAPIV3Schema": inline(load_schema(kind.name, version.name, line))},
     }
     if version.deprecated:
         out["deprecated"] = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.line import USUAL, Line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,13 +25,13 @@ ALLOW_DATA_LOSS: Final = "webhooks.nvidia.com/allow-data-loss"
 _KEEP: Final = ("helm.sh/resource-policy", "keep")
 
 
-def manifest(kind: str, conversion: Mapping[str, Any], generator: str) -> Node:
+def manifest(kind: str, conversion: Mapping[str, Any], generator: str, line: Line = USUAL) -> Node:
     """Returns the CustomResourceDefinition of a kind to be applied; `generator` is who wrote it, with its version.
 
     Only a kind of several versions gets the conversion stanza: the API server would ask for nothing else.
     Raises KeyError for an unknown kind.
     """
-    crd = build(kind, conversion=conversion if len(BY_NAME[kind].versions) > 1 else None)
+    crd = build(kind, conversion=conversion if len(BY_NAME[kind].versions) > 1 else None, line=line)
     crd["metadata"]["annotations"] = dict([_KEEP, (ALLOW_DATA_LOSS, "false"), (GENERATED_BY, generator)])
     return crd
 

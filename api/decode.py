@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from dynamo_webhooks.api.kinds import GROUP
 from dynamo_webhooks.api.paths import Key, render
 from dynamo_webhooks.api.scalars import SCALARS, is_null, json_type, scalar_form
-from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.schema import Node, resolve, whole_schema
 from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ METADATA: Final = Shape(
 def decoder(kind: str, version: str) -> Decoder:
     """Returns the decoder of one kind and version: it gives an empty tuple for a well-typed object, else what is wrong and where.
 
-    Raises what `load_schema` raises for a kind or version that doesn't exist.
+    Raises what `whole_schema` raises for a kind or version that doesn't exist.
     """
-    return compile_decoder(load_schema(kind, version), kind=kind, api_version=f"{GROUP}/{version}")
+    return compile_decoder(whole_schema(kind, version), kind=kind, api_version=f"{GROUP}/{version}")
 
 
 def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:

@@ -10,7 +10,7 @@ from textwrap import indent
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS, NAMESPACE, SERVICE
-from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.kinds import BETA, KINDS
 
 Node: TypeAlias = dict[str, Any]
 NAME: Final = f"{SERVICE}-definitions"
@@ -109,6 +109,7 @@ def _inside(schema: str) -> str:
 
 def _validations() -> list[Node]:
     kind = "object.spec.names.kind"
+    newest = f"v.storage && v.name == '{BETA}'"
     converts = "has({0}.spec.conversion) && {0}.spec.conversion.strategy == 'Webhook'"
     return [
         {
@@ -120,6 +121,11 @@ def _validations() -> list[Node]:
             "expression": "variables.unserved.size() == 0",
             "messageExpression": f"{kind} + ': spec.versions must still serve ' + variables.unserved.join(' and ') + ': clients of that "
             f"version, garbage collection among them, can no longer reach the objects; {_FROM_FILES}' + {_ACKNOWLEDGE}",
+        },
+        {
+            "expression": f"!oldObject.spec.versions.exists(v, {newest}) || object.spec.versions.exists(v, {newest})",
+            "messageExpression": f"{kind} + ': spec.versions must keep storing objects in {BETA}: the definitions are of an earlier "
+            f"line of the operator; apply those of `dynamo-webhooks crds --cluster` instead.' + {_ACKNOWLEDGE}",
         },
         {
             "expression": "variables.narrowed.size() == 0",

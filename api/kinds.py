@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from dynamo_webhooks.api.line import Line
+
 GROUP: Final = "nvidia.com"
 ALPHA: Final = "v1alpha1"
 BETA: Final = "v1beta1"
@@ -33,9 +35,13 @@ class Kind(NamedTuple):
         """The name of the CustomResourceDefinition object."""
         return f"{self.plural}.{GROUP}"
 
+    def stored(self, line: Line) -> str:
+        """The version in which the definitions of a line keep the objects: since line 1.5 always the newest."""
+        return self.versions[-1].name if line >= Line.V1_5 else self.storage_version
+
     @property
     def storage_version(self) -> str:
-        """The version in which the API server keeps the objects."""
+        """The version in which the API server keeps the objects, by the definitions of line 1.2."""
         return next(version.name for version in self.versions if version.storage)
 
     def has(self, version: str) -> bool:

@@ -1,4 +1,7 @@
-"""Loads the generated structural schemas and resolves the Kubernetes types that they embed. No pydantic, no rules, no walking."""
+"""Loads the generated structural schemas and resolves the Kubernetes types that they embed. No pydantic, no rules, no walking.
+
+A file has the fields of all lines of the operator; marks tell what lines below 1.5 lack or say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.line import USUAL, Line
 
 Node: TypeAlias = dict[str, Any]
 # texts, because a command that starts often has no time to import pathlib
@@ -15,12 +19,30 @@ _HERE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH12
 GENERATED: Final = f"{_HERE}/generated"
 DEFINITIONS: Final = f"{_HERE}/kubernetes/definitions.json"
 
+SINCE: Final = "x-since"  # on a field: the first line that has it
+BELOW_1_5: Final = "x-below-1.5"  # the keywords that lines below 1.5 have instead; null is none
+BY_LINE: Final = "x-by-line"  # on a Kubernetes type: below line 1.5 it is another one
+MARKS: Final = frozenset((SINCE, BELOW_1_5, BY_LINE))
+OLDER: Final = "x-line-1.2"  # beside a `$ref`: the type of lines below 1.5
+_OF_REFERENCES: Final = frozenset(("$ref", "description", OLDER))
+
 _merged: dict[int, tuple[Node, Node]] = {}  # by id of the node, which is kept alive beside its result
 
 
 @cache
-def load_schema(kind: str, version: str) -> Node:
-    """Reads the schema of a kind in a version; the same object every time, to be read only. Raises KeyError when there is none."""
+def load_schema(kind: str, version: str, line: Line = USUAL) -> Node:
+    """The schema of a kind in a version, as a line has it; the same object every time, to be read only.
+
+    A view costs one walk over our own fields, and over those of each Kubernetes type that differs when it is met.
+    Raises KeyError when there is none.
+    """
+    whole = whole_schema(kind, version)
+    return whole if line >= Line.V1_5 else _below_1_5(whole)
+
+
+@cache
+def whole_schema(kind: str, version: str) -> Node:
+    """The schema with the fields of all lines, by which objects are decoded and converted. Raises KeyError when there is none."""
     if (kind, version) not in pairs():
         raise KeyError(f"no schema for {kind} {version}")
     return _read(f"{GENERATED}/{kind}.{version}.json")
@@ -47,16 +69,38 @@ def resolve(node: Node) -> Node:
     name = node.get("$ref")
     if name is None:
         return node
-    if all(key in ("$ref", "description") for key in node):
-        return resolve(load_definitions()[name])
+    target = _older(name) if OLDER in node else load_definitions()[name]
+    if node.keys() <= _OF_REFERENCES:
+        return resolve(target)
     known = _merged.get(id(node))
     if known is None:
-        known = _merged[id(node)] = (node, _merge(resolve(load_definitions()[name]), node))
+        known = _merged[id(node)] = (node, _merge(resolve(target), node))
     return known[1]
 
 
+@cache
+def _older(name: str) -> Node:
+    """A Kubernetes type as lines below 1.5 have it."""
+    return _below_1_5(load_definitions()[name])
+
+
+def _below_1_5(node: Node) -> Node:
+    out = {key: value for key, value in node.items() if key not in MARKS}
+    if "properties" in out:
+        out["properties"] = {name: _below_1_5(member) for name, member in out["properties"].items() if SINCE not in member}
+    if "required" in out and "properties" in out and "$ref" not in out:
+        out["required"] = [name for name in out["required"] if name in out["properties"]]
+    for key in ("items", "additionalProperties"):
+        if isinstance(out.get(key), dict):
+            out[key] = _below_1_5(out[key])
+    if BY_LINE in load_definitions().get(out.get("$ref", ""), ()):
+        out[OLDER] = True
+    changes = node.get(BELOW_1_5)
+    return out if changes is None else {key: value for key, value in sorted({**out, **changes}.items()) if value is not None}
+
+
 def _merge(base: Node, changes: Node) -> Node:
-    merged = {**base, **{key: value for key, value in changes.items() if key not in ("$ref", "properties", "description")}}
+    merged = {**base, **{key: value for key, value in changes.items() if key not in _OF_REFERENCES and key != "properties"}}
     if "properties" in changes:
         merged["properties"] = {**base.get("properties", {}), **changes["properties"]}
     if not merged.get("required", True):

@@ -29,6 +29,7 @@ class Installation:
     trust_file: str = ""  # more authorities in mode `provided`
     take_over: bool = False  # also a CRD's stanza that points to another service
     force_adoption: bool = False  # although the Go operator still runs
+    version: str = ""  # the operator's, whose line decides which definitions belong to it; empty if not known
 
 
 def installation(settings: ProvisionerSettings) -> Installation:
@@ -43,6 +44,7 @@ def installation(settings: ProvisionerSettings) -> Installation:
         trust_file=settings.trust_file,
         take_over=settings.take_over_conversion,
         force_adoption=settings.force_adoption,
+        version=identity.version,
     )
 
 

@@ -121,11 +121,12 @@ def _switched_on(right: Fields) -> Fields:
     return {} if right.get("scalingAdapter") is None else {"scalingAdapter": {"enabled": True}}
 
 
-def lenses() -> list[Lens]:
-    """The lenses of a component, without its name."""
+def lenses(*shared: str) -> list[Lens]:
+    """The lenses of a component, without its name; `shared` are further members that are the same on both sides."""
+    names = ("globalDynamoNamespace", "replicas", "minAvailable", "runtimeVersionOverride", "multinode", "modelRef", "topologyConstraint")
     return [
         Roles(),
-        *same("globalDynamoNamespace", "replicas", "multinode", "modelRef", "topologyConstraint"),
+        *same(*names, *shared),
         EndpointPicker(),
         LeftOnly("dynamoNamespace", "autoscaling", "ingress"),
         LeftOnly("annotations", "labels", worth=bool),

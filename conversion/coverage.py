@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.api.schema import resolve, whole_schema
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:
     """The schema of a property, by its path."""
-    node = resolve(load_schema(kind, version))
+    node = resolve(whole_schema(kind, version))
     for step in path:
         node = resolve(node["properties"][step])
     return node
@@ -21,7 +21,7 @@ def property_of(kind: str, version: str, *path: str) -> dict[str, Any]:
 
 def members(kind: str, version: str, path: tuple[str, ...]) -> set[str]:
     """The properties of the struct at a path; `*` steps into the values of a map or the elements of a list."""
-    node = resolve(load_schema(kind, version))
+    node = resolve(whole_schema(kind, version))
     for step in path:
         node = resolve(node.get("additionalProperties") or node["items"]) if step == "*" else resolve(node["properties"][step])
     return set(node["properties"])

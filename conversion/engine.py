@@ -42,7 +42,7 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
     rightward = desired == RIGHT
     metadata = obj.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
-    storing = desired == BY_NAME[kind.name].storage_version
+    storing = desired == BY_NAME[kind.name].stored(kind.line)
     if storing:
         require_whole(metadata, desired)
     kind, form = _formed(kind, obj, rightward)
@@ -124,7 +124,7 @@ def _run(
 
     Without `saving` the returned remainder may be incomplete.
     """
-    context, saved, out = Context(name, remembered.travelled, saving, remembered.both, stored), Remainder(), {}
+    context, saved, out = Context(name, remembered.travelled, saving, remembered.both, stored, kind.line), Remainder(), {}
     for part, struct, kept, save in (
         ("spec", kind.spec, remembered.spec, saved.spec),
         ("status", kind.status, remembered.status, saved.status),

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
 from dynamo_webhooks.conversion.pod_template.content import present
-from dynamo_webhooks.conversion.reading import object_of
+from dynamo_webhooks.conversion.reading import fields, object_of
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
 
 _MODES: Final = {"intraPod": "IntraPod", "interPod": "InterPod"}
 _BACK: Final = {right: left for left, right in _MODES.items()}
+_SWITCHED: Final = "checkpoint"
+_RIGHT_ONLY: Final = "grove"
 _WITH_MODES: Final = ("gpuMemoryService", "failover")
 
 
 class Experimental:
-    """An enabled feature is a block in v1beta1; a disabled one is saved, and restored if v1beta1 still lacks it."""
+    """An enabled feature is a block in v1beta1; a disabled one is saved, and restored if v1beta1 still lacks it.
+
+    Since line 1.5 a checkpoint has a switch in v1beta1, too; a block without it, which only older writers leave, is on.
+    """
 
     left: tuple[str, ...] = ("gpuMemoryService", "failover", "checkpoint")
     right: tuple[str, ...] = ("experimental",)
@@ -26,18 +32,25 @@ class Experimental:
     def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Move enabled features down, save the others."""
         block: Fields = {}
+        empty = kept.get("experimental")
+        aside = object_of(empty)
         for name in self.left:
             value = left.get(name)
             if value is None:
                 continue
-            if type(value) is dict and value.get("enabled") is True:
+            if name == _SWITCHED and type(value) is dict and has_switch(kept, context):
+                block[name] = {**value, "enabled": value.get("enabled") or False}
+                if not context.travelled:
+                    save[name] = {"enabled": value["enabled"]} if "enabled" in value else {}
+            elif type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
                 if not context.travelled:
                     save[name] = {"enabled": True}  # distinguishes a block that server-side apply emptied from an absent one
             else:
                 save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
-        empty = kept.get("experimental")
         if block:
+            if aside.get(_RIGHT_ONLY) is not None:
+                block[_RIGHT_ONLY] = aside[_RIGHT_ONLY]
             right["experimental"] = block
         elif type(empty) is dict and not any(empty.get(name) is not None for name in self.left):
             right["experimental"] = empty
@@ -56,11 +69,20 @@ class Experimental:
                 value = {}
             nothing = nothing and value is None
             if type(value) is dict:
-                left[name] = {"enabled": True, **_respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _BACK)}
+                kept_switch = name == _SWITCHED and type(value.get("enabled")) is bool
+                rest = value if kept_switch else {key: item for key, item in value.items() if key != "enabled"}
+                left[name] = {"enabled": True, **_respelled(name, rest, _BACK)}
             elif type(was) is dict and was.get("enabled") is not True:
                 left[name] = was
         if block is not None and nothing:
             save["experimental"] = block
+            return
+        aside = {_RIGHT_ONLY: found[_RIGHT_ONLY]} if found.get(_RIGHT_ONLY) is not None else {}
+        switch = object_of(found.get(_SWITCHED)).get("enabled")
+        if type(switch) is bool and context.line < Line.V1_5:  # its definitions have none, so that it isn't written unless it was there
+            aside[_SWITCHED] = {"enabled": switch}
+        if aside:
+            save["experimental"] = aside
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
         """One level up."""
@@ -78,6 +100,11 @@ class Experimental:
                 f"experimental.{name}",
                 "present while enabled; modes are capitalised" if name in _WITH_MODES else "present while enabled",
             )
+
+
+def has_switch(kept: Fields, context: Context) -> bool:
+    """Whether a checkpoint of v1beta1 has a switch: since line 1.5, and where the remainder of the component says so."""
+    return context.line >= Line.V1_5 or "enabled" in fields(fields(kept, "experimental"), _SWITCHED)
 
 
 def _respelled(name: str, feature: Fields, modes: dict[str, str]) -> Fields:

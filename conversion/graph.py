@@ -14,19 +14,19 @@ from dynamo_webhooks.conversion.services import Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 
-SERVICE: Final = Struct(*lenses(), LeftOnly("serviceName", worth=bool))
+SERVICE: Final = Struct(*lenses("providerOverride"), LeftOnly("serviceName", worth=bool))
 TOPOLOGY: Final = Struct(Rename("topologyProfile", "clusterTopologyName"), *same("packDomain"))
 ROLLING: Final = Struct(*same("phase", "startTime", "endTime"), Rename("updatedServices", "updatedComponents"))
 
 SPEC: Final = Struct(
-    *same("annotations", "labels", "priorityClassName", "backendFramework", "restart", "experimental"),
+    *same("annotations", "labels", "priorityClassName", "backendFramework", "restart", "providerOverride", "experimental"),
     Rename("envs", "env"),
     Rename("topologyConstraint", "topologyConstraint", TOPOLOGY),
     LeftOnly("pvcs", worth=bool),
     Services("services", "components", SERVICE),
 )
 STATUS: Final = Struct(
-    *same("observedGeneration", "state", "conditions", "restart", "checkpoints"),
+    *same("observedGeneration", "state", "conditions", "restart", "checkpoints", "placement"),
     Rename("rollingUpdate", "rollingUpdate", ROLLING),
     Entries("services", "components", REPLICAS),
 )

@@ -8,8 +8,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.line import USUAL, Line
+
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.kind import Kind
+    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 _PLACES: Final = MappingProxyType(
     {
@@ -22,11 +25,19 @@ _PLACES: Final = MappingProxyType(
 
 
 @cache
-def kind_of(name: str) -> Kind:
-    """The declaration of a kind. Raises KeyError for one with a single version, or an unknown one."""
+def kind_of(name: str, line: Line = USUAL) -> Kind:
+    """The declaration of a kind for the definitions of a line. Raises KeyError for one with a single version, or an unknown one."""
     module, declaration = _PLACES[name]
     kind: Kind = getattr(import_module(module), declaration)
-    return kind
+    if kind.line is line:
+        return kind
+    # annotations of operators 1.0 and 1.1 are read for ever, and written for line 1.2 alone
+    legacy = None if kind.legacy is None else kind.legacy._replace(write=_nothing)
+    return kind._replace(line=line, legacy=legacy if line >= Line.V1_5 else kind.legacy)
+
+
+def _nothing(_source: Fields, _rightward: bool) -> dict[str, str]:
+    return {}
 
 
 class _Table(Mapping[str, "Kind"]):

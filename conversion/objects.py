@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.wording import article
 from dynamo_webhooks.conversion.engine import Converted, convert
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ class Target(NamedTuple):
     api_version: str
     version: str
     ours: bool
+    line: Line = USUAL
 
 
-def target(api_version: str) -> Target:
-    """Parse `nvidia.com/v1beta1`; other groups are errors."""
+def target(api_version: str, line: Line = USUAL) -> Target:
+    """Parse `nvidia.com/v1beta1`; other groups are errors. The line is that of the definitions to convert for."""
     group, _, version = api_version.partition("/")
-    return Target(api_version, version, group == GROUP)
+    return Target(api_version, version, group == GROUP, line)
 
 
 def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Converted:
@@ -45,7 +47,7 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
     if version == wanted.version:
         return Converted(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
     try:
-        return convert(KINDS[name], obj, wanted.version, whole=whole)
+        return convert(kind_of(name, wanted.line), obj, wanted.version, whole=whole)
     except ConversionError:
         raise
     except Exception:

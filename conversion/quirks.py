@@ -1,4 +1,4 @@
-"""Odd conversions of the Go operator (C-01 to C-30), fixed or kept with the reason, and values that are written differently (S-1 to S-7).
+"""Odd conversions of the Go operator (C-01 to C-30), fixed or kept with the reason, and values that are written differently (S-1 to S-8).
 
 docs/differences.md is generated from this. The laws and the worked examples test what is fixed.
 """
@@ -51,6 +51,7 @@ SPELLED: Final[Mapping[str, str]] = MappingProxyType(
         "S-6": "The name of a request's profiling job stays when v1alpha1 ends the phase.",
         "S-7": "A flagged mount is only `compilationCache`, which rendering mounts; a mount of main at the same path stays in "
         "the annotation. One without a path makes no mount: the API server merges mounts by path.",
+        "S-8": "On line 1.5 a checkpoint that is off has `enabled: false` in v1alpha1, which is the default there.",
     }
 )
 

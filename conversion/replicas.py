@@ -59,4 +59,7 @@ def _pair_of(names: Any) -> Fields:
     return {"componentNames": names, **({"componentName": names[-1]} if names[-1] else {})}
 
 
-REPLICAS: Final = Struct(*same("componentKind", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), Names())
+REPLICAS: Final = Struct(
+    *same("componentKind", "replicas", "updatedReplicas", "readyReplicas", "scheduledReplicas", "runtimeNamespace", "availableReplicas"),
+    Names(),
+)

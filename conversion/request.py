@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.api.schema import resolve, whole_schema
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind, remainders
 from dynamo_webhooks.conversion.lens.simple import LeftOnly, RightOnly, same
 from dynamo_webhooks.conversion.lens.struct import Struct
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME: Final = "DynamoGraphDeploymentRequest"
 
 SPEC: Final = Struct(
-    *same("model", "backend", "autoApply"),
+    *same("model", "backend", "autoApply", "runtimeVersionOverride"),
     LeftOnly("enableGpuDiscovery"),
     RightOnly("hardware"),
     RightOnly("searchStrategy", worth=bool),
@@ -68,7 +68,7 @@ def _require() -> None:
 
 
 def _members(version: str, part: str) -> dict[str, Any]:
-    members: dict[str, Any] = resolve(load_schema(NAME, version)["properties"][part])["properties"]
+    members: dict[str, Any] = resolve(whole_schema(NAME, version)["properties"][part])["properties"]
     return members
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.reading import object_of
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
-def to_job(config: Fields, kept: Any) -> Fields | None:
+def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
     """The job of the left side, merged into a saved one; None if both are empty.
 
     Resources, tolerations and node selector are never taken from the saved job: clearing them on the left clears them.
@@ -21,25 +22,26 @@ def to_job(config: Fields, kept: Any) -> Fields | None:
         asked["tolerations"] = tolerations
     if selector and type(selector) is dict:
         asked["nodeSelector"] = selector
-    base = remainder_of(kept) if type(kept) is dict else {}
+    base = remainder_of(kept, line) if type(kept) is dict else {}
     if not base and not asked and type(resources) is not dict:
         return None
     template = object_of(base.get("template"))
     pod = {**object_of(template.get("spec")), **asked}
     if type(resources) is dict:
-        pod["containers"] = _with_resources(pod.get("containers"), resources)
+        pod["containers"] = _with_resources(pod.get("containers"), resources, PROFILER if line >= Line.V1_5 else "")
     if pod:
         pod.setdefault("containers", [])  # the schema of the right side requires it
     return {**base, "template": {**template, "spec": pod}} if pod else base
 
 
-def _with_resources(containers: Any, resources: Fields) -> list[Any]:
+def _with_resources(containers: Any, resources: Fields, name: str) -> list[Any]:
     if type(containers) is list and containers and type(containers[0]) is dict:
-        return [{**containers[0], "resources": resources}, *containers[1:]]
-    return [{"name": "", "resources": resources}]
+        named = {"name": name} if not containers[0].get("name") else {}
+        return [{**containers[0], **named, "resources": resources}, *containers[1:]]
+    return [{"name": name, "resources": resources}]
 
 
-def from_job(job: Any, config: Fields) -> None:
+def from_job(job: Any, config: Fields, line: Line) -> None:
     """Write the three members of the left side into `config`."""
     pod = object_of(object_of(object_of(job).get("template")).get("spec"))
     containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
@@ -47,7 +49,7 @@ def from_job(job: Any, config: Fields) -> None:
         resources = containers[0].get("resources")
         if type(resources) is dict:
             config["resources"] = resources
-        elif _lone_and_bare(containers):
+        elif _lone_and_bare(containers, line):
             config["resources"] = {}  # an empty container stands for empty resources
     if tolerations and type(tolerations) is list:
         config["tolerations"] = tolerations
@@ -55,7 +57,7 @@ def from_job(job: Any, config: Fields) -> None:
         config["nodeSelector"] = selector
 
 
-def remainder_of(job: Fields) -> Fields:
+def remainder_of(job: Fields, line: Line) -> Fields:
     """The job without the members of the left side, and without empty members of typed encoders; {} if nothing is left."""
     template = object_of(job.get("template"))
     pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
@@ -63,7 +65,7 @@ def remainder_of(job: Fields) -> Fields:
     if type(containers) is list and containers:
         trimmed = [_trimmed(one, first=index == 0) for index, one in enumerate(containers)]
         pod["containers"] = trimmed
-        if _lone_and_bare(trimmed):
+        if _lone_and_bare(trimmed, line):
             del pod["containers"]
     elif containers == []:
         del pod["containers"]
@@ -71,7 +73,8 @@ def remainder_of(job: Fields) -> Fields:
     return _filled({**job, "template": template}, "template")
 
 
-_TAKEN = ("tolerations", "nodeSelector")
+PROFILER: Final = "profiler"  # what line 1.5 calls the container of the resources
+_TAKEN: Final = ("tolerations", "nodeSelector")
 
 
 def _trimmed(container: Any, *, first: bool) -> Any:
@@ -80,11 +83,14 @@ def _trimmed(container: Any, *, first: bool) -> Any:
     return {name: value for name, value in container.items() if name != "resources"}
 
 
-def _lone_and_bare(containers: list[Any]) -> bool:
+def _lone_and_bare(containers: list[Any], line: Line) -> bool:
     if len(containers) != 1 or type(containers[0]) is not dict:
         return False
+    content = dict(containers[0])
+    if line >= Line.V1_5 and content.get("name") == PROFILER:
+        del content["name"]
     # an empty object is content for a typed decoder's pointers, which are all but the resources
-    return not any(value or (type(value) is dict and name != "resources") for name, value in containers[0].items())
+    return not any(value or (type(value) is dict and name != "resources") for name, value in content.items())
 
 
 def _filled(holder: Fields, *names: str) -> Fields:

@@ -59,7 +59,7 @@ class Profiling:
         for section, name in _RIGHT_ONLY if kept else ():
             if (value := object_of(kept.get(section)).get(name)) is not None:
                 right.setdefault(section, {})[name] = value
-        job = to_job(config, object_of(kept.get("overrides")).get("profilingJob"))
+        job = to_job(config, object_of(kept.get("overrides")).get("profilingJob"), context.line)
         if job:
             right.setdefault("overrides", {})["profilingJob"] = job
         _forward_mocker(left, right, kept)
@@ -77,8 +77,8 @@ class Profiling:
             config["config"] = blob
         job = object_of(right.get("overrides")).get("profilingJob")
         if type(job) is dict:
-            from_job(job, config)
-            if rest := remainder_of(job):
+            from_job(job, config, context.line)
+            if rest := remainder_of(job, context.line):
                 save.setdefault("overrides", {})["profilingJob"] = rest
         for section, name in _RIGHT_ONLY:
             if (value := object_of(right.get(section)).get(name)) is not None:

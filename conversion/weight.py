@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.shape import child
 from dynamo_webhooks.conversion.bounds import MOST, least, size
 from dynamo_webhooks.conversion.engine import convert
@@ -84,7 +84,7 @@ def _is_forgiven(kind: Kind, obj: Fields, old: Fields | None, version: str) -> b
 
     Never in a version that isn't stored: the API server refuses such a write.
     """
-    if version != BY_NAME[kind.name].storage_version:
+    if version != BY_NAME[kind.name].stored(kind.line):
         return False
     owners = (obj.get("metadata") or {}).get("ownerReferences") or ()
     if any(type(owner) is dict and owner.get("kind") == _GRAPH for owner in owners):
@@ -106,7 +106,7 @@ def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:
 def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any]) -> Path:
     """Follow the larger half as long as there is one and the object has that field."""
     path: list[str | int] = []
-    node, whole = load_schema(kind.name, version), 0
+    node, whole = whole_schema(kind.name, version), 0
     while len(path) < _STEPS:
         parts = _parts(content, kept, len(path))
         part = max(parts, key=lambda each: parts[each], default=None)

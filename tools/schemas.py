@@ -98,7 +98,7 @@ def _rewrite_properties(node: Node, definitions: Node) -> None:
             required.add(name)
         members[name] = member
     node["properties"] = members
-    if required or "$ref" in node:
+    if required or "required" in node:  # an empty one beside a reference requires nothing
         node["required"] = sorted(required)
 
 

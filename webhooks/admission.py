@@ -52,7 +52,7 @@ LISTED_RULES: Final = 20  # in one log line
 def answer(route: Route, body: bytes | memoryview, settings: Settings) -> Answer:
     """Answer one request body; never raises. An internal error is a review with code 500 and the request's uid."""
     if route.purpose is Purpose.CONVERT:
-        return convert.answer(bytes(body))
+        return convert.answer(bytes(body), settings.line)
     try:
         call = read(body)
     except RejectedError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -60,35 +61,35 @@ class _Held:
         self.parts.clear()
 
 
-def answer(body: bytes) -> Answer:
-    """Answers one request body; never raises.
+def answer(body: bytes, line: Line = USUAL) -> Answer:
+    """Answers one request body, for the definitions of a line; never raises.
 
     A review fails as a whole, as the protocol wants it; its message names every object that could not be converted.
     """
     held = _Held()
-    found = answer_into(body, held)
+    found = answer_into(body, held, line)
     return found if found.body else found._replace(body=b"".join(held.parts))
 
 
-def answer_into(body: bytes | mmap, sink: Sink) -> Answer:
+def answer_into(body: bytes | mmap, sink: Sink, line: Line = USUAL) -> Answer:
     """As `answer`, with the converted objects written to `sink`: the body of the returned answer is empty then, and `sink` else."""
     with contextlib.suppress(NotDivisibleError):
-        return next(filter(None, _in_pieces(body, sink)))
+        return next(filter(None, _in_pieces(body, sink, line)))
     sink.clear()
-    return _at_one_go(body, sink)
+    return _at_one_go(body, sink, line)
 
 
-def steps(body: bytes | mmap, longest: int) -> Iterator[Answer | None]:
+def steps(body: bytes | mmap, longest: int, line: Line = USUAL) -> Iterator[Answer | None]:
     """As `answer`, with a pause after each object: None, and the answer at last.
 
     Raises: NotDivisibleError, possibly in the midst, unless the review is a list of objects of at most `longest` bytes each.
     """
     held = _Held()
-    for found in _in_pieces(body, held, longest):
+    for found in _in_pieces(body, held, line, longest):
         yield found and (found if found.body else found._replace(body=b"".join(held.parts)))
 
 
-def _in_pieces(body: bytes | mmap, sink: Sink, longest: int | None = None) -> Iterator[Answer | None]:
+def _in_pieces(body: bytes | mmap, sink: Sink, line: Line, longest: int | None = None) -> Iterator[Answer | None]:
     """Decodes one object after the other, which also keeps only one of them in memory. Raises: NotDivisibleError."""
     parts = apart(body)
     if parts is None or (longest is not None and parts.longest(body) > longest):
@@ -100,10 +101,10 @@ def _in_pieces(body: bytes | mmap, sink: Sink, longest: int | None = None) -> It
     desired = request.get("desiredAPIVersion")
     if not parts.framed(request) or type(desired) is not str or not desired:
         raise NotDivisibleError
-    return _Work(desired, sink).through(parts.objects(body), version, uid)
+    return _Work(desired, sink, line).through(parts.objects(body), version, uid)
 
 
-def _at_one_go(body: bytes | mmap, sink: Sink) -> Answer:
+def _at_one_go(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
     try:
         _, request, version, uid = load(memoryview(body), "ConversionReview", VERSIONS)
     except RejectedError as error:
@@ -113,7 +114,7 @@ def _at_one_go(body: bytes | mmap, sink: Sink) -> Answer:
         return _failed(version, uid, 400, ["request.objects must be a list"], "", ConversionStatistics())
     if type(desired) is not str or not desired:
         return _failed(version, uid, 400, ["request.desiredAPIVersion must be text that is not empty"], "", ConversionStatistics())
-    return next(filter(None, _Work(desired, sink).through(_released(objects or []), version, uid)))
+    return next(filter(None, _Work(desired, sink, line).through(_released(objects or []), version, uid)))
 
 
 def _released(objects: list[Any]) -> Iterator[Any]:
@@ -126,8 +127,8 @@ def _released(objects: list[Any]) -> Iterator[Any]:
 class _Work:
     """One review on its way."""
 
-    def __init__(self, desired: str, sink: Sink) -> None:
-        self.target = target(desired)
+    def __init__(self, desired: str, sink: Sink, line: Line) -> None:
+        self.target = target(desired, line)
         self.sink = sink
         self.tally = ConversionStatistics()
         self.failures: list[str] = []

@@ -232,7 +232,7 @@ class Webhooks:
         if body.size > self._limits.stepped_body:
             return None
         with contextlib.suppress(NotDivisibleError):
-            steps = convert.steps(body.mapped(body.size), self._limits.small_body)
+            steps = convert.steps(body.mapped(body.size), self._limits.small_body, self._settings.line)
             return await self._short_requests.through(client, body.size, steps)
         return None
 

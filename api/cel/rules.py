@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.models import constraints
+from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.quantity import parse
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Holds = Callable[[Any, Any], bool]
 
 _WHERE_LONGEST: Final = 253
+_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
 
 
 class EvaluationError(Exception):
@@ -33,7 +35,8 @@ class UnportedRuleError(LookupError):
 class Twin(NamedTuple):
     """One rule: its id, its CEL text, and the same as a function of the value and the value that was there before.
 
-    `holds` may raise EvaluationError. A transition rule speaks of `oldSelf`, so it is asked only where there is an old value.
+    `holds` may raise EvaluationError. A transition rule speaks of `oldSelf`, so it is asked only where
+    there is an old value, unless its schema says `optionalOldSelf`.
     """
 
     id: str
@@ -107,6 +110,44 @@ def gms_pods_reserved(value: Any, _old: Any) -> bool:
 def kvt_label_required(value: Any, _old: Any) -> bool:
     """`kvTransferPolicy`: labelKey is present."""
     return "labelKey" in value
+
+
+def kvt_one_source(value: Any, _old: Any) -> bool:
+    """`kvTransferPolicy` since line 1.5: either labelKey or clusterTopologyName, not both and not neither."""
+    return ("labelKey" in value) != ("clusterTopologyName" in value)
+
+
+def restart_on_create(value: Any, old: Any) -> bool:
+    """DGD since line 1.5: no restart where there was no spec before."""
+    return old is not MISSING or "restart" not in value
+
+
+def min_available_kept(value: Any, old: Any) -> bool:
+    """Components since line 1.5, update: a minAvailable that was there stays as it was."""
+    return "minAvailable" not in old or value.get("minAvailable") == old["minAvailable"]
+
+
+def min_available_most(value: Any, _old: Any) -> bool:
+    """Components since line 1.5: minAvailable is at most replicas, one where there is no number, except beside zero replicas."""
+    replicas = value.get("replicas", 1)
+    return "minAvailable" not in value or replicas == 0 or bool(value["minAvailable"] <= replicas)
+
+
+def sidecar_image(value: Any, _old: Any) -> bool:
+    """Containers of b1 components since line 1.5: every one but main has an image."""
+    if "name" not in value:
+        raise EvaluationError("no such key: name")
+    return value["name"] == "main" or bool(value.get("image"))
+
+
+def init_image(value: Any, _old: Any) -> bool:
+    """Init containers of b1 components since line 1.5: every one has an image."""
+    return bool(value.get("image"))
+
+
+def pod_executor(value: Any, _old: Any) -> bool:
+    """Pod annotations of b1 components since line 1.5: the vLLM executor is mp or ray in any case of letters."""
+    return _EXECUTOR not in value or _lower_ascii(value[_EXECUTOR]) in ("mp", "ray")
 
 
 def kvt_weight_required(value: Any, _old: Any) -> bool:
@@ -184,6 +225,13 @@ TWINS: Final[tuple[Twin, ...]] = (
     _twin(constraints.EPP_TYPE, epp_type),
     _twin(constraints.EPP_ONE_SOURCE, epp_one_source),
     _twin(constraints.CKPT_IDENTITY_IMMUTABLE, ckpt_identity_immutable),
+    _twin(constraints.KVT_ONE_SOURCE, kvt_one_source),
+    _twin(constraints.RESTART_ON_CREATE, restart_on_create),
+    _twin(constraints.MIN_AVAILABLE_KEPT, min_available_kept),
+    _twin(constraints.MIN_AVAILABLE_MOST, min_available_most),
+    _twin(constraints.SIDECAR_IMAGE, sidecar_image),
+    _twin(constraints.INIT_IMAGE, init_image),
+    _twin(constraints.POD_EXECUTOR, pod_executor),
 )
 _BY_TEXT: Final = {twin.rule: twin for twin in TWINS}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+VALIDATIONS: Final = "x-kubernetes-validations"
+
 
 class Constraint(NamedTuple):
     """One CEL rule: an id for people, the expression that must hold, and the message shown when it does not."""
@@ -15,7 +17,16 @@ class Constraint(NamedTuple):
 
 def validations(*constraints: Constraint) -> dict[str, Any]:
     """Writes the rules in the form that a structural schema carries."""
-    return {"x-kubernetes-validations": [{"rule": item.rule, "message": item.message} for item in constraints]}
+    return {VALIDATIONS: [_written(item) for item in constraints]}
+
+
+def validations_by_line(before: tuple[Constraint, ...], since: tuple[Constraint, ...], **keywords: Any) -> dict[str, Any]:
+    """The rules since line 1.5, and those below it with other keywords that they have there (None: none)."""
+    return {**validations(*since), "x-below-1.5": {**(validations(*before) if before else {VALIDATIONS: None}), **keywords}}
+
+
+def _written(item: Constraint) -> dict[str, Any]:
+    return {"rule": item.rule, "message": item.message, **({"optionalOldSelf": True} if ".hasValue()" in item.rule else {})}
 
 
 PVC_CREATE: Final = Constraint(
@@ -112,6 +123,48 @@ CKPT_IDENTITY_IMMUTABLE: Final = Constraint(
     "spec.identity must not change once it is set",
 )
 
+KVT_ONE_SOURCE: Final = Constraint(
+    "cel-kvt-one-source",
+    "has(self.labelKey) != has(self.clusterTopologyName)",
+    "exactly one of labelKey and clusterTopologyName must be given",
+)
+RESTART_ON_CREATE: Final = Constraint(
+    "cel-restart-on-create",
+    "oldSelf.hasValue() || !has(self.restart)",
+    "restart must not be given on creation: set restart.id later to ask for a restart",
+)
+MIN_AVAILABLE_KEPT: Final = Constraint(
+    "cel-min-available-immutable",
+    "!has(oldSelf.minAvailable) || (has(self.minAvailable) && self.minAvailable == oldSelf.minAvailable)",
+    "minAvailable must not change once it is set",
+)
+MIN_AVAILABLE_MOST: Final = Constraint(
+    "cel-min-available-replicas",
+    "!has(self.minAvailable) || (has(self.replicas) && self.replicas == 0)"
+    " || self.minAvailable <= (has(self.replicas) ? self.replicas : 1)",
+    "minAvailable must be at most replicas, unless replicas is 0",
+)
+SIDECAR_IMAGE: Final = Constraint(
+    "cel-sidecar-image",
+    "self.name == 'main' || (has(self.image) && self.image != '')",
+    "image must be given for every container but main",
+)
+INIT_IMAGE: Final = Constraint(
+    "cel-init-image",
+    "has(self.image) && self.image != ''",
+    "image must be given for every init container",
+)
+POD_EXECUTOR: Final = Constraint(
+    "cel-pod-vllm-executor",
+    "!('nvidia.com/vllm-distributed-executor-backend' in self)"
+    " || self['nvidia.com/vllm-distributed-executor-backend'].lowerAscii() in ['mp', 'ray']",
+    "nvidia.com/vllm-distributed-executor-backend must be mp or ray",
+)
+
+MIN_AVAILABLE: Final = (MIN_AVAILABLE_KEPT, MIN_AVAILABLE_MOST)
+POD_TEMPLATE: Final = (SIDECAR_IMAGE, INIT_IMAGE, POD_EXECUTOR)
+KVT_SINCE_1_5: Final = (KVT_ONE_SOURCE, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
+CHECKPOINT_SINCE_1_5: Final = (CKPT_JOB_REF,)
 KVT: Final = (KVT_LABEL_REQUIRED, KVT_WEIGHT_REQUIRED, KVT_WEIGHT_ONLY_PREFERRED)
 CHECKPOINT_ALPHA: Final = (CKPT_SOURCE_ALPHA, CKPT_JOB_REF, CKPT_JOB_AUTO)
 CHECKPOINT_BETA: Final = (CKPT_SOURCE_BETA, CKPT_JOB_REF, CKPT_JOB_AUTO)
@@ -129,4 +182,8 @@ ALL: Final[tuple[Constraint, ...]] = (
     EPP_TYPE,
     EPP_ONE_SOURCE,
     CKPT_IDENTITY_IMMUTABLE,
+    KVT_ONE_SOURCE,
+    RESTART_ON_CREATE,
+    *MIN_AVAILABLE,
+    *POD_TEMPLATE,
 )

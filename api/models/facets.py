@@ -19,6 +19,8 @@ COMPONENT_PATTERN: Final = "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$"
 LABEL_KEY_PATTERN: Final = (
     r"^(([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*/)?([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$"
 )
+_THREE_NUMBERS: Final = r"\.".join(["(0|[1-9][0-9]{0,3})"] * 3)
+VERSION_PATTERN: Final = f"^{_THREE_NUMBERS}$"
 # The API server's own pattern for quantities in CustomResourceDefinitions.
 QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
@@ -26,6 +28,8 @@ QUANTITY_PATTERN: Final = (
 EMBEDDED: Final = "x-embedded"  # stands for `$ref`, which pydantic would take for a reference of its own
 ALSO_REQUIRED: Final = "x-required"
 STATED_TWICE: Final = "x-stated-twice"
+SINCE: Final = "x-since"  # a field that lines below this one lack
+BELOW_1_5: Final = "x-below-1.5"  # keywords that lines below 1.5 have instead; null is none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +81,9 @@ Domain: TypeAlias = Annotated[str, Field(pattern=DOMAIN_PATTERN)]
 ContainerName: TypeAlias = Annotated[str, Field(pattern=LABEL_PATTERN, min_length=1, max_length=63)]
 Filled: TypeAlias = Annotated[str, Field(min_length=1)]
 ContainerNames: TypeAlias = Annotated[list[ContainerName], Facets({"x-kubernetes-list-type": "set"})]
+AUTO_BELOW_1_5: Final = Facets({BELOW_1_5: {"default": "Auto"}})
+SINCE_1_5: Final = Facets({SINCE: "1.5"})
+VersionNumbers: TypeAlias = Annotated[str, Field(pattern=VERSION_PATTERN)]
 BY_NAME: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]})
 BY_TYPE: Final = Facets({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
 REQUIRED_ANYWAY: Final = Facets({ALSO_REQUIRED: True})

@@ -6,9 +6,11 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import BY_TYPE, EMBEDDED, Int64, Part, Time, embedded
+from dynamo_webhooks.api.models.constraints import INIT_IMAGE, POD_EXECUTOR, SIDECAR_IMAGE, Constraint, validations_by_line
+from dynamo_webhooks.api.models.facets import BELOW_1_5, BY_TYPE, EMBEDDED, Int64, Part, Time, embedded
 
 _CORE: Final = "io.k8s.api.core.v1."
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _SCALING: Final = "io.k8s.api.autoscaling.v2."
 _Object: TypeAlias = dict[str, Any]
 
@@ -23,6 +25,33 @@ JobSpec: TypeAlias = Annotated[_Object, embedded("io.k8s.api.batch.v1.JobSpec")]
 ScalingBehaviour: TypeAlias = Annotated[_Object, embedded(_SCALING + "HorizontalPodAutoscalerBehavior")]
 MetricSpec: TypeAlias = Annotated[_Object, embedded(_SCALING + "MetricSpec")]
 
+
+def _containers(rule: Constraint) -> _Object:
+    """A list of containers, each held to a rule since line 1.5."""
+    each = {EMBEDDED: _CORE + "Container", **validations_by_line((), (rule,))}
+    return {"type": "array", "items": each, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+
+
+_ANNOTATIONS: Final[_Object] = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "maxLength": 262144, BELOW_1_5: {"maxLength": None}},
+    **validations_by_line((), (POD_EXECUTOR,)),
+}
+# The template of a component's pods, held to more than other templates.
+ComponentPodTemplate: TypeAlias = Annotated[
+    _Object,
+    embedded(
+        _CORE + "PodTemplateSpec",
+        properties={
+            "metadata": {EMBEDDED: _META + "ObjectMeta", "properties": {"annotations": _ANNOTATIONS}},
+            "spec": {
+                EMBEDDED: _CORE + "PodSpec",
+                "properties": {"containers": _containers(SIDECAR_IMAGE), "initContainers": _containers(INIT_IMAGE)},
+            },
+        },
+        **{BELOW_1_5: {"properties": None}},
+    ),
+]
 # A pod spec in which nothing is required, with one more member: the overlay of the container that runs the component.
 ExtraPodSpec: TypeAlias = Annotated[
     _Object,

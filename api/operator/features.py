@@ -29,12 +29,19 @@ class KaiScheduler(Section):
     enabled: Automatic = Field(default=None, description="label pods with their KAI queue")
 
 
+class VolcanoScheduler(Section):
+    """The Volcano scheduler on its own, of Go operators since 1.5."""
+
+    enabled: Automatic = Field(default=None, description="no effect: Volcano is used with LeaderWorkerSet alone")
+
+
 class Orchestrators(Section):
     """Orchestrators of multinode components."""
 
     grove: Grove = Grove()
     lws: Lws = Lws()
     kai_scheduler: KaiScheduler = KaiScheduler()
+    volcano_scheduler: VolcanoScheduler = VolcanoScheduler()
 
 
 class Dra(Section):
@@ -98,6 +105,7 @@ class Checkpoint(Section):
         default="wait",
         description="`wait`: running workers are replaced by restored ones with the next change of their pods; `roll`: at once",
     )
+    cleanup_image: Text = Field(default="", description="no effect: nothing is cleaned up by a job")
     seccomp: Seccomp = Seccomp()
     storage: Storage = Storage()
 

@@ -210,7 +210,7 @@ def _timings(found: OperatorConfiguration) -> Timings:
 
 
 def _mesh(found: OperatorConfiguration) -> Mesh | None:
-    if found.service_mesh.provider != "istio":
+    if found.service_mesh.provider != "istio" or found.service_mesh.enabled is False:
         return None
     istio = found.service_mesh.istio or Istio()
     return Mesh(istio.tls_mode, istio.insecure_skip_verify, istio.client_certificate, istio.private_key, istio.ca_certificates)

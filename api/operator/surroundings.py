@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.values import Label, Name, Switch, Text, one_of
+from dynamo_webhooks.api.operator.values import Automatic, Label, Name, Switch, Text, one_of
 
 
 class Infrastructure(Section):
@@ -41,6 +41,7 @@ class Istio(Section):
 class ServiceMesh(Section):
     """The mesh that pods run in."""
 
+    enabled: Automatic = Field(default=None, description="false: no mesh, whatever the provider; true has no effect")
     provider: Text = Field(default="", description="only `istio` has an effect")
     istio: Istio | None = Field(default=None, description="defaults apply if the provider is `istio`")
 

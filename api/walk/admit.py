@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_NAME
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.object_meta import metadata_type_errors
@@ -34,9 +35,12 @@ class Shaped(NamedTuple):
     dropped: tuple[Path, ...]
 
 
-def shaped(obj: dict[str, Any], kind: str, version: str) -> Shaped:
-    """Makes of an object what a server holds when it has read it: defaulted, pruned, without nulls. Changes the object."""
-    schema = load_schema(kind, version)
+def shaped(obj: dict[str, Any], kind: str, version: str, line: Line = USUAL) -> Shaped:
+    """Makes of an object what a server with the definitions of a line holds when it has read it: defaulted, pruned, without nulls.
+
+    Changes the object.
+    """
+    schema = load_schema(kind, version, line)
     return Shaped(default(obj, schema), prune(obj, schema), drop_nulls(obj, schema))
 
 
@@ -48,7 +52,7 @@ def with_status_of(obj: dict[str, Any], old: dict[str, Any] | None, kind: str) -
             obj["status"] = old["status"]
 
 
-def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None) -> Answer:
+def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | None = None, line: Line = USUAL) -> Answer:
     """Answers a create, or with `old` an update, as a server does that has the kind's schema and no webhook.
 
     Changes the object itself, and the old one too, which a server reads through the same schema: hand in copies if you need them as they
@@ -56,11 +60,11 @@ def admit(obj: dict[str, Any], kind: str, version: str, old: dict[str, Any] | No
     Metadata of a wrong JSON type ends it at once: the object is as it was then, and no other cause is looked for.
     Raises KeyError for a kind or version that doesn't exist.
     """
-    schema = load_schema(kind, version)
+    schema = load_schema(kind, version, line)
     if undecodable := tuple(metadata_type_errors(obj, schema)):
         return Answer(obj, (), (), (), undecodable)
     if old is not None:
-        shaped(old, kind, version)
-    done = shaped(obj, kind, version)
+        shaped(old, kind, version, line)
+    done = shaped(obj, kind, version, line)
     with_status_of(obj, old, kind)
     return Answer(obj, *done, tuple(validate(obj, schema, old)))

@@ -66,7 +66,7 @@ def _check(path: Path, value: Any, node: Node, old: object, correlation: Correla
 
 def _evaluate(path: Path, value: Any, entry: dict[str, Any], old: object, correlation: Correlation | None) -> Iterator[FieldError]:
     twin = twin_of(entry["rule"])
-    if twin.transition and old is MISSING:
+    if twin.transition and old is MISSING and not entry.get("optionalOldSelf"):
         return
     try:
         if twin.holds(value, old) or (correlation and not twin.transition and correlation.is_within_unchanged(path)):

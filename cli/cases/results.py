@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import api_version
 from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.cases.files import CONVERT
 from dynamo_webhooks.cli.cases.given import given
@@ -111,7 +111,7 @@ def _converted(found: Found, version: str) -> Fields:
 
 def _difference(expected: Found, result: Fields) -> list[str]:
     kind, version = expected.identity.kind, expected.version
-    schema = load_schema(kind, version) if expected.known else None
+    schema = whole_schema(kind, version) if expected.known else None
     return [_line(change) for change in compare(expected.data, result, schema)]
 
 

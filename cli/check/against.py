@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.api.kinds import GROUP
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
 from dynamo_webhooks.cli.check.old import Past, as_stored, moved, place
 from dynamo_webhooks.cli.check.sources import documents, is_text
@@ -46,7 +47,7 @@ class Against:
         for tree, name in self._places.values():
             self._repositories.setdefault(tree, _Repository(tree, fill)).expect(name)
 
-    def past(self, new: Found) -> Past:
+    def past(self, new: Found, line: Line = USUAL) -> Past:
         """The object as it was in the revision. One that can't be told is said to be so, and is no error: the new one is judged alone."""
         tree, name = self._places[new.document.source.name]
         repository = self._repositories[tree]
@@ -57,7 +58,7 @@ class Against:
         if any(one.data != found[0].data for one in found):
             where = " and ".join(map(place, found[:2])) + " and more" * (len(found) > 2)
             return Past(None, f"{tree.revision} holds {len(found)} different objects of this name, at {where}")
-        stored = as_stored(found[0], new.version)
+        stored = as_stored(found[0], new.version, line)
         return Past(None, str(stored)) if isinstance(stored, InputError) else Past(stored, moved=moved(found[0], new.version))
 
 

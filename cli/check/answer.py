@@ -15,7 +15,6 @@ from dynamo_webhooks.admission.pipeline import Admission
 from dynamo_webhooks.admission.pipeline import Settings as Serving
 from dynamo_webhooks.admission.registration import Purpose, read_as, webhook_name
 from dynamo_webhooks.api.kinds import BETA, BY_NAME, GROUP, api_version
-from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.errors import dotted
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
@@ -146,7 +145,7 @@ class _Server:
         errors = self.write.conform()
         if not errors:
             return None
-        told = causes(errors, self.write.object, load_schema(self.kind, self.version))
+        told = causes(errors, self.write.object, self.write.schema)
         stage = record.SCHEMA if any(not error.rule for error in errors) else record.CEL
         return _Refusal(stage, 422, INVALID, summed_up(self.kind, self._name(), told), told)
 
@@ -159,12 +158,12 @@ class _Server:
 
     def _unstored(self) -> _Refusal | None:
         """The conversion to the version in which objects are kept, the last thing before they are."""
-        stored = BY_NAME[self.kind].storage_version
+        stored = BY_NAME[self.kind].stored(self.write.settings.line)
         if stored == self.version:
             return None
         request = {"uid": "check", "desiredAPIVersion": api_version(stored), "objects": [self.write.object]}
         review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request}
-        result = orjson.loads(convert.answer(orjson.dumps(review)).body)["response"]["result"]
+        result = orjson.loads(convert.answer(orjson.dumps(review), self.write.settings.line).body)["response"]["result"]
         if result["status"] == "Success":
             return None
         message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.cli.convert.fields import rows
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -70,7 +70,7 @@ def _by_default(obj: Fields, path: Path) -> bool:
     left, last = copy.deepcopy(obj), str(path[-1])
     holder = _at(left, path[:-1])
     value = holder.pop(last)
-    default(left, load_schema(obj["kind"], str(obj["apiVersion"]).rpartition("/")[2]))
+    default(left, whole_schema(obj["kind"], str(obj["apiVersion"]).rpartition("/")[2]))
     return bool(holder.get(last) == value)
 
 

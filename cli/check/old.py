@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dynamo_webhooks.admission.pipeline import prepared
 from dynamo_webhooks.api.kinds import api_version
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.objects import Found, Identity, objects
 from dynamo_webhooks.cli.check.sources import documents, find
 from dynamo_webhooks.cli.exits import UsageError
@@ -32,7 +33,7 @@ class Past(NamedTuple):
 class Olds(Protocol):
     """Where a run finds the stored objects."""
 
-    def past(self, new: Found) -> Past | InputError:
+    def past(self, new: Found, line: Line = USUAL) -> Past | InputError:
         """What was stored of an object before, or why the object can't be judged at all."""
 
 
@@ -53,22 +54,22 @@ class Old:
         """Whether there is an old object of that identity, in whichever version."""
         return identity in self._found
 
-    def past(self, new: Found) -> Past | InputError:
+    def past(self, new: Found, line: Line = USUAL) -> Past | InputError:
         """The old object of the same identity."""
         if new.identity not in self and not self._required:
             return Past()
-        found = self.of(new)
+        found = self.of(new, line)
         return found if isinstance(found, InputError) else Past(found, moved=moved(self._found[new.identity], new.version))
 
-    def of(self, new: Found) -> Fields | InputError:
+    def of(self, new: Found, line: Line = USUAL) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
         old = self._found.get(new.identity)
         if old is None:
-            line, column, _ = new.document.position(())
-            return InputError(f"{new.identity} has no old object in --old", new.document.source.name, line, column)
+            at, column, _ = new.document.position(())
+            return InputError(f"{new.identity} has no old object in --old", new.document.source.name, at, column)
         key = new.identity, new.version
         if key not in self._ready:
-            self._ready[key] = as_stored(old, new.version)
+            self._ready[key] = as_stored(old, new.version, line)
         return self._ready[key]
 
 
@@ -82,28 +83,28 @@ def place(found: Found) -> str:
     return f"{found.document.source.name}:{found.document.position(()).line}"
 
 
-def as_stored(old: Found, version: str) -> Fields | InputError:
+def as_stored(old: Found, version: str, line: Line = USUAL) -> Fields | InputError:
     """An old object as the server would hand it to the webhooks beside a new one of a version, or why it can't be; never changes `old`."""
     from copy import deepcopy
 
     data = deepcopy(old.data)
-    if errors := prepared(data, old.identity.kind, old.version):
-        line, column, _ = old.document.value_position(errors[0].path)
+    if errors := prepared(data, old.identity.kind, old.version, line):
+        at, column, _ = old.document.value_position(errors[0].path)
         text = f"the old object can't be read: {errors[0].field}: {errors[0].message}"
-        return InputError(text, old.document.source.name, line, column)
-    return data if old.version == version else _in_version(data, old, version)
+        return InputError(text, old.document.source.name, at, column)
+    return data if old.version == version else _in_version(data, old, version, line)
 
 
-def _in_version(data: Fields, old: Found, version: str) -> Fields | InputError:
+def _in_version(data: Fields, old: Found, version: str, line: Line) -> Fields | InputError:
     """The old object in the new one's version, as the server would hand it to the webhooks."""
     from dynamo_webhooks.conversion.lens.protocol import ConversionError
     from dynamo_webhooks.conversion.objects import convert_object, target
 
     try:
-        return convert_object(data, target(api_version(version)), whole=True).object
+        return convert_object(data, target(api_version(version), line), whole=True).object
     except ConversionError as error:
-        line, column, _ = old.document.value_position(error.path)
-        return InputError(f"the old object can't be converted to {version}: {error.reason}", old.document.source.name, line, column)
+        at, column, _ = old.document.value_position(error.path)
+        return InputError(f"the old object can't be converted to {version}: {error.reason}", old.document.source.name, at, column)
 
 
 def load_old(paths: Sequence[str], *, required: bool = False, fill: Fill | None = None) -> Old:

@@ -10,7 +10,6 @@ from dynamo_webhooks.admission.pipeline import Settings as Serving
 from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.api.paths import Key, Path, lookup, render
-from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
@@ -114,7 +113,7 @@ class _Run:
 
     def _shape(self) -> None:
         """Reports what the server drops; of the status, which is written through the subresource alone, all is nobody's request."""
-        schema, done = load_schema(self.kind, self.version), self.write.shape()
+        schema, done = self.write.schema, self.write.shape()
         for path in _asked(done.pruned, self.kind):
             level = record.ERROR if self.settings.strict else record.WARNING
             text = "is no field of this kind, and is dropped" + field_hint(schema, path)
@@ -149,7 +148,7 @@ class _Run:
         for error in errors:
             from dynamo_webhooks.cli.check.allowed import quoting
 
-            wanted = (node_at(load_schema(self.kind, self.version), error.path) or {}).get("type", "")
+            wanted = (node_at(self.write.schema, error.path) or {}).get("type", "")
             if not wanted and error.message.startswith("must be a string"):  # labels and annotations, which no schema has
                 wanted = "string"
             value = lookup(self.write.object, error.path)
@@ -203,7 +202,9 @@ class _Run:
             return
         from dynamo_webhooks.admission.losses import losses
 
-        for loss in losses(self.write.object, self.kind, self.version, self.write.old, admitted=self._is_admitted()):
+        for loss in losses(
+            self.write.object, self.kind, self.version, self.write.old, admitted=self._is_admitted(), line=self.settings.line
+        ):
             rule = record.OWN_BY_NAME[loss.name]
             self._own(rule, loss.level.value, record.CONVERSION, loss.path, render(loss.path), loss.text)
 
@@ -237,7 +238,7 @@ class _Run:
         position = document.position(path) if rule is record.UNKNOWN_FIELD else document.value_position(path)
         made = own(rule, level, stage, document.source, position, self.found.identity, shortened(field, LONGEST), shortened(text, LONGEST))
         if rule in (record.SCHEMA_RULE, record.CEL_RULE):  # their pages say less than the field's own
-            made = made._replace(field=field_of(load_schema(self.kind, self.version), path))
+            made = made._replace(field=field_of(self.write.schema, path))
         made = made._replace(edit=edit) if edit is not None else made
         self.findings.append(made._replace(fix=fix) if fix else made)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import render
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.shape import child
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.record import DECODE, ERROR, FAULT, POLICIES, UNFILLED, WARNING, Reported, own
@@ -40,7 +40,7 @@ def held(source: Source, found: Found) -> list[Open]:
     """The values of an object that are placeholders as a whole, and no text for a shell."""
     if not any(hint in source.text for hint in _HINTS):
         return []
-    document, schema = found.document, load_schema(found.identity.kind, found.version) if found.known else None
+    document, schema = found.document, whole_schema(found.identity.kind, found.version) if found.known else None
     return [Open(text, document.value_position(path), _named(path, schema), found) for path, text in _texts(found.data, ())]
 
 

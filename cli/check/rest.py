@@ -13,7 +13,7 @@ from dynamo_webhooks.admission.pipeline import Admission, OldError
 from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.admission.version_view import VersionView
 from dynamo_webhooks.api.paths import Key, lookup
-from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.api.schema import resolve
 from dynamo_webhooks.api.shape import child
 from dynamo_webhooks.cli.check.reads import words_of
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -40,7 +40,7 @@ _AWAY: Final = object()
 
 def independent(write: Admission, wrong: Sequence[Path], *, schema: bool, defaults: bool) -> list[Finding] | None:
     """The findings that don't depend on the values at the wrong paths; None where rules can't be asked without them."""
-    kind = load_schema(write.kind, write.version)
+    kind = write.schema
     pairs = [(path, _stand_in(kind, path)) for path in wrong]
     # a list without one of its items would have others at its indices
     away = [(path, pair[0] if path and isinstance(path[-1], int) else _AWAY) for path, pair in pairs]
@@ -83,7 +83,7 @@ def _judged(write: Admission, changes: Sequence[tuple[Path, Any]], schema: bool,
         if defaults:
             with suppress(ConversionError):
                 asked.mutate(schema=schema)
-        view = VersionView(write.kind, write.version, read) if read not in ("", write.version) else None
+        view = VersionView(write.kind, write.version, read, write.settings.line) if read not in ("", write.version) else None
         return _Judged(asked.judge(), asked.object if view is None else view.judged(asked.object))
     except (ConversionError, OldError):
         return None

@@ -188,7 +188,7 @@ class Run:
         """What was stored before, where the operation asks for that: `auto` is an update where there is an old object."""
         if self.old is None or not found.known or self.operation not in (AUTO, "update"):
             return Past()
-        return self.old.past(found)
+        return self.old.past(found, self.settings.line)
 
 
 def _numbered(finding: Reported, number: int) -> Reported:

@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.admission.pipeline import prepared
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import unknown
@@ -22,8 +23,8 @@ class NotStoredError(Exception):
     """An object that no server would hold; the text is a sentence that names the field."""
 
 
-def stored(found: Found) -> Fields:
-    """A copy of the object, without the status, which is written through the subresource alone.
+def stored(found: Found, line: Line = USUAL) -> Fields:
+    """A copy of the object as a line has it, without the status, which is written through the subresource alone.
 
     Raises: NotStoredError for an unknown kind or version, an older form of the API, or a value of a wrong type.
     """
@@ -34,7 +35,7 @@ def stored(found: Found) -> Fields:
     if not found.known:
         raise NotStoredError(unknown(kind, version))
     obj = copy.deepcopy(found.data)
-    if errors := prepared(obj, kind, version):
+    if errors := prepared(obj, kind, version, line):
         raise NotStoredError(shortened(f"{render(errors[0].path)}: {errors[0].message}", LONGEST))
     obj.pop("status", None)
     return obj

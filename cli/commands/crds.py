@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
@@ -23,11 +24,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--service", metavar="NAME", help="name of the conversion Service (default dynamo-webhooks)")
     parser.add_argument("--url", help="conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")
     parser.add_argument("--ca-bundle", metavar="FILE", help="PEM certificates for the caBundle of conversion")
+    flags.line(parser, f"line of the operator (default: with --cluster that of the cluster's definitions, else {USUAL})")
+    parser.add_argument("--cluster", action="store_true", help="print nothing, with exit code 1, if the cluster's definitions have more")
+    flags.kubeconfig(parser)
+    parser.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
     flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the definitions in the order of the table of kinds; 0, or 4 when the bundle can't be read.
+    """Prints the definitions in the order of the table of kinds; 0, 1 when they would lower a cluster's, 4 for a bad bundle, 6.
 
     Raises: UsageError for flags that don't go together or can't be used.
     """
@@ -42,7 +47,18 @@ def run(arguments: argparse.Namespace) -> int:
     except InputError as error:
         say(f"dynamo-webhooks crds: --ca-bundle {error}")
         return UNREADABLE
-    crds = definitions(kinds, _conversion(arguments, bundle))
+    conversion = _conversion(arguments, bundle)
+    if arguments.cluster:
+        from dynamo_webhooks.cli.schema.live import compared
+
+        compared_with = compared(lambda line: definitions(kinds, conversion, line), arguments)
+        if compared_with.code:
+            for line in compared_with.told:
+                say(line)
+            return compared_with.code
+        crds = compared_with.crds
+    else:
+        crds = definitions(kinds, conversion, arguments.line or USUAL)
     if arguments.output == "json":
         write(json_text(crds[0] if len(crds) == 1 else {"apiVersion": "v1", "kind": "List", "items": crds}))
     else:
@@ -50,12 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def definitions(kinds: Iterable[str], conversion: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The definitions of the kinds, in the given order, as this release writes them. Raises KeyError for an unknown kind."""
+def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line = USUAL) -> list[dict[str, Any]]:
+    """The definitions of the kinds, in the given order, as this release writes them for a line. Raises KeyError for an unknown kind."""
     from dynamo_webhooks.api.crd_manifest import manifest
     from dynamo_webhooks.cli.commands.version import installed
 
-    return [manifest(kind, conversion, f"dynamo-webhooks {installed()}") for kind in kinds]
+    return [manifest(kind, conversion, f"dynamo-webhooks {installed()}", line) for kind in kinds]
 
 
 def _kinds(words: list[str]) -> list[str]:

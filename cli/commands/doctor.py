@@ -90,6 +90,7 @@ def judge(sight: Sight) -> list[Finding]:
         running.endpoints,
         running.provisioner,
         objects.kinds,
+        objects.lines,
         objects.configurations,
         certificates.secrets,
         certificates.trust,

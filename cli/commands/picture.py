@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.cli import flags
-from dynamo_webhooks.cli.facts.load import load_facts
+from dynamo_webhooks.cli.facts.load import asked_facts
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
-    known = load_facts(arguments.facts, arguments.set_fact)
+    known = asked_facts(arguments)
     operator, _ = choose(known, arguments.config)
     asked = Asked(known, operator, arguments.namespace)
     files = find(arguments.paths, arguments.exclude)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynamo_webhooks.api.paths import MISSING, lookup
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.api.shape import path_of
 from dynamo_webhooks.conversion.translate import translated
 
@@ -87,4 +87,4 @@ def with_patch(written: Fields, done: Defaulted, operations: list[PatchOperation
 
 def _schema(done: Defaulted) -> Node:
     kind, _, version = done.review.kind.partition("/")
-    return load_schema(kind, version)
+    return whole_schema(kind, version)

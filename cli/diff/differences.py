@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import MISSING, Key, lookup
-from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.api.schema import whole_schema
 from dynamo_webhooks.cli.diff.compare import Change, compare
 from dynamo_webhooks.cli.diff.form import bare, in_version, other_version
 from dynamo_webhooks.conversion.difference import identical
@@ -13,6 +13,7 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.translate import translated
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.policies.review import Fields
 
@@ -35,7 +36,7 @@ class _View(NamedTuple):
 
     def differences(self) -> list[Difference]:
         old, new = (bare(side, self.kind) for side in self.sides)
-        return [Difference(change, self.version) for change in compare(old, new, load_schema(self.kind, self.version))]
+        return [Difference(change, self.version) for change in compare(old, new, whole_schema(self.kind, self.version))]
 
     def seen_in(self, path: Path, other: _View) -> list[object]:
         """What the other version holds at a field of this one, for each side; `_NO_FIELD` where none corresponds exactly."""
@@ -46,16 +47,16 @@ class _View(NamedTuple):
         return found
 
 
-def differences(old: Fields, new: Fields, kind: str, version: str) -> list[Difference]:
+def differences(old: Fields, new: Fields, kind: str, version: str, line: Line) -> list[Difference]:
     """The differences, those of the asked version first. Raises: FormError.
 
     What differs in one version and is the same field with the same value in the other is a matter of spelling.
     """
-    here = _View(kind, version, (in_version(old, kind, version), in_version(new, kind, version)))
+    here = _View(kind, version, (in_version(old, kind, version, line), in_version(new, kind, version, line)))
     other = other_version(kind, version)
     if not other:
         return here.differences()
-    there = _View(kind, other, (in_version(old, kind, other), in_version(new, kind, other)))
+    there = _View(kind, other, (in_version(old, kind, other, line), in_version(new, kind, other, line)))
     told = [_weighed(one, here.seen_in(one.change.path, there)) for one in here.differences()]
     rest = [(one, there.seen_in(one.change.path, here)) for one in there.differences()]
     told += [one for one, seen in rest if all(value is _NO_FIELD for value in seen)]

@@ -13,9 +13,10 @@ from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.conversion.remainder import ASIDE, reserved
-from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE
+from dynamo_webhooks.policies.review import CREATE, CURRENT, UPDATE, line_of
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.check.objects import Found
     from dynamo_webhooks.policies.facts import Facts
     from dynamo_webhooks.policies.review import Fields
@@ -37,6 +38,11 @@ class Asked(NamedTuple):
     user: str = ""
     to: str = ""  # the version to compare in; empty: that of the new object
 
+    @property
+    def line(self) -> Line:
+        """The line of the operator that holds the objects."""
+        return line_of(self.facts, self.profile)
+
 
 def complete(found: Found, asked: Asked, old: Fields | None) -> Fields:
     """The object in its own version with all defaults; with an old one as the result of an update. Raises: FormError.
@@ -45,7 +51,7 @@ def complete(found: Found, asked: Asked, old: Fields | None) -> Fields:
     """
     kind, version = found.identity.kind, found.version
     try:
-        obj = stored(found)
+        obj = stored(found, asked.line)
     except NotStoredError as error:
         raise FormError(str(error)) from None
     try:
@@ -57,16 +63,16 @@ def complete(found: Found, asked: Asked, old: Fields | None) -> Fields:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
     # once through the other version, whose schema has defaults of its own: a stored object has those of both
     other = other_version(kind, version)
-    obj = _filled(obj, kind, version)
-    return in_version(in_version(obj, kind, other), kind, version) if other else obj
+    obj = _filled(obj, kind, version, asked.line)
+    return in_version(in_version(obj, kind, other, asked.line), kind, version, asked.line) if other else obj
 
 
-def in_version(obj: Fields, kind: str, version: str) -> Fields:
+def in_version(obj: Fields, kind: str, version: str, line: Line) -> Fields:
     """The object in a version of its kind, or itself where it has that version already. Raises: FormError."""
     if obj["apiVersion"] == api_version(version) or kind not in KINDS:
         return obj
     try:
-        return _filled(convert_object(obj, target(api_version(version)), whole=True).object, kind, version)
+        return _filled(convert_object(obj, target(api_version(version), line), whole=True).object, kind, version, line)
     except ConversionError as error:
         raise FormError(f"{render(error.path)}: {error.reason}") from None
 
@@ -88,8 +94,8 @@ def other_version(kind: str, version: str) -> str:
     return next((one.name for one in BY_NAME[kind].versions if one.name != version), "") if kind in KINDS else ""
 
 
-def _filled(obj: Fields, kind: str, version: str) -> Fields:
+def _filled(obj: Fields, kind: str, version: str, line: Line) -> Fields:
     """What the API server adds to an object that a webhook or a conversion made."""
     complete = copy.deepcopy(obj)
-    prepared(complete, kind, version)
+    prepared(complete, kind, version, line)
     return complete

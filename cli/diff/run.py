@@ -62,9 +62,9 @@ def _both(pair: Pair, old: Found, new: Found, asked: Asked) -> Compared:
     kind = pair.identity.kind
     before = complete(old, asked, None)
     # the namespace that only one side names is the same one: it decided the match
-    after = complete(new, asked, in_version(_placed(before, pair), kind, new.version))
+    after = complete(new, asked, in_version(_placed(before, pair), kind, new.version, asked.line))
     version = asked.to if asked.to and kind in KINDS else new.version
-    found = differences(_placed(before, pair), _placed(after, pair), kind, version)
+    found = differences(_placed(before, pair), _placed(after, pair), kind, version, asked.line)
     real = [one for one in found if not one.change.spelling]
     rewritten = not real and old.data != new.data
     findings = _findings(old, new, asked) if real else ()
@@ -79,7 +79,7 @@ def _placed(obj: Fields, pair: Pair) -> Fields:
 
 def _findings(old: Found, new: Found, asked: Asked) -> list[Reported]:
     """What `check` says of the update. Both objects' data are changed on the way."""
-    was = Old([old._replace(identity=new.identity)]).of(new)
+    was = Old([old._replace(identity=new.identity)]).of(new, asked.line)
     if isinstance(was, InputError):
         raise FormError(was.text)
     settings = Settings(asked.facts, asked.profile, asked.user)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
-from dynamo_webhooks.api.kinds import BY_NAME, KINDS, Kind
+from dynamo_webhooks.api.kinds import BY_ALIAS, BY_NAME, KINDS, Kind
+from dynamo_webhooks.api.line import of_definition, of_version
 from dynamo_webhooks.certs.inject import PATH
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.doctor import repairs
@@ -30,6 +31,16 @@ def kinds(sight: Sight) -> Iterator[Finding]:
             yield from _kind(kind, crd)
         elif kind.crd_name not in sight.unseen:
             yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.KINDS)
+
+
+def lines(sight: Sight) -> Iterator[Finding]:
+    """The definitions are those of the operator's line: fields of a later one don't exist below it, and its rules refuse there."""
+    kind, version = BY_ALIAS["DGD"], sight.about.version
+    line = of_definition(sight.crds[kind.plural])
+    if line is None or not version or of_version(version) is line:
+        return
+    text = f"is of line {line} of the operator, and operator.version is {version}, of line {of_version(version)}: they must be of one line"
+    yield warning("line", _named(kind), text, repairs.of_line(of_version(version)) if line < of_version(version) else "")
 
 
 def _kind(kind: Kind, crd: Node) -> Iterator[Finding]:

@@ -10,8 +10,13 @@ from dynamo_webhooks.api.kinds import GROUP
 if TYPE_CHECKING:
     from dynamo_webhooks.api.kinds import Kind
 
-KINDS: Final = "dynamo-webhooks crds | kubectl apply --server-side -f -"
+KINDS: Final = "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -"
 MANIFESTS: Final = "kubectl apply --server-side -k manifests/overlays/self-signed"
+
+
+def of_line(line: str) -> str:
+    """Applies the definitions of a later line."""
+    return f"dynamo-webhooks crds --cluster --line {line} | kubectl apply --server-side -f -"
 
 
 def inject(namespace: str) -> str:

@@ -31,7 +31,7 @@ def admitted(data: Fields, facts: Facts, namespace: str) -> Admitted:
     """
     obj = copy.deepcopy(data)
     kind, version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
-    if wrong := prepared(obj, kind, version):
+    if wrong := prepared(obj, kind, version, facts.line):
         return Admitted(obj, [(error.path, error.message) for error in wrong])
     metadata = obj.get("metadata") or {}
     obj["metadata"] = metadata if metadata.get("namespace") else {**metadata, "namespace": namespace or "default"}

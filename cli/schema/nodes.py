@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.api.schema import Node, load_definitions, resolve
+from dynamo_webhooks.api.schema import MARKS, OLDER, Node, resolve
 from dynamo_webhooks.api.walk.object_meta import METADATA
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _READ: Final = (
     *("type", "format", "enum", "allOf", "anyOf", "required", "properties", "items", "additionalProperties", "nullable", "$ref"),
     *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
 )
-KNOWN: Final = frozenset({*_SAME, *_SILENT, *_READ})  # a test compares it with the keywords in use
+KNOWN: Final = frozenset({*_SAME, *_SILENT, *_READ, *MARKS, OLDER})  # a test compares it with the keywords in use
 NULL: Final[Node] = {"type": "null"}
 _SCALARS: Final[dict[str, Node]] = {
     "string": {"type": "string"},
@@ -41,23 +41,23 @@ class Translation:
 
     def __init__(self) -> None:
         """Nothing is mentioned yet."""
-        self._mentioned: list[str] = []
+        self._mentioned: dict[str, Node] = {}
 
     def definitions(self) -> Node:
         """Every type that was mentioned, by anybody or by another type; sorted."""
         done: Node = {}
         while waiting := [name for name in self._mentioned if name not in done]:
             for name in waiting:
-                done[name] = self.node(load_definitions()[name])
+                done[name] = self.node(resolve(self._mentioned[name]))
         return dict(sorted(done.items()))
 
     def node(self, node: Node) -> Node:
         """One node; null is not among its values unless the schema says so."""
         name = node.get("$ref")
-        if name is None or any(key not in ("$ref", "description") for key in node):
+        if name is None or any(key not in ("$ref", "description", OLDER) for key in node):
             return self._plain({**resolve(node), **({"description": node["description"]} if "description" in node else {})})
         if name not in self._mentioned:
-            self._mentioned.append(name)
+            self._mentioned[name] = {key: node[key] for key in ("$ref", OLDER) if key in node}
         there: Node = {"$ref": f"#/definitions/{name}"}
         # beside a reference nothing counts in draft-07
         return {"description": node["description"], "allOf": [there]} if "description" in node else there

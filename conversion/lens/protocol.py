@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from dynamo_webhooks.api.line import USUAL, Line
+
 if TYPE_CHECKING:
     from dynamo_webhooks.api.paths import Path
 
@@ -32,6 +34,8 @@ class Context(NamedTuple):
     both: bool = False
     # whether the object is stored, or a part of a stored one: its nulls are from server-side apply
     stored: bool = False
+    # the line of the operator whose definitions the right object must fit
+    line: Line = USUAL
 
 
 class Row(NamedTuple):

@@ -48,7 +48,7 @@ class PodTemplate:
         elif (template := composed(left, pod, over, forced=False, mains=False)) is not None:
             right["podTemplate"] = template
         if context.saving:
-            origins.collect(left, pod, over, save, context, mains=mains, sidecar=_generated(right))
+            origins.collect(left, pod, over, kept, save, context, mains=mains, sidecar=_generated(right))
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decompose the template, restore v1alpha1's other values, and save what the flat fields lack."""

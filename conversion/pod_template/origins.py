@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.conversion.experimental import has_switch
 from dynamo_webhooks.conversion.pod_template import mounts, places, resources
 from dynamo_webhooks.conversion.pod_template.compose import PROBES, effective_env, effective_resources
 from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, names, pod_content
@@ -26,7 +27,9 @@ _LEFT_ONLY: Final = ("dynamoNamespace", "autoscaling", "ingress", "annotations",
 _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint")
 
 
-def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None) -> None:
+def collect(
+    left: Fields, pod: Fields, over: Fields, kept: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None
+) -> None:
     """Save what the template lacks.
 
     `pod` and `over` are the overlay of its composition. For an object first written in v1beta1, halves are saved only if they matter.
@@ -50,7 +53,7 @@ def collect(left: Fields, pod: Fields, over: Fields, save: Fields, context: Cont
     if type(extra) is dict:
         if not pod and not over:
             save["extraPodSpec"] = extra
-        eager = not context.travelled or len(save) > before or _says_more(left)
+        eager = not context.travelled or len(save) > before or _says_more(left, native=has_switch(kept, context))
         _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar)
 
 
@@ -74,7 +77,7 @@ def _entries(value: object) -> bool:
     return any(value) if type(value) is list else value is not None
 
 
-def _says_more(left: Fields) -> bool:
+def _says_more(left: Fields, *, native: bool) -> bool:
     """Whether other members than the pod's will be saved too."""
     memory = left.get("sharedMemory")
     if any(left.get(name) is not None for name in _LEFT_ONLY) or (
@@ -84,7 +87,8 @@ def _says_more(left: Fields) -> bool:
     sub = left.get("subComponentType")
     if sub and (left.get("componentType") != "worker" or sub not in ("prefill", "decode")):
         return True
-    return any(type(switch := left.get(name)) is dict and switch.get("enabled") is not True for name in _SWITCHES)
+    switches = _SWITCHES[:-1] if native else _SWITCHES
+    return any(type(switch := left.get(name)) is dict and switch.get("enabled") is not True for name in switches)
 
 
 def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> None:

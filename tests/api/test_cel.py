@@ -9,24 +9,27 @@ import pytest
 from dynamo_webhooks.api.cel import EvaluationError, UnportedRuleError, twin_of
 from dynamo_webhooks.api.cel.rules import TWINS
 from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.models.constraints import ALL, GMS_ALPHA, GMS_BETA, SHM_SIZE, Constraint
+from dynamo_webhooks.api.paths import MISSING
 from dynamo_webhooks.api.schema import load_schema, resolve
 from tests.api.nodes import nodes
 
 BY_ID = {constraint.id: constraint for constraint in ALL}
 ALPHA_SOURCE, BETA_SOURCE = (constraint for constraint in ALL if constraint.id == "cel-ckpt-source")
+_EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 POD = {"name": "a", "podTemplate": {}}
 
 
-def _rules(kind: str, version: str) -> set[str]:
-    found = (entry for node in nodes(load_schema(kind, version)) for entry in resolve(node).get("x-kubernetes-validations") or ())
+def _rules(kind: str, version: str, line: Line) -> set[str]:
+    found = (entry for node in nodes(load_schema(kind, version, line)) for entry in resolve(node).get("x-kubernetes-validations") or ())
     return {entry["rule"] for entry in found}
 
 
 def test_the_schemas_and_the_twins_know_the_same_rules() -> None:
     """A rule without a twin would pass unseen; a twin without a rule would be dead."""
-    assert set().union(*(_rules(*pair) for pair in pairs())) == {twin.rule for twin in TWINS}
-    assert len({twin.rule for twin in TWINS}) == len(TWINS) == 20
+    assert set().union(*(_rules(*pair, line) for pair in pairs() for line in Line)) == {twin.rule for twin in TWINS}
+    assert len({twin.rule for twin in TWINS}) == len(TWINS) == 27
 
 
 def test_an_unported_rule_is_an_error() -> None:
@@ -34,8 +37,12 @@ def test_an_unported_rule_is_an_error() -> None:
         twin_of("self.size() < 3")
 
 
-def test_only_the_rule_that_compares_is_a_transition() -> None:
-    assert [twin.id for twin in TWINS if twin.transition] == ["cel-ckpt-identity-immutable"]
+def test_only_rules_that_compare_are_transitions() -> None:
+    assert [twin.id for twin in TWINS if twin.transition] == [
+        "cel-ckpt-identity-immutable",
+        "cel-restart-on-create",
+        "cel-min-available-immutable",
+    ]
 
 
 CASES: list[tuple[Constraint, list[Any], list[Any]]] = [
@@ -89,6 +96,15 @@ CASES: list[tuple[Constraint, list[Any], list[Any]]] = [
     (BY_ID["cel-one-epp"], [[], [{"type": "epp"}, {"type": "worker"}, {}]], [[{"type": "epp"}, {"type": "epp"}]]),
     (BY_ID["cel-unique-names"], [[], [{"name": "a"}, {"name": "b"}], [{"name": "É"}, {"name": "é"}]], [[{"name": "w"}, {"name": "W"}]]),
     (BY_ID["cel-epp-type"], [{}, {"eppConfig": {}, "type": "epp"}], [{"eppConfig": {}}, {"eppConfig": {}, "type": "worker"}]),
+    (BY_ID["cel-kvt-one-source"], [{"labelKey": "a"}, {"clusterTopologyName": "t"}], [{}, {"labelKey": "a", "clusterTopologyName": "t"}]),
+    (
+        BY_ID["cel-min-available-replicas"],
+        [{}, {"minAvailable": 1}, {"minAvailable": 2, "replicas": 2}, {"minAvailable": 2, "replicas": 0}],
+        [{"minAvailable": 2}, {"minAvailable": 3, "replicas": 2}],
+    ),
+    (BY_ID["cel-sidecar-image"], [{"name": "main"}, {"name": "a", "image": "i"}], [{"name": "a"}, {"name": "a", "image": ""}]),
+    (BY_ID["cel-init-image"], [{"image": "i"}], [{}, {"image": ""}]),
+    (BY_ID["cel-pod-vllm-executor"], [{}, {_EXECUTOR: "mp"}, {_EXECUTOR: "RAY"}], [{_EXECUTOR: ""}, {_EXECUTOR: "rays"}]),
     (BY_ID["cel-epp-one-source"], [{"config": {}}, {"configMapRef": {}}], [{}, {"config": {}, "configMapRef": {}}]),
 ]
 
@@ -109,8 +125,22 @@ def test_an_identity_stays_once_it_is_set() -> None:
     assert [twin.holds(new, old) for new, old in ((other, one), ({}, one), (empty, one))] == [False] * 3
 
 
+def test_a_restart_is_asked_for_only_where_there_was_a_spec() -> None:
+    holds = twin_of(BY_ID["cel-restart-on-create"].rule).holds
+    assert [holds(new, old) for new, old in (({}, MISSING), ({"restart": {}}, {}))] == [True] * 2
+    assert not holds({"restart": {"id": "a"}}, MISSING)
+
+
+def test_min_available_stays_once_it_is_set() -> None:
+    holds = twin_of(BY_ID["cel-min-available-immutable"].rule).holds
+    one, other = {"minAvailable": 1}, {"minAvailable": 2}
+    assert [holds(new, old) for new, old in ((one, one), (one, {}), ({}, {}))] == [True] * 3
+    assert [holds(new, old) for new, old in ((other, one), ({}, one))] == [False] * 2
+
+
 def test_every_twin_has_a_case() -> None:
-    assert {case[0].rule for case in CASES} | {BY_ID["cel-ckpt-identity-immutable"].rule} == {twin.rule for twin in TWINS}
+    apart = {BY_ID[name].rule for name in ("cel-ckpt-identity-immutable", "cel-restart-on-create", "cel-min-available-immutable")}
+    assert {case[0].rule for case in CASES} | apart == {twin.rule for twin in TWINS}
 
 
 @pytest.mark.parametrize("size", [5, "many", "1e1.5"])

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import USUAL, Line, of_definition, of_version
 
 
@@ -50,7 +49,3 @@ def test_a_version_tells_its_line(version: str, line: Line) -> None:
 )
 def test_a_definition_without_a_schema_tells_none(crd: Any) -> None:
     assert of_definition(crd) is None
-
-
-def test_a_definition_tells_its_line() -> None:
-    assert of_definition(build("DynamoGraphDeployment")) is Line.V1_2

@@ -82,6 +82,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "orchestrators.grove.terminationDelay": ("15m", ["1s", "4h"], SPANS),
     "orchestrators.lws.enabled": (None, [True, False], AUTOMATIC),
     "orchestrators.kaiScheduler.enabled": (None, [True, False], AUTOMATIC),
+    "orchestrators.volcanoScheduler.enabled": (None, [True, False], AUTOMATIC),
     "dra.enabled": (None, [True, False], AUTOMATIC),
     "infrastructure.natsAddress": ("", ["nats://nats:4222"], TEXTS),
     "infrastructure.etcdAddress": ("", ["etcd:2379"], TEXTS),
@@ -101,6 +102,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "ingress.controllerClassName": ("", ["nginx"], TEXTS),
     "ingress.controllerTLSSecretName": ("", ["tls"], NAMES),
     "ingress.hostSuffix": ("", ["example.com"], TEXTS),
+    "serviceMesh.enabled": (None, [True, False], AUTOMATIC),
     "serviceMesh.provider": ("", ["linkerd"], TEXTS),
     "serviceMesh.istio.tlsMode": (
         MISSING,
@@ -117,6 +119,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "mpi.sshSecretName": ("", ["ssh"], NAMES),
     "mpi.sshSecretNamespace": ("", ["ns"], LABELS),
     "checkpoint.enabled": (False, [True], SWITCHES),
+    "checkpoint.cleanupImage": ("", ["busybox:1.36"], TEXTS),
     "checkpoint.seccomp.disabled": (False, [True], SWITCHES),
     "checkpoint.seccomp.profile": ("profiles/block-iouring.json", ["p.json"], TEXTS),
     "checkpoint.storage.type": ("", ["pvc", "s3"], TEXTS),
@@ -325,6 +328,7 @@ def test_an_empty_text_means_the_default_where_there_is_one(key: str, default: s
             ],
         ),
         ({"serviceMesh": {"provider": "istio"}}, []),
+        ({"serviceMesh": {"enabled": False, "provider": "istio", "istio": {"tlsMode": "MUTUAL"}}}, []),
         (
             {"serviceMesh": {"provider": "istio", "istio": {"tlsMode": "MUTUAL"}}},
             [

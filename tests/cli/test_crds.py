@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.crd_manifest import by_service
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line, of_definition
 from dynamo_webhooks.certs.authority import make_authority
+from dynamo_webhooks.cli.commands.crds import definitions
+from dynamo_webhooks.cli.exits import REFUSED
+from dynamo_webhooks.cli.schema.live import Compared, against, live_definitions
 from dynamo_webhooks.cli.yaml.load import load
+from dynamo_webhooks.kube.resources import CRDS
+from tests.kube.memory import MemoryCluster
 from tools import crd_files
 
 if TYPE_CHECKING:
@@ -139,6 +147,7 @@ def test_stale_missing_and_strange_files_are_named(
 ) -> None:
     """`--check` writes nothing; writing mends all three."""
     monkeypatch.setattr(crd_files, "FOLDER", tmp_path / "crds")
+    monkeypatch.setattr(crd_files, "FOLDERS", {Line.V1_2: tmp_path / "crds"})
     assert crd_files.main([]) == 0
     assert crd_files.main(["--check"]) == 0
     changed, missing, strange = (tmp_path / "crds" / name for name in ("dynamomodels.yaml", "dynamocheckpoints.yaml", "strangers.yaml"))
@@ -147,7 +156,7 @@ def test_stale_missing_and_strange_files_are_named(
     strange.write_text("{}")
     assert crd_files.main(["--check"]) == 1
     said = capsys.readouterr().err
-    assert said == "stale in manifests/crds: dynamocheckpoints.yaml, dynamomodels.yaml, strangers.yaml; run make generate\n"
+    assert said == "stale in manifests: crds/dynamocheckpoints.yaml, crds/dynamomodels.yaml, crds/strangers.yaml; run make generate\n"
     assert not missing.exists()
     assert crd_files.main([]) == 0
     assert crd_files.main(["--check"]) == 0
@@ -158,3 +167,43 @@ def test_the_files_mean_what_json_says(command: Command) -> None:
     """In Kubernetes' dialect of YAML, as our own reader has it; that kubectl reads them, the cluster tests say."""
     texts = [(crd_files.FOLDER / f"{kind.plural}.yaml").read_text() for kind in KINDS]
     assert [document.data for text in texts for document in load(text)] == command("crds", "-o", "json").json["items"]
+
+
+def test_a_line_chooses_the_definitions(command: Command) -> None:
+    printed = {line: command("crds", "--line", line, "-o", "json").json["items"] for line in Line}
+    assert printed[Line.V1_2] == command("crds", "-o", "json").json["items"]
+    texts = [(crd_files.FOLDERS[Line.V1_5] / f"{kind.plural}.yaml").read_text() for kind in KINDS]
+    assert [document.data for text in texts for document in load(text)] == printed[Line.V1_5]
+
+
+def _against(live: Line, line: Line | None) -> Compared:
+    kinds = [kind.name for kind in KINDS]
+    return against({kind: build(kind, line=live) for kind in kinds}, lambda line: definitions(kinds, by_service(), line), line)
+
+
+def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
+    refused = _against(Line.V1_5, Line.V1_2)
+    assert (refused.crds, refused.code) == ([], REFUSED)
+    *told, way = refused.told
+    assert [sentence.partition(":")[0] for sentence in told] == [kind.crd_name for kind in KINDS if kind.alias != "DWM"]
+    assert (
+        "dynamographdeployments.nvidia.com: the cluster's definition has v1alpha1 spec.experimental.kvTransferPolicy.clusterTopologyName"
+        in told[0]
+    )
+    assert "and 13 more" in told[0]
+    assert way.endswith("use --line 1.5")
+    for live, line, printed in ((Line.V1_5, None, Line.V1_5), (Line.V1_2, None, Line.V1_2), (Line.V1_2, Line.V1_5, Line.V1_5)):
+        done = _against(live, line)
+        assert (done.code, of_definition(done.crds[0])) == (0, printed)
+    assert against({}, lambda line: definitions(["DynamoModel"], by_service(), line), None).code == 0, (
+        "an empty cluster has nothing to lose"
+    )
+
+
+async def test_each_definition_is_asked_for_once() -> None:
+    cluster = MemoryCluster()
+    crd = build("DynamoModel")
+    await cluster.create(CRDS, crd)
+    live = await live_definitions(cluster)
+    assert live.keys() == {kind.name for kind in KINDS}
+    assert [name for name, found in live.items() if found is not None] == ["DynamoModel"]

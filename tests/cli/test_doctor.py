@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import KINDS
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.state import CertificateState, Endpoint, Mode, Stance
 from dynamo_webhooks.cli.commands import certs
@@ -380,3 +382,23 @@ def test_usage(command: Callable[..., Any], tmp_path: Any) -> None:
 
 def test_all_checks_are_made() -> None:
     assert {each.check for each in judge(sight(replace(state(), serving=None)))} >= {"endpoints", "provisioner", "kinds", "configurations"}
+
+
+def test_definitions_and_operator_are_of_one_line() -> None:
+    """Where either isn't known nothing is told."""
+
+    def found(version: str, line: Line | None) -> list[Finding]:
+        crd = None if line is None else build("DynamoGraphDeployment", line=line)
+        place = replace(about.by_manifests(NAMESPACE), version=version)
+        look = sight(about=place)
+        look.crds["dynamographdeployments"] = crd
+        return list(objects.lines(look))
+
+    assert [
+        found(*one) for one in (("1.2.0", Line.V1_2), ("1.4.0", Line.V1_2), ("1.5.1", Line.V1_5), ("", Line.V1_5), ("1.5.0", None))
+    ] == [[]] * 5
+    [older] = found("1.5.0", Line.V1_2)
+    assert older.text == "is of line 1.2 of the operator, and operator.version is 1.5.0, of line 1.5: they must be of one line"
+    assert (older.level, older.repair) == (Level.WARNING, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
+    [newer] = found("1.2.0", Line.V1_5)
+    assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered"

@@ -300,9 +300,12 @@ def _says_nothing(value: Any) -> bool:
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Whether a value says nothing that the other doesn't say: objects member by member, anything else as it stands."""
+    """Whether a value says nothing that the other doesn't say: objects member by member, anything else as it stands.
+
+    A switch that is absent is off, which the version that has one in the block must write.
+    """
     if type(part) is dict and type(whole) is dict:
-        return all(name in whole and _within(below, whole[name]) for name, below in part.items())
+        return all(_within(below, whole[name]) if name in whole else name == "enabled" and below is False for name, below in part.items())
     return identical(part, whole)
 
 

@@ -9,6 +9,7 @@ import copy
 from functools import cache
 from typing import Any, Final
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from tests.laws import words
@@ -175,10 +176,10 @@ def _metadata(make: Maker, kind: str, version: str, *, hostile: bool) -> Object:
     return metadata
 
 
-def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hostile: bool = False) -> Object:
-    """Draws an object of a kind and version: with spec, status, both or neither."""
+def make_object(draw: Draw, kind: str, version: str, *, odd: bool = False, hostile: bool = False, line: Line = USUAL) -> Object:
+    """Draws an object of a kind and version, with the fields of a line: with spec, status, both or neither."""
     make = Maker(draw, odd=odd)
-    schema = load_schema(kind, version)["properties"]
+    schema = load_schema(kind, version, line)["properties"]
     obj: Object = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": _metadata(make, kind, version, hostile=hostile)}
     parts = make.one_of((("spec",), ("spec", "status"), ("spec",), ("spec", "status"), ("spec",), ("status",), ()))
     for part in parts:

@@ -21,6 +21,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from dynamo_webhooks.api.line import Line
 from tests.laws.conftest import OBJECTS, SEED, lawful, sampled
 from tests.laws.dice import Dice, Replay, drawn, smallest
 from tests.laws.examples import COUNTEREXAMPLES
@@ -108,7 +109,7 @@ def test_the_generators_reach_what_conversion_looks_at() -> None:
     @hypothesis.given(st.data())
     def look(data: st.DataObject) -> None:
         kind, version = data.draw(st.sampled_from(PAIRS[:2]))
-        obj = make_object(drawn(data), kind, version, odd=data.draw(st.booleans()), hostile=data.draw(st.booleans()))
+        obj = make_object(drawn(data), kind, version, odd=data.draw(st.booleans()), hostile=data.draw(st.booleans()), line=Line.V1_5)
         text = repr(obj)
         marks = (
             "mainContainer",

@@ -14,6 +14,7 @@ import dynamo_webhooks.conversion.component
 import dynamo_webhooks.conversion.engine
 import dynamo_webhooks.conversion.remainder
 import dynamo_webhooks.conversion.services
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.component import Roles
 from dynamo_webhooks.conversion.difference import applied
 from dynamo_webhooks.conversion.pod_template import compose
@@ -45,7 +46,7 @@ def _generated(kind: str, version: str) -> list[str]:
     @BUDGET
     @hypothesis.given(st.data())
     def check(data: st.DataObject) -> None:
-        obj = make_object(drawn(data), kind, version, odd=True)
+        obj = make_object(drawn(data), kind, version, odd=True, line=Line.V1_5)
         if not found:
             found.extend(violations(obj, edit(drawn(data), away(obj))))
 

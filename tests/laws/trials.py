@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
@@ -41,7 +42,7 @@ def any_object(draw: Draw, kind: str, version: str) -> Trial:
     """Tries an object and an edit of its conversion: of eight, four are plain, two odd, one hostile and one both (see strategies.py)."""
     choice = draw(8)
     odd, hostile = choice in (4, 5, 7), choice in (6, 7)
-    obj = decoded(make_object(draw, kind, version, odd=odd, hostile=hostile))
+    obj = decoded(make_object(draw, kind, version, odd=odd, hostile=hostile, line=Line.V1_5))
     try:
         edited = decoded(edit(draw, away(obj), odd=odd))
         return Trial(violations(obj, edited), obj, edited)
@@ -76,7 +77,7 @@ def decoded(obj: Object) -> Object:
 
 def wrong_types(draw: Draw, kind: str, version: str) -> Trial:
     """Tries an object that no API server lets through: it converts, or is refused with a reason; and it isn't changed."""
-    obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True))
+    obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True, line=Line.V1_5))
     before = copy.deepcopy(obj)
     try:
         with contextlib.suppress(ConversionError):

@@ -16,7 +16,7 @@ from dynamo_webhooks.admission.version_view import in_version
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.paths import Path as FieldPath
-from dynamo_webhooks.api.schema import load_schema, resolve
+from dynamo_webhooks.api.schema import resolve, whole_schema
 from dynamo_webhooks.cli.explain.rule import markdown, page
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -99,7 +99,7 @@ def _names(kind: str, version: str) -> frozenset[str]:
             for item in node.values():
                 yield from walk(item)
 
-    return frozenset(walk(load_schema(kind, version)))
+    return frozenset(walk(whole_schema(kind, version)))
 
 
 @cache
@@ -107,7 +107,7 @@ def _moved(kind: str) -> frozenset[str]:
     """Fields of a component of v1alpha1 that v1beta1 has elsewhere; a bare name would not find them."""
     if kind == "DynamoGraphDeploymentRequest":
         return frozenset()
-    services = load_schema(GRAPH, ALPHA)["properties"]["spec"]["properties"]["services"]
+    services = whole_schema(GRAPH, ALPHA)["properties"]["spec"]["properties"]["services"]
     fields = services["additionalProperties"]["properties"]
     found = {name: translated(KINDS[GRAPH], (*COMPONENT, name), OBJECT, BETA, OTHER) for name in fields}
     return frozenset(name for name, place in found.items() if place.exact and place.path[3:] != (name,))

@@ -53,6 +53,7 @@ ANSWERS: Final = {
     ("doctor", 0): "no error; there may be warnings",
     ("doctor", 1): "at least one error: requests fail, or will",
     ("serve", 0): "stopped by SIGTERM or SIGINT after a graceful drain",
+    ("crds", 1): "with `--cluster`: the definitions lack fields or versions that the cluster's have; nothing is printed",
     ("review", 4): "unreadable file, or the server would answer without a review",
 }
 
@@ -188,10 +189,10 @@ TOLD: Final[dict[str, Told]] = {
         "[Read a refusal](../refusals.md).",
     ),
     "crds": Told(
-        (0, 2, 4, 70),
+        (0, 1, 2, 4, 6, 70),
         (
             Example("One kind", "dynamo-webhooks crds --kind dm | head -6"),
-            Example("All, to a cluster", "dynamo-webhooks crds | kubectl apply --server-side -f -", runs=False),
+            Example("All, to a cluster", "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -", runs=False),
         ),
         "[Install](../install.md).",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.schema import SINCE, resolve, whole_schema
 from dynamo_webhooks.cli.convert.fields import rows
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -31,7 +32,22 @@ def fields_page() -> str:
 def _section(kind: Kind) -> Iterator[str]:
     yield from ("", f"## {kind.name}", "", f"| {LEFT} | {RIGHT} | how |", "| --- | --- | --- |")
     for left, right, rule in rows(kind):
-        yield f"| {_code(left)} | {_code(right)} | {rule.replace('|', chr(92) + '|')} |"
+        since = "; only line 1.5" if _is_later(kind.name, left) else ""
+        yield f"| {_code(left)} | {_code(right)} | {rule.replace('|', chr(92) + '|')}{since} |"
+
+
+def _is_later(kind: str, path: str) -> bool:
+    """Whether only line 1.5 has a field of v1alpha1."""
+    node = whole_schema(kind, LEFT)
+    for step in path.split(", ", maxsplit=1)[0].replace("{}", ".*").replace("[]", ".*").split("."):
+        node = resolve(node)
+        below = node.get("items") or node.get("additionalProperties") if step == "*" else node.get("properties", {}).get(step)
+        if not isinstance(below, dict):
+            return False
+        if SINCE in below:
+            return True
+        node = below
+    return False
 
 
 def _code(name: str) -> str:

@@ -87,7 +87,7 @@ def _answered(order: Order, body: Spool, out: Spool, settings: Settings) -> Answ
     text = body.mapped(order.size)
     try:
         if route.purpose is Purpose.CONVERT:
-            return convert.answer_into(text, out)
+            return convert.answer_into(text, out, settings.line)
         return answer(route, memoryview(text), settings)
     except BudgetError as error:  # before the request's uid was known
         return rejection(413, str(error), Bound.REQUEST_CPU)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import SHM_SIZE, validations
+from dynamo_webhooks.api.models.constraints import MIN_AVAILABLE, SHM_SIZE, validations, validations_by_line
 from dynamo_webhooks.api.models.endpoint_picker import PickerConfig
-from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, Domain, Int32, Int64, Part, Quantity, Texts
-from dynamo_webhooks.api.models.graph_parts import BackendFramework
+from dynamo_webhooks.api.models.facets import REQUIRED_ANYWAY, SINCE_1_5, Domain, Int32, Int64, Part, Quantity, Texts, VersionNumbers
+from dynamo_webhooks.api.models.graph_parts import BackendFramework, ProviderOverride
 from dynamo_webhooks.api.models.kubernetes import Conditions, ConfigMapKey, EnvVar, ExtraPodSpec, Probe
 from dynamo_webhooks.api.models.v1alpha1.features import Checkpoint, Failover, GpuMemoryService
 from dynamo_webhooks.api.models.v1alpha1.network import Autoscaling, Ingress, Resources
@@ -53,6 +53,19 @@ class Multinode(Part):
     node_count: Annotated[Int32, Field(ge=2), REQUIRED_ANYWAY] = Field(2, description="Nodes of a replica.")
 
 
+class NodeRole(Part):
+    """What is said of the leader, or of the workers, of a replica over several nodes."""
+
+    provider_override: ProviderOverride | None = Field(None, description="Changes the resource that the workload provider runs them by.")
+
+
+class GraphMultinode(Multinode):
+    """Spreads each replica over several nodes."""
+
+    leader: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the leader.")
+    worker: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the workers.")
+
+
 class ScalingAdapter(Part):
     """Hands the number of replicas to a scaling adapter."""
 
@@ -84,6 +97,8 @@ class ServiceTopology(Part):
 class Component(Part):
     """One service: what runs, how often, and with which extras."""
 
+    model_config = ConfigDict(json_schema_extra=validations_by_line((), MIN_AVAILABLE))
+
     annotations: Texts | None = Field(None, description="Annotations for the service's resources.")
     labels: Texts | None = Field(None, description="Labels for the service's resources.")
     service_name: str | None = Field(None, description="Name of the service; in a graph its key.")
@@ -104,6 +119,12 @@ class Component(Part):
     liveness_probe: Probe | None = Field(None, description="Liveness probe of the main container.")
     readiness_probe: Probe | None = Field(None, description="Readiness probe of the main container.")
     replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
+    min_available: Annotated[Int32, Field(ge=1), SINCE_1_5] | None = Field(
+        None, description="Replicas below which the component counts as failed."
+    )
+    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
+        None, description="Version of Dynamo in an image whose tag does not tell it."
+    )
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     scaling_adapter: ScalingAdapter | None = Field(None, description="Hands the number of replicas to a scaling adapter.")
     epp_config: EndpointPicker | None = Field(
@@ -114,6 +135,15 @@ class Component(Part):
     topology_constraint: ServiceTopology | None = Field(None, description="Where the pods are packed together.")
     gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between engines.")
     failover: Failover | None = Field(None, description="Keeps standby engines ready.")
+
+
+class GraphComponent(Component):
+    """One service: what runs, how often, and with which extras."""
+
+    multinode: GraphMultinode | None = Field(None, description="Spreads each replica over several nodes.")
+    provider_override: Annotated[ProviderOverride, SINCE_1_5] | None = Field(
+        None, description="Changes the resource that the workload provider runs the component by."
+    )
 
 
 class ComponentSpec(Component):

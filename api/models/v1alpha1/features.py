@@ -6,8 +6,18 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import CHECKPOINT_ALPHA, GMS_ALPHA, validations
-from dynamo_webhooks.api.models.facets import BY_NAME, ContainerName, ContainerNames, FreeForm, Int32, Part, Texts
+from dynamo_webhooks.api.models.constraints import CHECKPOINT_ALPHA, CHECKPOINT_SINCE_1_5, GMS_ALPHA, validations, validations_by_line
+from dynamo_webhooks.api.models.facets import (
+    AUTO_BELOW_1_5,
+    BY_NAME,
+    SINCE_1_5,
+    ContainerName,
+    ContainerNames,
+    FreeForm,
+    Int32,
+    Part,
+    Texts,
+)
 
 Layout: TypeAlias = Literal["intraPod", "interPod"]
 
@@ -35,10 +45,18 @@ class CheckpointJob(Part):
 class Checkpoint(Part):
     """Starts the pods of a service from a checkpoint."""
 
-    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_ALPHA))
+    model_config = ConfigDict(json_schema_extra=validations_by_line(CHECKPOINT_ALPHA, CHECKPOINT_SINCE_1_5))
 
     enabled: bool = Field(False, description="Whether pods start from a checkpoint.")
-    mode: Literal["Auto", "Manual"] = Field("Auto", description="Whether the operator makes a missing checkpoint.")
+    mode: Annotated[Literal["Auto", "Manual"], AUTO_BELOW_1_5] | None = Field(
+        None, description="Whether the operator makes a missing checkpoint."
+    )
+    startup_policy: Annotated[Literal["Immediate", "WaitForCheckpoint"], SINCE_1_5] = Field(
+        "Immediate", description="Whether pods start cold while there is no checkpoint yet."
+    )
+    deletion_policy: Annotated[Literal["Delete", "Retain"], SINCE_1_5] = Field(
+        "Delete", description="What becomes of the checkpoint with the component."
+    )
     checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
     identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
     target_container_name: ContainerName = Field("main", description="Container whose state is kept.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import Int32, Part
+from dynamo_webhooks.api.models.facets import SINCE_1_5, Int32, Part
 from dynamo_webhooks.api.models.graph_parts import ResourceKind, RollingUpdateProgress
 
 
@@ -19,6 +19,8 @@ class ServiceReplicaStatus(Part):
     replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that exist.")
     updated_replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that run the current spec.")
     ready_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that are ready.")
+    scheduled_replicas: Annotated[Int32, SINCE_1_5] | None = Field(None, description="Replicas whose pods have a node.")
+    runtime_namespace: Annotated[str, SINCE_1_5] | None = Field(None, description="Dynamo namespace that the pods registered in.")
     available_replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="Replicas that have been ready for long enough.")
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import EPP_ONE_SOURCE, EPP_TYPE, validations
+from dynamo_webhooks.api.models.constraints import EPP_ONE_SOURCE, EPP_TYPE, MIN_AVAILABLE, validations, validations_by_line
 from dynamo_webhooks.api.models.endpoint_picker import PickerConfig
-from dynamo_webhooks.api.models.facets import COMPONENT_PATTERN, Domain, Filled, Int32, Int64, Part, Quantity
-from dynamo_webhooks.api.models.graph_parts import BackendFramework
-from dynamo_webhooks.api.models.kubernetes import ConditionsByType, ConfigMapKey, PodTemplate
+from dynamo_webhooks.api.models.facets import COMPONENT_PATTERN, SINCE_1_5, Domain, Filled, Int32, Int64, Part, Quantity, VersionNumbers
+from dynamo_webhooks.api.models.graph_parts import BackendFramework, ProviderOverride
+from dynamo_webhooks.api.models.kubernetes import ComponentPodTemplate, ConditionsByType, ConfigMapKey
 from dynamo_webhooks.api.models.v1beta1.features import Experimental
 from dynamo_webhooks.api.models.v1beta1.status import ComponentReplicaStatus
 
@@ -28,6 +28,19 @@ class Multinode(Part):
     """Spreads each replica over several nodes."""
 
     node_count: Annotated[Int32, Field(ge=2)] = Field(2, description="Nodes of a replica.")
+
+
+class NodeRole(Part):
+    """What is said of the leader, or of the workers, of a replica over several nodes."""
+
+    provider_override: ProviderOverride | None = Field(None, description="Changes the resource that the workload provider runs them by.")
+
+
+class GraphMultinode(Multinode):
+    """Spreads each replica over several nodes."""
+
+    leader: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the leader.")
+    worker: Annotated[NodeRole, SINCE_1_5] | None = Field(None, description="What is said of the workers.")
 
 
 class ScalingAdapter(Part):
@@ -59,14 +72,20 @@ class ComponentTopology(Part):
 class ComponentSettings(Part):
     """What a component in a graph and one on its own have in common, but for the name."""
 
-    model_config = ConfigDict(json_schema_extra=validations(EPP_TYPE))
+    model_config = ConfigDict(json_schema_extra=validations_by_line((EPP_TYPE,), (EPP_TYPE, *MIN_AVAILABLE)))
 
     type: Literal["frontend", "worker", "prefill", "decode", "planner", "epp"] | None = Field(
         None, description="Role in the graph, which decides the defaults of its pods."
     )
     global_dynamo_namespace: bool | None = Field(None, description="Puts the component into the namespace that all graphs share.")
-    pod_template: PodTemplate | None = Field(None, description="Template of the pods; the container main runs the component.")
+    pod_template: ComponentPodTemplate | None = Field(None, description="Template of the pods; the container main runs the component.")
     replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
+    min_available: Annotated[Int32, Field(ge=1), SINCE_1_5] | None = Field(
+        None, description="Replicas below which the component counts as failed."
+    )
+    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
+        None, description="Version of Dynamo in an image whose tag does not tell it."
+    )
     multinode: Multinode | None = Field(None, description="Spreads each replica over several nodes.")
     shared_memory_size: Quantity | None = Field(None, description="Size of the shared memory volume; zero leaves it out.")
     model_ref: ModelReference | None = Field(None, description="Model that the component serves, for endpoint discovery.")
@@ -84,6 +103,10 @@ class Component(ComponentSettings):
     """One component: what runs, how often, and with which extras."""
 
     name: ComponentName = Field(description="Name of the component, unique in the graph.")
+    multinode: GraphMultinode | None = Field(None, description="Spreads each replica over several nodes.")
+    provider_override: Annotated[ProviderOverride, SINCE_1_5] | None = Field(
+        None, description="Changes the resource that the workload provider runs the component by."
+    )
 
 
 class ComponentSpec(ComponentSettings):

@@ -6,8 +6,19 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import CHECKPOINT_BETA, GMS_BETA, validations
-from dynamo_webhooks.api.models.facets import BY_NAME, ContainerName, ContainerNames, Filled, FreeForm, Int32, Part, Texts
+from dynamo_webhooks.api.models.constraints import CHECKPOINT_BETA, CHECKPOINT_SINCE_1_5, GMS_BETA, validations, validations_by_line
+from dynamo_webhooks.api.models.facets import (
+    AUTO_BELOW_1_5,
+    BY_NAME,
+    SINCE_1_5,
+    ContainerName,
+    ContainerNames,
+    Filled,
+    FreeForm,
+    Int32,
+    Part,
+    Texts,
+)
 
 Layout: TypeAlias = Literal["IntraPod", "InterPod"]
 
@@ -33,11 +44,20 @@ class CheckpointJob(Part):
 
 
 class Checkpoint(Part):
-    """Starts the pods of a component from a checkpoint; its presence switches that on."""
+    """Starts the pods of a component from a checkpoint; below line 1.5 its presence switches that on."""
 
-    model_config = ConfigDict(json_schema_extra=validations(*CHECKPOINT_BETA))
+    model_config = ConfigDict(json_schema_extra=validations_by_line(CHECKPOINT_BETA, CHECKPOINT_SINCE_1_5, required=None))
 
-    mode: Literal["Auto", "Manual"] = Field("Auto", description="Whether the operator makes a missing checkpoint.")
+    enabled: Annotated[bool, SINCE_1_5] = Field(description="Whether pods start from a checkpoint.")
+    mode: Annotated[Literal["Auto", "Manual"], AUTO_BELOW_1_5] | None = Field(
+        None, description="Whether the operator makes a missing checkpoint."
+    )
+    startup_policy: Annotated[Literal["Immediate", "WaitForCheckpoint"], SINCE_1_5] = Field(
+        "Immediate", description="Whether pods start cold while there is no checkpoint yet."
+    )
+    deletion_policy: Annotated[Literal["Delete", "Retain"], SINCE_1_5] = Field(
+        "Delete", description="What becomes of the checkpoint with the component."
+    )
     checkpoint_ref: str | None = Field(None, description="Name of an existing DynamoCheckpoint.")
     identity: CheckpointIdentity | None = Field(None, description="What the checkpoint depends on, to find or make one.")
     target_container_name: ContainerName = Field("main", description="Container whose state is kept.")
@@ -69,9 +89,16 @@ class Failover(Part):
     num_shadows: Annotated[Int32, Field(ge=1, le=1)] = Field(1, description="How many standby engines run; only one is possible.")
 
 
+class Grove(Part):
+    """Settings of a component that Grove runs."""
+
+    force_scaling_group: bool | None = Field(None, description="Runs even a component of one node a replica in a scaling group of its own.")
+
+
 class Experimental(Part):
     """Features that may still change or go."""
 
     gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between engines.")
     failover: Failover | None = Field(None, description="Keeps a standby engine ready.")
     checkpoint: Checkpoint | None = Field(None, description="Starts pods from a checkpoint.")
+    grove: Annotated[Grove, SINCE_1_5] | None = Field(None, description="Settings of a component that Grove runs.")

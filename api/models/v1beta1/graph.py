@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from dynamo_webhooks.api.models.constraints import ONE_EPP, UNIQUE_NAMES, validations
-from dynamo_webhooks.api.models.facets import BY_NAME, REQUIRED_ANYWAY, Domain, Facets, Filled, Int64, Part, Texts
-from dynamo_webhooks.api.models.graph_parts import BackendFramework, CheckpointStatus, GraphExperimental, GraphState, Restart, RestartStatus
+from dynamo_webhooks.api.models.constraints import ONE_EPP, RESTART_ON_CREATE, UNIQUE_NAMES, validations, validations_by_line
+from dynamo_webhooks.api.models.facets import BY_NAME, REQUIRED_ANYWAY, SINCE_1_5, Domain, Facets, Filled, Int64, Part, Texts
+from dynamo_webhooks.api.models.graph_parts import (
+    BackendFramework,
+    CheckpointStatus,
+    GraphExperimental,
+    GraphState,
+    Placement,
+    ProviderOverride,
+    Restart,
+    RestartStatus,
+)
 from dynamo_webhooks.api.models.kubernetes import ConditionsByType, EnvVar
 from dynamo_webhooks.api.models.v1beta1.component import Component
 from dynamo_webhooks.api.models.v1beta1.status import ComponentReplicaStatus, RollingUpdateStatus
@@ -24,6 +33,8 @@ class GraphTopology(Part):
 class GraphSpec(Part):
     """What the graph should look like."""
 
+    model_config = ConfigDict(json_schema_extra=validations_by_line((), (RESTART_ON_CREATE,)))
+
     annotations: Texts | None = Field(None, description="Annotations for every resource made for the graph.")
     labels: Texts | None = Field(None, description="Labels for every resource made for the graph.")
     priority_class_name: str | None = Field(None, description="Priority class of the graph's pods.")
@@ -34,6 +45,9 @@ class GraphSpec(Part):
     backend_framework: BackendFramework | None = Field(None, description="Inference engine of the graph's workers.")
     restart: Restart | None = Field(None, description="Asks for a restart of the graph.")
     topology_constraint: GraphTopology | None = Field(None, description="Where pods are packed together.")
+    provider_override: Annotated[ProviderOverride, SINCE_1_5] | None = Field(
+        None, description="Changes the resource that the workload provider runs the graph by."
+    )
     experimental: GraphExperimental | None = Field(None, description="Features that may still change or go.")
 
 
@@ -48,6 +62,7 @@ class GraphStatus(Part):
     components: dict[str, ComponentReplicaStatus] | None = Field(None, description="Replicas by component.")
     restart: RestartStatus | None = Field(None, description="How far the restart has come that was asked for last.")
     checkpoints: dict[str, CheckpointStatus] | None = Field(None, description="Checkpoints by component.")
+    placement: Annotated[Placement, SINCE_1_5] | None = Field(None, description="How well the graph's pods are placed.")
     rolling_update: RollingUpdateStatus | None = Field(None, description="The rolling update under way.")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from dynamo_webhooks.api.models.facets import TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part
+from dynamo_webhooks.api.models.facets import SINCE_1_5, TWICE, EmbeddedObject, Filled, FreeForm, Int32, Int64, Part, VersionNumbers
 from dynamo_webhooks.api.models.kubernetes import ConditionsByType, JobSpec
 
 GpuSku: TypeAlias = Literal[
@@ -105,6 +105,9 @@ class RequestSpec(Part):
     overrides: Overrides | None = Field(None, description="Changes to the profiling job, and to the graph that is made.")
     features: Features | None = Field(None, description="Optional parts of the graph: a planner, or a simulated backend.")
     search_strategy: Annotated[Literal["rapid", "thorough"], TWICE] = Field("rapid", description="How widely the profiler searches.")
+    runtime_version_override: Annotated[VersionNumbers, SINCE_1_5] | None = Field(
+        None, description="Version of Dynamo in an image whose tag does not tell it."
+    )
     auto_apply: bool = Field(True, description="Whether the graph found is deployed at once.")
 
 

@@ -1,0 +1,107 @@
+"""What line 1.5 adds, converted: every field comes over natively, in both lines, and a checkpoint's switch is written by the line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import kind_of
+
+GRAPH: Final = "DynamoGraphDeployment"
+OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": None, "weight": 0.5}}}
+SERVICE: Final[dict[str, Any]] = {
+    "minAvailable": 2,
+    "runtimeVersionOverride": "1.5.0",
+    "providerOverride": OVERRIDE,
+    "multinode": {"nodeCount": 2, "leader": {"providerOverride": OVERRIDE}, "worker": {"providerOverride": OVERRIDE}},
+}
+SPEC: Final[dict[str, Any]] = {
+    "providerOverride": OVERRIDE,
+    "experimental": {"kvTransferPolicy": {"domain": "rack", "clusterTopologyName": "t"}},
+}
+REPLICAS: Final = {"runtimeNamespace": "ns-g", "scheduledReplicas": 1, "replicas": 1, "updatedReplicas": 1, "componentKind": "PodClique"}
+STATUS: Final[dict[str, Any]] = {"placement": {"state": "Reported", "score": 0.5}, "checkpoints": {"a": {"checkpointID": "x"}}}
+
+
+def _object(version: str, spec: dict[str, Any], status: dict[str, Any] | None = None) -> dict[str, Any]:
+    made = {"apiVersion": f"nvidia.com/{version}", "kind": GRAPH, "metadata": {"name": "g", "namespace": "ns"}, "spec": spec}
+    return made if status is None else {**made, "status": status}
+
+
+ALPHA: Final = _object(
+    "v1alpha1",
+    {**SPEC, "services": {"a": SERVICE}},
+    {**STATUS, "state": "pending", "services": {"a": {**REPLICAS, "componentNames": ["p"], "componentName": "p"}}},
+)
+BETA: Final = _object(
+    "v1beta1",
+    {**SPEC, "components": [{"name": "a", **SERVICE}]},
+    {**STATUS, "state": "pending", "components": {"a": {**REPLICAS, "componentNames": ["p"]}}},
+)
+
+
+def _said(obj: dict[str, Any]) -> dict[str, Any]:
+    return {part: obj[part] for part in ("spec", "status") if part in obj}
+
+
+def _kept(obj: dict[str, Any]) -> list[Any]:
+    """What the remainder holds besides the sign that there is one."""
+    notes = obj["metadata"].get("annotations") or {}
+    return [entry for text in notes.values() for entry in json.loads(text).get("kept", [])]
+
+
+@pytest.mark.parametrize("line", Line)
+def test_every_added_field_has_its_place_in_the_other_version(line: Line) -> None:
+    kind = kind_of(GRAPH, line)
+    over, back = convert(kind, ALPHA, "v1beta1").object, convert(kind, BETA, "v1alpha1").object
+    assert (_said(over), _said(back)) == (_said(BETA), _said(ALPHA))
+    assert _kept(over) == _kept(back) == []
+    assert convert(kind, over, "v1alpha1").object == ALPHA
+    assert convert(kind, back, "v1beta1").object == BETA
+
+
+def _checkpoint(line: Line, version: str, block: dict[str, Any], notes: dict[str, str] | None = None) -> tuple[Any, dict[str, Any]]:
+    """The converted block of a checkpoint, and the annotations."""
+    if version == "v1beta1":
+        obj = _object(version, {"components": [{"name": "a", "experimental": {"checkpoint": block}}]})
+        there = convert(kind_of(GRAPH, line), obj, "v1alpha1").object
+        return there["spec"]["services"]["a"].get("checkpoint"), there["metadata"].get("annotations", {})
+    obj = _object(version, {"services": {"a": {"checkpoint": block}}})
+    obj["metadata"]["annotations"] = notes or {}
+    there = convert(kind_of(GRAPH, line), obj, "v1beta1").object
+    return (there["spec"]["components"][0].get("experimental") or {}).get("checkpoint"), there["metadata"].get("annotations", {})
+
+
+@pytest.mark.parametrize("line", Line)
+def test_a_block_of_v1beta1_is_on_unless_it_says_otherwise(line: Line) -> None:
+    assert _checkpoint(line, "v1beta1", {"checkpointRef": "c"})[0] == {"enabled": True, "checkpointRef": "c"}
+    assert _checkpoint(line, "v1beta1", {"enabled": True})[0] == {"enabled": True}
+    assert _checkpoint(line, "v1beta1", {"enabled": False, "startupPolicy": "Immediate"})[0] == {
+        "enabled": False,
+        "startupPolicy": "Immediate",
+    }
+
+
+def test_line_1_5_writes_the_switch_and_line_1_2_leaves_a_disabled_block_out() -> None:
+    assert _checkpoint(Line.V1_5, "v1alpha1", {"enabled": False, "checkpointRef": "c"})[0] == {"enabled": False, "checkpointRef": "c"}
+    assert _checkpoint(Line.V1_5, "v1alpha1", {"checkpointRef": "c"})[0] == {"enabled": False, "checkpointRef": "c"}
+    assert _checkpoint(Line.V1_5, "v1alpha1", {"enabled": True})[0] == {"enabled": True}
+    block, notes = _checkpoint(Line.V1_2, "v1alpha1", {"enabled": False, "checkpointRef": "c"})
+    assert block is None, "a reader of line 1.2 takes a block for an enabled one"
+    assert json.loads(notes["nvidia.com/dgd-spec"])["spec"]["services"]["a"]["checkpoint"] == {"enabled": False, "checkpointRef": "c"}
+    assert _checkpoint(Line.V1_2, "v1alpha1", {"enabled": True})[0] == {}
+
+
+def test_scaling_groups_of_v1beta1_come_home_beside_other_features() -> None:
+    for block in ({"grove": {"forceScalingGroup": True}}, {"grove": {"forceScalingGroup": True}, "gpuMemoryService": {}}):
+        obj = _object("v1beta1", {"components": [{"name": "a", "experimental": block}]})
+        for line in Line:
+            kind = kind_of(GRAPH, line)
+            there = convert(kind, obj, "v1alpha1").object
+            saved = json.loads(there["metadata"]["annotations"]["nvidia.com/dgd-spec"])["spec"]["components"][0]
+            assert saved["experimental"]["grove"] == {"forceScalingGroup": True}
+            assert convert(kind, there, "v1beta1").object == obj

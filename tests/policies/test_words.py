@@ -41,6 +41,7 @@ NAME: Final = re.compile(r"(?<=[`.])\w+|\w+(?=`|\.\w)|\w*[a-z]\w*[A-Z]\w*")
 SERVICE: Final = re.compile(r"(?<!memory )\b[Ss]ervices?\b")
 VALUES: Final = {
     "container",  # of the annotation that chooses the discovery mode
+    "grove",  # of its API group; below experimental it is a block of v1beta1
     "itl",  # and ttft: below profilingConfig.config, whose schema is open
     "ttft",
 }

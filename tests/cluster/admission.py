@@ -79,7 +79,9 @@ class Admission:
     url: str
     ca: bytes  # PEM
 
-    def configurations(self, name: str, namespaces: Mapping[str, str] | None = None) -> list[Node]:
+    def configurations(
+        self, name: str, namespaces: Mapping[str, str] | None = None, registered: Mapping[str, tuple[Hook, ...]] = HOOKS
+    ) -> list[Node]:
         """Writes the validating and the mutating configuration; `namespaces` are labels that a namespace must have."""
         selector: Node = {} if namespaces is None else {"namespaceSelector": {"matchLabels": dict(namespaces)}}
         return [
@@ -89,7 +91,7 @@ class Admission:
                 "metadata": {"name": name},
                 "webhooks": [self._entry(purpose, hook) | selector for hook in hooks],
             }
-            for purpose, hooks in HOOKS.items()
+            for purpose, hooks in registered.items()
         ]
 
     def _entry(self, purpose: str, hook: Hook) -> Node:

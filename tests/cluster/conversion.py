@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import yaml
 
 from dynamo_webhooks.api.crd import build as crd
-from tests.cluster.admission import COMMAND, FACTS
+from tests.cluster.admission import COMMAND, FACTS, Admission
 from tests.cluster.harness import ADMIN, TOKENS, ControlPlane, control_plane
 from tests.cluster.processes import Process, free_ports, wait_until
 
@@ -39,11 +39,11 @@ CONNECTIONS: Final = 8  # of create_many; more wait for each other in etcd
 class Converter:
     """Our server on one port for as long as the tests run, through several processes."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, facts: Node = FACTS) -> None:
         """Starts the first process."""
         home.mkdir(parents=True, exist_ok=True)
         self._home = home
-        (home / "facts.yaml").write_text(yaml.safe_dump(FACTS))
+        (home / "facts.yaml").write_text(yaml.safe_dump(facts))
         [self._port] = free_ports(1)
         self.start()
 
@@ -55,6 +55,11 @@ class Converter:
         command = [COMMAND, "serve", "--self-signed", "--no-cluster", "--workers", "1", *(part for flag in flags.items() for part in flag)]
         self.process = Process("dynamo-webhooks", command, self._log)
         wait_until(lambda: self.process.text().count("ready https://") > seen, "dynamo-webhooks being ready", self.process)
+
+    @property
+    def admission(self) -> Admission:
+        """The same process as one that judges writes."""
+        return Admission(self.process, f"https://127.0.0.1:{self._port}", (self._home / "certs" / "ca.crt").read_bytes())
 
     @property
     def _log(self) -> Path:

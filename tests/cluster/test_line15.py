@@ -1,0 +1,115 @@
+"""Some recorded writes of operator line 1.5, through a real API server with the definitions and our webhooks of that line.
+
+All of them are compared without one (tests/golden/test_line15.py); here the API server's own steps are in between.
+"""
+
+from __future__ import annotations
+
+import copy
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import KINDS as ALL
+from dynamo_webhooks.api.line import Line
+from tests.cluster.admission import Hook
+from tests.cluster.conversion import KINDS, Converter
+from tests.cluster.harness import control_plane
+from tests.cluster.processes import wait_until
+from tests.golden.corpus import cases, compare, corpus_file
+from tests.golden.test_line15 import DECIDED, comparable, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.cluster.harness import ControlPlane
+
+EVERY: Final = 20  # of the writes of nobody in particular
+WRITES: Final = ("CREATE", "UPDATE")
+# rules of profile current that the Go operator lacks: what they refuse can't be stored, so that its update can't be tried
+STRICTER: Final = ("dcd-interpod-unsupported", "failover-intrapod-requires-vllm", "resources-quantity-invalid")
+# as our manifests register: every version by itself
+HOOKS: Final = {
+    "Validating": (
+        *(
+            Hook(f"v{alias.lower()}{version}.kb.io", alias, version, WRITES, "Exact")
+            for alias in ("DGD", "DCD", "DGDR")
+            for version in (ALPHA, BETA)
+        ),
+        *(Hook(f"v{alias.lower()}.kb.io", alias, ALPHA, WRITES, "Exact") for alias in ("CKPT", "MODEL")),
+    ),
+    "Mutating": tuple(
+        Hook(f"m{alias.lower()}{version}.kb.io", alias, version, WRITES if alias == "DGD" else ("CREATE",), "Exact")
+        for alias in ("DGD", "DCD", "DGDR")
+        for version in (ALPHA, BETA)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """An API server of line 1.5."""
+    home = tmp_path_factory.mktemp("line15")
+    facts = {**yaml.safe_load(corpus_file("context-15.yaml").read_text()), "checkpoint": True, "istio": False, "switchedOff": []}
+    server = Converter(home / "serve", facts)
+    try:
+        with control_plane(assets, home / "plane") as found:
+            crds = [build(kind.name, conversion=server.stanza() if kind.name in KINDS else None, line=Line.V1_5) for kind in ALL]
+            found.install(*crds)
+            found.apply(*server.admission.configurations("line15", registered=HOOKS))
+            wait_until(lambda: _asked(found), "both configurations being asked", found.server, server.process)
+            yield found
+    finally:
+        server.process.stop()
+
+
+def _asked(plane: ControlPlane) -> bool:
+    """Whether a graph gets our defaults, and one without an image is refused: each configuration takes effect as a whole."""
+    path = f"/apis/nvidia.com/{ALPHA}/namespaces/default/dynamographdeployments?dryRun=All"
+    services = {"w": {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}, "v": {}}
+    replies = [
+        plane.request("POST", path, {"apiVersion": f"nvidia.com/{ALPHA}", "kind": "DynamoGraphDeployment", **rest})
+        for rest in (
+            {"metadata": {"name": "g"}, "spec": {"services": {"w": services["w"]}}},
+            {"metadata": {"name": "g"}, "spec": {"services": services}},
+        )
+    ]
+    made = replies[0].body.get("metadata", {}).get("annotations", {})
+    return "nvidia.com/workload-provider" in made and replies[1].status == 422
+
+
+def test_writes_are_answered_as_by_line_1_5(plane: ControlPlane) -> None:
+    chosen = (case for case in cases("line15.ndjson.gz", "api") if not case.get("user") and case["expect"]["code"] in DECIDED)
+    wrong = [
+        f"{case['id']}: {found}"
+        for case in islice(chosen, 0, None, EVERY)
+        if case["id"] not in listed() and (found := _differs(plane, case))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _differs(plane: ControlPlane, case: dict[str, Any]) -> str:
+    new, expect = copy.deepcopy(case["object"]), case["expect"]
+    path = f"/apis/{new['apiVersion']}/namespaces/default/{new['kind'].lower()}s"
+    one = f"{path}/{new['metadata']['name']}"
+    if case["operation"] == "CREATE":
+        reply = plane.request("POST", f"{path}?dryRun=All&fieldValidation=Ignore", new)
+    else:
+        old = case["old"]
+        stored = plane.request("POST", f"/apis/{old['apiVersion']}/namespaces/default/{old['kind'].lower()}s?fieldValidation=Ignore", old)
+        if stored.status != 201:
+            message = str(stored.body.get("message"))
+            return "" if any(f"[{name}]" in message for name in STRICTER) else f"the object before the update is refused: {message}"
+        new["metadata"] |= {name: stored.body["metadata"][name] for name in ("resourceVersion", "uid")}
+        reply = plane.request("PUT", f"{one}?dryRun=All&fieldValidation=Ignore", new)
+        plane.request("DELETE", one)
+    if (reply.status < 300) is not expect["accepted"]:
+        return f"expected accepted={expect['accepted']}, got {reply.status} {reply.body.get('message')}"
+    if reply.status >= 300:
+        return ""
+    return "; ".join(list(compare().diff(comparable(reply.body), comparable(expect["object"])))[:3])

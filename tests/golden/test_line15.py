@@ -1,0 +1,128 @@
+"""The recorded writes of operator line 1.5 through an API server: `check`'s engine answers the same, but for the listed differences."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dynamo_webhooks.admission.pipeline import Admission, Settings
+from dynamo_webhooks.conversion.lens.protocol import ConversionError
+from dynamo_webhooks.conversion.objects import convert_object, target
+from dynamo_webhooks.policies.answer import refuses
+from dynamo_webhooks.policies.facts import Facts, facts_from
+from dynamo_webhooks.policies.review import CREATE, UPDATE
+from tests.golden.corpus import cases, compare, corpus_file
+
+pytestmark = pytest.mark.golden
+
+DECIDED = (200, 201, 403, 409, 422)  # codes of recorded answers that are verdicts
+SERVER = ("managedFields", "uid", "creationTimestamp", "generation", "resourceVersion", "selfLink")
+SKIPS = Path(__file__).with_name("line15-skips.txt")
+OBJECT = "object:"  # a listed case whose verdict agrees, and whose answered object differs
+
+
+@cache
+def facts() -> Facts:
+    """What the recorded server had; the gate of checkpoints was open."""
+    return facts_from({**yaml.safe_load(corpus_file("context-15.yaml").read_text()), "checkpoint": True})
+
+
+def listed() -> dict[str, str]:
+    """Cases in which we differ, with the reason."""
+    lines = [line for line in SKIPS.read_text().splitlines() if line and not line.startswith("#")]
+    return {name: reason for name, _, reason in (line.partition(" ") for line in lines)}
+
+
+def refused(write: Admission) -> list[str]:
+    """Takes a write through all stages as an API server would; what refuses it, by name."""
+    if write.decode_metadata():
+        return ["metadata"]
+    write.shape()
+    if errors := write.decode():
+        return [f"wrong-type {errors[0].path}"]
+    try:
+        if write.mutated:
+            write.mutate()
+        if problems := write.conform():
+            return [f"schema {problems[0]}"]
+        found = write.judge()
+    except ConversionError as error:
+        return [f"conversion {error}"]
+    return [finding.rule.name for finding in found] if refuses(found) else []
+
+
+def stored(obj: dict[str, Any], version: str) -> dict[str, Any]:
+    """The object before an update as the recorded server stored it, in the version of the update."""
+    before = Admission(
+        obj["kind"], obj["apiVersion"].partition("/")[2], CREATE, copy.deepcopy(obj), user="admin", settings=Settings(facts())
+    )
+    before.shape()
+    if before.mutated:
+        before.mutate()
+    if obj["apiVersion"] == version:
+        return before.object
+    converted: dict[str, Any] = dict(convert_object(before.object, target(version)).object)
+    return converted
+
+
+def replayed(case: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """What refuses the case, and the object as it would be answered."""
+    new = copy.deepcopy(case["object"])
+    old = stored(case["old"], new["apiVersion"]) if case["operation"] == UPDATE else None
+    user = case.get("user") or "admin"
+    write = Admission(new["kind"], new["apiVersion"].partition("/")[2], case["operation"], new, old, user=user, settings=Settings(facts()))
+    return refused(write), write.object
+
+
+def comparable(obj: dict[str, Any]) -> Any:
+    """The object without what the server writes, and in the form in which a conversion there and back leaves v1alpha1."""
+    obj = copy.deepcopy(obj)
+    obj.pop("status", None)
+    for name in SERVER:
+        obj["metadata"].pop(name, None)
+    annotations = obj["metadata"].get("annotations") or {}
+    for name in compare().RESERVED & annotations.keys():
+        del annotations[name]
+    spec = obj.get("spec") or {}
+    for component in (*(spec.get("services") or {}).values(), spec):
+        _stored_form(component)
+    return compare().normalise(obj)
+
+
+def _stored_form(component: dict[str, Any] | None) -> None:
+    """The recorded server stored v1beta1, where a role is one word and a switched-off block has no switch."""
+    if component is None:
+        return
+    if component.get("componentType") in ("prefill", "decode") and "subComponentType" not in component:
+        component |= {"componentType": "worker", "subComponentType": component["componentType"]}
+    for name in ("scalingAdapter", "checkpoint", "ingress", "gpuMemoryService", "failover", "autoscaling"):
+        block = component.get(name)
+        if isinstance(block, dict) and block.get("enabled") is False:
+            del block["enabled"]
+
+
+def test_writes_of_line_1_5_are_answered_as_recorded() -> None:
+    differing, seen, apart = [], 0, listed()
+    unused = set(apart)
+    for case in cases("line15.ndjson.gz", "api"):
+        if case["expect"]["code"] not in DECIDED:
+            continue
+        seen += 1
+        names, answered = replayed(case)
+        wrong = ""
+        if bool(names) is case["expect"]["accepted"]:
+            wrong = f"expected accepted={case['expect']['accepted']}, found {names}"
+        elif not names and (found := list(compare().diff(comparable(answered), comparable(case["expect"]["object"])))):
+            wrong = f"{OBJECT} {found[:2]}"
+        if wrong and case["id"] in unused:
+            unused.remove(case["id"])
+        elif wrong:
+            differing.append(f"{case['id']} {wrong}")
+    assert not differing, f"{len(differing)} of {seen} differ:\n" + "\n".join(differing[:40])
+    assert not unused, f"listed, but agrees: {sorted(unused)}"
+    assert len([reason for reason in apart.values() if not reason.startswith(OBJECT)]) <= seen // 100

@@ -14,7 +14,7 @@ def provider_override_api_version(at: At) -> Hits:
         The override becomes part of an object of Grove, in the one version that the operator writes.
 
     Fix
-        Write `apiVersion: grove.io/v1alpha1`.
+        Write grove.io/v1alpha1 as the API version.
 
     Bad
         ```yaml

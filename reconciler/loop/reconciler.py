@@ -290,7 +290,9 @@ class Reconciler:
                     self.queue.add(key, GATHER, Cause.BEGUN)
             for key in self.checkpoints.heard(old, new):
                 self.queue.add(key, GATHER, Cause.BEGUN)
-            if changed is not None and changed["kind"] == SECRET and pull_secrets.concerns(old, new):
+            if self.waiting and old is None and changed is not None and changed["kind"] not in _PASSES:
+                return  # while all is listed: its owner is passed over for its own sake
+            if changed is not None and changed["kind"] == SECRET and not self.waiting and pull_secrets.concerns(old, new):
                 self._all(key_of(changed).namespace)
             for key in routed(old, new, cache, ours=ours):
                 if changed is not None and key_of(changed) == key:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dynamo_webhooks.kube.resources import DEPLOYMENTS, SERVICES
+from dynamo_webhooks.reconciler.loop import reconciler as module
 from dynamo_webhooks.reconciler.loop.cache import Cache
 from dynamo_webhooks.reconciler.loop.keys import Key
 from dynamo_webhooks.reconciler.loop.kinds import COMPONENTS
@@ -15,7 +16,7 @@ from dynamo_webhooks.reconciler.loop.marks import RECONCILED
 from dynamo_webhooks.reconciler.loop.route import routed
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import settle
-from tests.reconciler.loop.site import disagg, running
+from tests.reconciler.loop.site import NAMESPACE, disagg, running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -139,3 +140,28 @@ async def test_components_become_ready_with_their_graph_and_only_later_by_themse
         del site.held[decode]
         await site.rest()
         assert (decode, "ComponentReady", "DynamoComponent is ready") in await site.events()
+
+
+async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def asking(old: Node | None, new: Node | None, cache: Cache, *, ours: bool = False) -> list[Key]:
+        asked.append((new or old or {})["kind"])
+        return routed(old, new, cache, ours=ours)
+
+    async with running() as site:
+        await site.make(disagg("g"))
+        await site.rest()
+        await site.stop()
+        [decode] = [name for name in await site.all(DEPLOYMENTS) if "decode" in name]
+        await site.user.delete(DEPLOYMENTS, decode, NAMESPACE)
+        await site.user.merge_patch(SERVICES, "g-frontend", {"spec": {"ports": None}}, NAMESPACE)
+        monkeypatch.setattr(module, "routed", asking)
+        before = len(site.cluster.writes)
+        site.start()
+        await site.rest()
+        assert set(asked[:4]) == {"DynamoGraphDeployment", "DynamoComponentDeployment"}
+        assert asked.count("Service") == 1  # which is mended
+        assert decode in await site.all(DEPLOYMENTS)
+        assert (await site.all(SERVICES))["g-frontend"]["spec"]["ports"]
+        assert [kind for _, kind, _ in site.cluster.writes[before:]].count("deployments") == 1

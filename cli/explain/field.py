@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from dynamo_webhooks.api.kinds import GROUP, pairs
-from dynamo_webhooks.api.schema import Node, load_schema, resolve
+from dynamo_webhooks.api.schema import Node, load_schema, resolve, whole_schema
 from dynamo_webhooks.cli.explain.sentence import words
 from dynamo_webhooks.cli.explain.twin import WILD, twin
 from dynamo_webhooks.cli.kinds import find_kind
@@ -79,7 +79,9 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _place(kind: str, version: str, steps: Steps) -> Page | None:
-    found = walk(load_schema(kind, version), steps)
+    found, since = walk(load_schema(kind, version), steps), ""
+    if found is None:  # in the usual line
+        found, since = walk(whole_schema(kind, version), steps), "Only on line 1.5 of the operator. "
     if found is None:
         return None
     node, path, keyed = found
@@ -93,7 +95,7 @@ def _place(kind: str, version: str, steps: Steps) -> Page | None:
         "kind": f"{kind}/{version}",
         "path": ".".join(path),
         "type": _type(node),
-        "description": node.get("description", ""),
+        "description": since + node.get("description", ""),
         "default": node.get("default"),
         "allowed": node.get("enum", []),
         "limits": {name: node[name] for name in LIMITS if name in node},

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import pytest
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.bodies import WITH_ANSWER
@@ -36,12 +37,12 @@ class Held:
         self._begun.mkdir()
         answer_into = convert.answer_into
 
-        def held(body: Any, sink: convert.Sink) -> Any:
+        def held(body: Any, sink: convert.Sink, line: Line) -> Any:
             if isinstance(body, mmap.mmap):  # a long one
                 (self._begun / str(os.getpid())).touch()
                 while not self._go.exists():
                     time.sleep(0.001)
-            return answer_into(body, sink)
+            return answer_into(body, sink, line)
 
         monkeypatch.setattr(convert, "answer_into", held)
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import MISSING
+from dynamo_webhooks.api.walk.errors import Reason
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.nearest import SURE, nearest
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.api.walk.errors import FieldError
 
+_SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1.2 has none
 _SHOWN: Final = 80  # characters of a value
 
 
@@ -29,6 +31,8 @@ class Told(NamedTuple):
 def told(error: FieldError, value: Any) -> Told:
     """An error of the schema beside the value that it speaks of, MISSING where there is none."""
     text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
+    if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
+        return Told("must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false")
     for shape, say in _SENTENCES:
         if found := re.fullmatch(shape, text, re.DOTALL):
             return say(found, value)

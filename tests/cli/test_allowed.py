@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.paths import MISSING
+from dynamo_webhooks.api.walk.errors import FieldError, Reason
 from dynamo_webhooks.api.walk.structure import structure_errors
 from dynamo_webhooks.cli.check.allowed import Told, quoting, told
 
@@ -41,6 +42,11 @@ def test_each_error_of_the_walk_has_a_sentence(node: dict[str, Any], value: Any,
 def test_a_field_that_is_missing_must_be_given() -> None:
     (error,) = structure_errors({}, {"type": "object", "required": ["f"]})
     assert told(error, MISSING) == Told("must be given", "Add the field")
+
+
+def test_the_switch_of_a_checkpoint_says_what_line_1_2_meant_without_it() -> None:
+    path = ("spec", "components", 0, "experimental", "checkpoint", "enabled")
+    assert told(FieldError(path, "", Reason.REQUIRED, "Required value"), MISSING).fix.startswith("Write enabled: true, which")
 
 
 def test_a_long_value_is_cut() -> None:

@@ -9,6 +9,7 @@ from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.conversion.bounds import bounded, labelled, require_whole
 from dynamo_webhooks.conversion.difference import Entry, applied, differences, identical
+from dynamo_webhooks.conversion.formerly import came_home
 from dynamo_webhooks.conversion.kind import LEFT, PREFIX, RIGHT, Form
 from dynamo_webhooks.conversion.legacy import due, unlike
 from dynamo_webhooks.conversion.lens.protocol import Context
@@ -52,6 +53,8 @@ def convert(kind: Kind, obj: Fields, desired: str, *, whole: bool = False) -> Co
     stored = bool(metadata.get("uid"))
     parts, saved = _run(kind, obj, remembered, rightward, name, stored=stored)
     if kept := [entry for entry in remembered.kept if entry[0][0] in PARTS]:
+        decodes = decoder(kind.name, RIGHT if rightward else LEFT)
+        parts = came_home(parts, kept, remembered.spec, lambda made: not set(decodes(made)) - set(decodes(parts)))
         parts = _restored(kind, parts, kept, saved, rightward, name, stored=stored)
     if kind.marked:
         saved.travelled = remembered.both or not remembered.travelled

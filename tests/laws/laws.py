@@ -299,13 +299,16 @@ def _says_nothing(value: Any) -> bool:
     return all(map(_says_nothing, value)) if type(value) is list else value in (None, "")
 
 
-def _within(part: Any, whole: Any) -> bool:
+def _within(part: Any, whole: Any, block: str = "") -> bool:
     """Whether a value says nothing that the other doesn't say: objects member by member, anything else as it stands.
 
-    A switch that is absent is off, which the version that has one in the block must write.
+    The absent switch of a checkpoint is off, which the version that has one in the block must write.
     """
     if type(part) is dict and type(whole) is dict:
-        return all(_within(below, whole[name]) if name in whole else name == "enabled" and below is False for name, below in part.items())
+        return all(
+            _within(below, whole[name], name) if name in whole else (block, name, below) == ("checkpoint", "enabled", False)
+            for name, below in part.items()
+        )
     return identical(part, whole)
 
 

@@ -275,7 +275,7 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
         wrote = _at(_said_by_name(edited), path)
         if path[0] not in at_home:  # its remainder alone says it all
             continue
-        wrong = len(wrote) != len(value) or not all(map(_within, value, wrote))
+        wrong = len(wrote) != len(value) or not all(_within(one, other, str(path[-1])) for one, other in zip(value, wrote, strict=True))
         if wrong and not _of_containers(path, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
 

@@ -142,3 +142,69 @@ SITES: Final = (
     Site(_GRAPH, BETA, (*_FIRST, "eppConfig"), (cel.EPP_ONE_SOURCE,), _PICKERS),
     Site(_COMPONENT, BETA, ("spec", "eppConfig"), (cel.EPP_ONE_SOURCE,), _PICKERS),
 )
+
+# The rules that only line 1.5 has: where each stands, and whole specs to try it with.
+_MINIMA: Final[tuple[Node, ...]] = (
+    {},
+    {"minAvailable": 1},
+    {"minAvailable": 2},
+    {"minAvailable": 2, "replicas": 2},
+    {"minAvailable": 2, "replicas": 0},
+    {"minAvailable": 3, "replicas": 2},
+)
+_EXECUTOR: Final = "nvidia.com/vllm-distributed-executor-backend"
+_TEMPLATE: Final[Path] = (*_FIRST, "podTemplate")
+_ONE_SOURCE: Final = tuple(
+    {**label, **name, "domain": "z"} for label in ({}, {"labelKey": "a"}) for name in ({}, {"clusterTopologyName": "t"})
+)
+
+
+def _with_pod(**template: Any) -> Node:
+    return {"components": [{"name": "w", "podTemplate": template}]}
+
+
+def _containers(name: str, *images: Node) -> tuple[Node, ...]:
+    return tuple(_with_pod(spec={"containers": [{"name": "main"}], name: [{"name": "s", **image}]}) for image in images)
+
+
+SITES_1_5: Final = (
+    Site(_GRAPH, ALPHA, _SERVICE, (cel.MIN_AVAILABLE_MOST,), tuple({"services": {"w": one}} for one in _MINIMA)),
+    Site(_GRAPH, BETA, _FIRST, (cel.MIN_AVAILABLE_MOST,), tuple({"components": [{"name": "w", **one}]} for one in _MINIMA)),
+    Site(_COMPONENT, ALPHA, ("spec",), (cel.MIN_AVAILABLE_MOST,), _MINIMA),
+    Site(_COMPONENT, BETA, ("spec",), (cel.MIN_AVAILABLE_MOST,), tuple({"name": "w", **one} for one in _MINIMA)),
+    *(
+        Site(_GRAPH, version, ("spec",), (cel.RESTART_ON_CREATE,), (base, {**base, "restart": {"id": "x"}}))
+        for version, base in ((ALPHA, {"services": {"w": {}}}), (BETA, {"components": [{"name": "w"}]}))
+    ),
+    *(
+        Site(
+            _GRAPH,
+            version,
+            _TRANSFER,
+            (cel.KVT_ONE_SOURCE,),
+            tuple({**base, "experimental": {"kvTransferPolicy": one}} for one in _ONE_SOURCE),
+        )
+        for version, base in ((ALPHA, {"services": {"w": {}}}), (BETA, {"components": [{"name": "w"}]}))
+    ),
+    Site(
+        _GRAPH,
+        BETA,
+        (*_TEMPLATE, "metadata", "annotations"),
+        (cel.POD_EXECUTOR,),
+        tuple(_with_pod(metadata={"annotations": {_EXECUTOR: word}}) for word in ("mp", "RAY", "mpi", "")),
+    ),
+    Site(
+        _GRAPH,
+        BETA,
+        (*_TEMPLATE, "spec", "initContainers", 0),
+        (cel.INIT_IMAGE,),
+        _containers("initContainers", {}, {"image": ""}, {"image": "i"}),
+    ),
+    Site(
+        _GRAPH,
+        BETA,
+        (*_TEMPLATE, "spec", "containers", 0),
+        (cel.SIDECAR_IMAGE,),
+        (*_containers("containers", {}, {"image": ""}, {"image": "i"}), _with_pod(spec={"containers": [{"name": "main"}]})),
+    ),
+)

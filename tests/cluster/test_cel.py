@@ -14,7 +14,7 @@ from dynamo_webhooks.api.models import constraints
 from dynamo_webhooks.api.paths import lookup, render
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk import admit, default
-from tests.cluster.cel_sites import BASES, POD, SITES, Site
+from tests.cluster.cel_sites import BASES, POD, SITES, SITES_1_5, Site
 
 if TYPE_CHECKING:
     from dynamo_webhooks.api.models.constraints import Constraint
@@ -45,11 +45,11 @@ def _put(place: Any, path: Path, value: Any) -> None:
     place[path[-1]] = value
 
 
-def _collection(obj: Node) -> str:
+def collection(obj: Node) -> str:
     return f"/apis/{obj['apiVersion']}/namespaces/default/{BY_NAME[obj['kind']].plural}"
 
 
-def _says(reply: Reply, path: Path, constraint: Constraint) -> bool:
+def says(reply: Reply, path: Path, constraint: Constraint) -> bool:
     """Whether the server found the rule broken there; a rule that it could not evaluate is quoted instead of its message."""
     causes = [cause["message"] for cause in (reply.body.get("details") or {}).get("causes", []) if cause.get("field") == render(path)]
     return any(constraint.message in message or constraint.rule in message for message in causes)
@@ -70,10 +70,10 @@ def test_twins_agree_with_the_api_server(site: Site, request: pytest.FixtureRequ
     judged: dict[str, set[bool]] = {constraint.rule: set() for constraint in site.rules}
     for value in site.values:
         obj = _object(site, value)
-        reply = plane.request("POST", _collection(obj) + "?dryRun=All", obj)
+        reply = plane.request("POST", collection(obj) + "?dryRun=All", obj)
         for constraint in site.rules:
             refused = _twin_refuses(obj, site, constraint)
-            assert _says(reply, site.path, constraint) == refused, (constraint.id, value, reply.body)
+            assert says(reply, site.path, constraint) == refused, (constraint.id, value, reply.body)
             judged[constraint.rule].add(refused)
         offline = admit(copy.deepcopy(obj), site.kind, site.version)
         assert {(error.field, error.reason.value) for error in offline.errors} == reply.causes(), (value, reply.body)
@@ -81,8 +81,9 @@ def test_twins_agree_with_the_api_server(site: Site, request: pytest.FixtureRequ
 
 
 def test_every_rule_has_a_site() -> None:
-    tried = {constraint.rule for site in SITES for constraint in site.rules}
-    assert tried | {constraints.CKPT_IDENTITY_IMMUTABLE.rule} == {constraint.rule for constraint in constraints.ALL}
+    tried = {constraint.rule for site in (*SITES, *SITES_1_5) for constraint in site.rules}
+    of_updates = {constraints.CKPT_IDENTITY_IMMUTABLE.rule, constraints.MIN_AVAILABLE_KEPT.rule}
+    assert tried | of_updates == {constraint.rule for constraint in constraints.ALL}
 
 
 @pytest.mark.parametrize(

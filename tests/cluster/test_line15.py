@@ -16,10 +16,15 @@ from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.kinds import KINDS as ALL
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.models.constraints import MIN_AVAILABLE_KEPT
+from dynamo_webhooks.api.paths import Key, lookup
+from dynamo_webhooks.api.walk import admit
 from tests.cluster.admission import Hook
+from tests.cluster.cel_sites import SITES_1_5, Site
 from tests.cluster.conversion import KINDS, Converter
 from tests.cluster.harness import control_plane
 from tests.cluster.processes import wait_until
+from tests.cluster.test_cel import collection, says
 from tests.golden.corpus import cases, compare, corpus_file
 from tests.golden.test_line15 import DECIDED, comparable, listed
 
@@ -113,3 +118,48 @@ def _differs(plane: ControlPlane, case: dict[str, Any]) -> str:
     if reply.status >= 300:
         return ""
     return "; ".join(list(compare().diff(comparable(reply.body), comparable(expect["object"])))[:3])
+
+
+def _created(site: Site, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": f"nvidia.com/{site.version}", "kind": site.kind, "metadata": {"name": "t", "namespace": "default"}, "spec": spec}
+
+
+@pytest.mark.parametrize("site", SITES_1_5, ids=lambda site: f"{site.kind}-{site.version}-{site.rules[0].id}")
+def test_twins_of_the_rules_of_the_line_agree_with_the_api_server(plane: ControlPlane, site: Site) -> None:
+    [constraint] = site.rules
+    judged = set()
+    for spec in site.values:
+        obj = _created(site, copy.deepcopy(spec))
+        reply = plane.request("POST", collection(obj) + "?dryRun=All", obj)
+        offline = admit(copy.deepcopy(obj), site.kind, site.version, line=Line.V1_5)
+        refused = any(error.rule == constraint.id and error.path == site.path for error in offline.errors)
+        assert says(reply, site.path, constraint) == refused, (spec, reply.body)
+        judged.add(refused)
+    assert judged == {True, False}
+
+
+@pytest.mark.parametrize("version", [ALPHA, BETA])
+def test_a_minimum_stays_as_it_was_set(plane: ControlPlane, version: str) -> None:
+    if version == ALPHA:
+        part: dict[str, Any] = {"minAvailable": 1, "replicas": 3, "extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
+        path: tuple[str | int, ...] = ("spec", "services", Key("w"))
+    else:
+        container = {"name": "main", "image": "x/vllm:1.5.0"}
+        part = {"name": "w", "minAvailable": 1, "replicas": 3, "podTemplate": {"spec": {"containers": [container]}}}
+        path = ("spec", "components", 0)
+    site = Site("DynamoGraphDeployment", version, path, (), ())
+    new = _created(site, {"services": {"w": part}} if version == ALPHA else {"components": [part]})
+    made = plane.request("POST", collection(new), new)
+    assert made.status == 201, made.body
+    one = f"{collection(new)}/t"
+    try:
+        for minimum in (1, 2):  # one that is taken away is filled in again
+            changed = copy.deepcopy(made.body)
+            inner: Any = lookup(changed, path)
+            inner["minAvailable"] = minimum
+            reply = plane.request("PUT", f"{one}?dryRun=All", changed)
+            offline = admit(copy.deepcopy(changed), site.kind, version, copy.deepcopy(made.body), Line.V1_5)
+            refused = any(error.rule == MIN_AVAILABLE_KEPT.id for error in offline.errors)
+            assert says(reply, path, MIN_AVAILABLE_KEPT) == refused == (minimum != 1), (minimum, reply.body)
+    finally:
+        plane.request("DELETE", one)

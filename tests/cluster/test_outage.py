@@ -28,7 +28,7 @@ def leased(alpha: ControlPlane) -> str:
 @pytest.fixture
 def second(alpha: ControlPlane, leased: str, tmp_path: Path) -> Iterator[Admission]:
     """The second server, registered for namespaces of its own."""
-    with serving(tmp_path, {**FACTS, "excludedNamespaces": [leased], "operatorVersion": "9.9.9"}) as server:
+    with serving(tmp_path, {**FACTS, "excludedNamespaces": [leased], "operatorVersion": "1.2.9"}) as server:
         register(alpha, server, "second", OTHERS)
         yield server
     for purpose in HOOKS:
@@ -49,7 +49,7 @@ def test_while_the_server_is_down_writes_wait_and_nothing_else(alpha: ControlPla
     namespace, free = alpha.namespace(OTHERS), alpha.namespace()
     obj = graph(namespace)
     stored = alpha.request("POST", path_of(obj), obj)
-    assert stored.body["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"] == "9.9.9"
+    assert stored.body["metadata"]["annotations"]["nvidia.com/dynamo-operator-origin-version"] == "1.2.9"
 
     assert second.process.stop() == 0
     path = path_of(obj, named=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ConflictError
@@ -168,14 +169,10 @@ async def _adopt(work: Work, obj: Node, job: Node) -> Node:
     metadata = job["metadata"]
     if is_controlled(job, obj) and texts(metadata.get("labels")).get(RECONCILED) == "true":
         return job
-    work.ask(obj)
     others = [one for one in metadata.get("ownerReferences") or () if one.get("uid") != uid_of(obj)]
     owners = metadata["ownerReferences"] if is_controlled(job, obj) else [*others, reference(obj)]
     change = {"uid": uid_of(job), "ownerReferences": owners, "labels": {RECONCILED: "true"}}
-    made = await work.cluster.merge_patch(JOBS, metadata["name"], {"metadata": change}, key_of(obj).namespace)
-    made = {**made, "apiVersion": JOBS.api_version, "kind": JOBS.kind}
-    work.cache.wrote(made)
-    return made
+    return await work.merge(obj, JOBS, metadata["name"], {"metadata": change})
 
 
 async def _discard(work: Work, obj: Node) -> None:
@@ -202,13 +199,9 @@ async def _let_expire(work: Work, obj: Node, name: str) -> float:
     job = work.cache.get(Key(JOBS.kind, key_of(obj).namespace, name)) if name else None
     if job is None or not is_controlled(job, obj) or (job.get("spec") or {}).get("ttlSecondsAfterFinished") is not None:
         return 0.0 if work.cache.knows(JOBS.kind) else UNLISTED
-    work.ask(obj)
     patch = {"metadata": {"uid": uid_of(job)}, "spec": {"ttlSecondsAfterFinished": KEPT_FOR}}
-    try:
-        made = await work.cluster.merge_patch(JOBS, name, patch, key_of(obj).namespace)
-    except ConflictError:
-        return 0.0  # another Job has the name now
-    work.cache.wrote({**made, "apiVersion": JOBS.api_version, "kind": JOBS.kind})
+    with suppress(ConflictError):  # another Job has the name now
+        await work.merge(obj, JOBS, name, patch)
     return 0.0
 
 
@@ -220,11 +213,7 @@ async def _labelled(work: Work, obj: Node) -> Node:
 
 
 async def _patch_metadata(work: Work, obj: Node, metadata: Node) -> Node:
-    work.ask(obj)
-    key = key_of(obj)
-    made = await work.cluster.merge_patch(CHECKPOINTS, key.name, {"metadata": metadata}, key.namespace)
-    work.cache.wrote(made)
-    return made
+    return await work.merge(obj, CHECKPOINTS, key_of(obj).name, {"metadata": metadata})
 
 
 def _differs(job: Node, wanted: Node) -> bool:

@@ -146,11 +146,7 @@ async def _remember(work: Work, obj: Node, names: dict[str, str]) -> Node:
 
 
 async def _patch_metadata(work: Work, obj: Node, metadata: Node) -> Node:
-    work.ask(obj)
-    key = key_of(obj)
-    made = await work.cluster.merge_patch(MODELS, key.name, {"metadata": metadata}, key.namespace)
-    work.cache.wrote(made)
-    return made
+    return await work.merge(obj, MODELS, key_of(obj).name, {"metadata": metadata})
 
 
 async def _told(work: Work, obj: Node, seen: Found, ready: Collection[str], verdict: Verdict, after: float = 0.0) -> PassResult:

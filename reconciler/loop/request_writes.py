@@ -35,25 +35,15 @@ async def note(work: Work, request: Node, annotations: dict[str, str | None], **
     news = {name: text for name, text in wanted.items() if before.get(name) != text}
     if not news:
         return request
-    work.ask(request)
-    key = key_of(request)
-    made = await work.cluster.merge_patch(REQUESTS, key.name, {"metadata": {"annotations": news}}, key.namespace)
-    made = {**made, "apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind}
-    work.cache.wrote(made)
-    return made
+    return await work.merge(request, REQUESTS, key_of(request).name, {"metadata": {"annotations": news}})
 
 
 async def write_hardware(work: Work, request: Node, hardware: Node) -> Node:
     """Writes what was found into the spec, as the Go operator does. Raises: ApiError, StandDownError."""
     if (request["spec"].get("hardware") or {}) == hardware:
         return request
-    work.ask(request)
-    key = key_of(request)
     patch = {"metadata": {"resourceVersion": request["metadata"]["resourceVersion"]}, "spec": {"hardware": hardware}}
-    made = await work.cluster.merge_patch(REQUESTS, key.name, patch, key.namespace)
-    made = {**made, "apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind}
-    work.cache.wrote(made)
-    return made
+    return await work.merge(request, REQUESTS, key_of(request).name, patch)
 
 
 def found_hardware(hardware: Node, asked: Node) -> str | None:

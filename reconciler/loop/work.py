@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.capability import Presence
     from dynamo_webhooks.kube.events import Recorder
     from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.resources import Resource
     from dynamo_webhooks.reconciler.loop.cache import Cache
     from dynamo_webhooks.reconciler.loop.checkpoints import Checkpoints
     from dynamo_webhooks.reconciler.loop.judge import Judge
@@ -101,6 +102,17 @@ class Work:
         made = await self.cluster.merge_patch(resource_of(obj), key.name, {"status": patch}, key.namespace, subresource="status")
         self.cache.wrote(made)
         return True
+
+    async def merge(self, obj: Node, resource: Resource, name: str, change: Node) -> Node:
+        """Merges a change into an object or one of its children, and knows it from then on; gives it as it is then.
+
+        Raises: ApiError, StandDownError.
+        """
+        self.ask(obj)
+        made = await self.cluster.merge_patch(resource, name, change, key_of(obj).namespace)
+        made = {**made, "apiVersion": resource.api_version, "kind": resource.kind}
+        self.cache.wrote(made)
+        return made
 
     async def say(self, obj: Node, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """An Event, once for each change."""

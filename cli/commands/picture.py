@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from dynamo_webhooks.cli.picture.read import Drawn
-    from dynamo_webhooks.cli.render.run import Asked
+    from dynamo_webhooks.cli.render.run import Outcome
 
 HELP = "draw graphs: components, pods, GPUs, claims and Services, and what a change does to them"
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.picture.mermaid import mermaid
     from dynamo_webhooks.cli.picture.read import changed
     from dynamo_webhooks.cli.picture.svg import page, svg
-    from dynamo_webhooks.cli.render.run import Asked, choose
+    from dynamo_webhooks.cli.render.run import Asked, choose, render_file, render_revision
 
     if not arguments.paths:
         raise UsageError("name at least one file, folder or glob, or - for standard input")
@@ -58,14 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
     operator, _ = choose(known, arguments.config)
     asked = Asked(known, operator, arguments.namespace)
     files = find(arguments.paths, arguments.exclude)
-    after = [_file(file, asked) for file in files]
+    after = [_drawn(render_file(file, asked)) for file in files]
     drawn = [one for read in after for one in read.drawn]
     codes = [read.code for read in after]
     if arguments.against is not None:
         named = [file for file in files if isinstance(file, str)]
-        before = _before(arguments, named, asked)
-        codes.append(before.code)
-        pictures = changed(before.drawn, drawn)
+        before = [_drawn(*one) for one in render_revision(arguments, named, asked)]
+        codes += [read.code for read in before]
+        pictures = changed([one for read in before for one in read.drawn], drawn)
     else:
         pictures = [one.picture for one in drawn]
     if not pictures:
@@ -77,45 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
     return worst(codes)
 
 
-def _file(file: object, asked: Asked) -> _Read:
-    from dynamo_webhooks.cli.exits import UNREADABLE
-    from dynamo_webhooks.cli.files import load_text
-    from dynamo_webhooks.cli.output import say
-    from dynamo_webhooks.cli.yaml.errors import InputError
-
-    try:
-        if isinstance(file, InputError):
-            raise file
-        text = load_text(str(file))
-    except InputError as error:
-        say(str(error))
-        return _Read([], UNREADABLE)
-    return _text(str(file), text, asked)
-
-
-def _text(name: str, text: str, asked: Asked, revision: str = "") -> _Read:
+def _drawn(outcome: Outcome, begin: str = "") -> _Read:
+    """The pictures of a text; says what is wrong with it, behind the beginning."""
     from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, worst
     from dynamo_webhooks.cli.output import say
     from dynamo_webhooks.cli.picture.read import draw
 
-    outcome = draw(name, text, asked)
-    for line in (*map(str, outcome.unreadable), *outcome.problems):
-        say(f"{revision}: {line}" if revision else line)
-    return _Read(outcome.drawn, worst([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)]))
-
-
-def _before(arguments: argparse.Namespace, files: list[str], asked: Asked) -> _Read:
-    from dynamo_webhooks.cli.exits import OK, UNREADABLE, worst
-    from dynamo_webhooks.cli.output import say
-    from dynamo_webhooks.cli.revision import texts_at
-    from dynamo_webhooks.cli.yaml.errors import InputError
-
-    drawn, codes = [], [OK]
-    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
-        if isinstance(text, InputError):
-            say(str(text))
-            codes.append(UNREADABLE)
-            continue
-        read = _text(file, text, asked, arguments.against)
-        drawn += read.drawn
-    return _Read(drawn, worst(codes))
+    found = draw(outcome)
+    for line in (*map(str, outcome.unreadable), *found.problems):
+        say(f"{begin}{line}")
+    return _Read(found.drawn, worst([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(found.problems)]))

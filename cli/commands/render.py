@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dynamo_webhooks.cli import flags
 from dynamo_webhooks.cli.facts.load import asked_facts
@@ -10,8 +10,7 @@ from dynamo_webhooks.cli.facts.load import asked_facts
 if TYPE_CHECKING:
     import argparse
 
-    from dynamo_webhooks.cli.render.run import Asked
-    from dynamo_webhooks.cli.yaml.errors import InputError
+    from dynamo_webhooks.cli.render.run import Asked, Outcome
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 HELP = "print the child resources that the reconciler would apply"
@@ -40,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.sources import find
     from dynamo_webhooks.cli.exits import NOTHING_FOUND, UsageError, worst
     from dynamo_webhooks.cli.output import say
-    from dynamo_webhooks.cli.render.run import Asked, choose
+    from dynamo_webhooks.cli.render.run import Asked, choose, render_file
     from dynamo_webhooks.policies.facts import UNKNOWN
 
     if not arguments.paths:
@@ -55,11 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
         known = known._replace(operatorVersion=operator.settings.operator_version)
     asked = Asked(known, operator, arguments.namespace)
     files = find(arguments.paths, arguments.exclude)
-    done = [_read(file, asked) for file in files]
+    done = [render_file(file, asked) for file in files]
     for line in (line for one in done for line in one.told):
         say(line)
-    codes = [one.code for one in done]
-    if not any(one.objects for one in done) and not arguments.allow_empty:
+    codes = [_code(one) for one in done]
+    if not any(one.made for one in done) and not arguments.allow_empty:
         say("no object of our kinds was found; --allow-empty makes that fine")
         codes.append(NOTHING_FOUND)
     children = _chosen([child for one in done for child in one.children], arguments.only)
@@ -67,54 +66,28 @@ def run(arguments: argparse.Namespace) -> int:
         _put(children, arguments)
     else:
         named = [file for file in files if isinstance(file, str)]
-        _compare(children, named, asked, arguments, whole=not any(one.code for one in done))
+        _compare(children, named, asked, arguments, whole=not any(map(_code, done)))
     return worst(codes)
 
 
-class _Done(NamedTuple):
-    children: list[Fields]
-    objects: int
-    told: list[str]
-    code: int
-
-
-def _read(file: str | InputError, asked: Asked) -> _Done:
-    """The children of a file's objects, with what is to be said about them and the exit code that they ask for."""
+def _code(outcome: Outcome) -> int:
     from dynamo_webhooks.cli.exits import OK, REFUSED, UNREADABLE, worst
-    from dynamo_webhooks.cli.files import load_text
-    from dynamo_webhooks.cli.render.run import render_text
-    from dynamo_webhooks.cli.yaml.errors import InputError
 
-    try:
-        if isinstance(file, InputError):
-            raise file
-        text = load_text(file)
-    except InputError as error:
-        return _Done([], 0, [str(error)], UNREADABLE)
-    outcome = render_text(file, text, asked)
-    code = worst([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)])
-    return _Done(outcome.children, outcome.objects, [*map(str, outcome.unreadable), *outcome.problems], code)
+    return worst([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)])
 
 
 def _compare(children: list[Fields], files: list[str], asked: Asked, arguments: argparse.Namespace, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
     from dynamo_webhooks.cli.output import say, write
     from dynamo_webhooks.cli.render.restarts import report, restarts
-    from dynamo_webhooks.cli.render.run import render_text
-    from dynamo_webhooks.cli.revision import texts_at
+    from dynamo_webhooks.cli.render.run import render_revision
     from dynamo_webhooks.cli.rewrite.fresh import json_text
-    from dynamo_webhooks.cli.yaml.errors import InputError
 
     before: list[Fields] = []
-    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
-        if isinstance(text, InputError):
-            say(str(text))
-            whole = False
-            continue
-        outcome = render_text(file, text, asked)
+    for outcome, begin in render_revision(arguments, files, asked):
         before += outcome.children
-        for line in (*map(str, outcome.unreadable), *outcome.problems):
-            say(f"{arguments.against}: {line}")
+        for line in outcome.told:
+            say(f"{begin}{line}")
             whole = False
     found = restarts(_chosen(before, arguments.only), children)
     write(json_text([one._asdict() for one in found]) if arguments.output == "json" else report(found, whole=whole))

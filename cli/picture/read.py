@@ -1,20 +1,15 @@
-"""Reads the graphs of a text and of a revision, each with its rendered children, which tell Services and restarts."""
+"""Draws the graphs of rendered texts; their children tell Services and restarts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.cli.check.objects import objects, unfolded
 from dynamo_webhooks.cli.picture.parts import Picture, compared, picture
-from dynamo_webhooks.cli.render.admit import admitted
-from dynamo_webhooks.cli.render.kinds import children
 from dynamo_webhooks.cli.render.run import told
-from dynamo_webhooks.cli.yaml.load import Document, InputError, Source, read
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.held import Held
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.cli.render.run import Asked
+    from dynamo_webhooks.cli.render.run import Outcome as Rendered
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 KINDS: Final = ("DynamoGraphDeployment", "DynamoComponentDeployment")
@@ -37,31 +32,21 @@ class Outcome(NamedTuple):
 
     drawn: list[Drawn]
     problems: list[str]
-    unreadable: list[InputError]
 
 
-def draw(name: str, text: str, asked: Asked) -> Outcome:
-    """The pictures of all graphs in a text, in the order in which they stand; children that can't be rendered are left out."""
-    out = Outcome([], [], [])
-    documents: list[Document] = []
-    for one in read(Source(name, text)):
-        if isinstance(one, InputError):
-            out.unreadable.append(one)
-        else:
-            documents.append(one)
-    held = Held((one.data for document in documents for one in unfolded(document)), asked.namespace)
-    for found in objects(documents):
-        if found.identity.kind not in KINDS or not found.known:
+def draw(rendered: Rendered) -> Outcome:
+    """The pictures of all graphs in a rendered text, in the order in which they stand; children that can't be rendered are left out."""
+    out = Outcome([], [])
+    for one in rendered.made:
+        if one.found.identity.kind not in KINDS or not one.found.known:
             continue
-        stored = admitted(found.data, asked.facts, asked.namespace)
-        if stored.errors:
-            out.problems.extend(told(found, path, sentence) for path, sentence in stored.errors)
+        if one.object is None:
+            out.problems.extend(one.problems)
             continue
-        made = children(stored.object, held, asked.operator)
         try:
-            out.drawn.append(Drawn(picture(stored.object, made.children), made.children))
+            out.drawn.append(Drawn(picture(one.object, one.children), one.children))
         except RenderError as error:
-            out.problems.append(told(found, error.path, error.reason))
+            out.problems.append(told(one.found, error.path, error.reason))
     return out
 
 

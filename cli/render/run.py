@@ -20,6 +20,9 @@ from dynamo_webhooks.reconciler.render.held import Held
 from dynamo_webhooks.reconciler.render.settings import Settings
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.cli.check.objects import Found
@@ -33,13 +36,35 @@ _RENDERED_FROM = "v1beta1"
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide what is rendered
 
 
+class Made(NamedTuple):
+    """What became of one object of our kinds: itself as the cluster would hold it, None where it can't be read, and its children."""
+
+    found: Found
+    object: Fields | None
+    children: list[Fields]
+    problems: list[str]  # what no children could be made of
+
+
 class Outcome(NamedTuple):
     """What became of one text."""
 
-    children: list[Fields]
-    objects: int  # of our kinds
-    problems: list[str]  # objects, or parts of them, that no children could be made of
+    made: list[Made]  # in the order in which the objects stand
     unreadable: list[InputError]
+
+    @property
+    def children(self) -> list[Fields]:
+        """The children of all objects."""
+        return [child for one in self.made for child in one.children]
+
+    @property
+    def problems(self) -> list[str]:
+        """The problems of all objects."""
+        return [text for one in self.made for text in one.problems]
+
+    @property
+    def told(self) -> list[str]:
+        """What is to be said about the text."""
+        return [*map(str, self.unreadable), *self.problems]
 
 
 class Asked(NamedTuple):
@@ -50,16 +75,40 @@ class Asked(NamedTuple):
     namespace: str  # of objects that name none
 
 
+def render_file(file: str | InputError, asked: Asked) -> Outcome:
+    """The same of a file, which may be one that can't be read."""
+    from dynamo_webhooks.cli.files import load_text
+
+    try:
+        if isinstance(file, InputError):
+            raise file
+        text = load_text(file)
+    except InputError as error:
+        return Outcome([], [error])
+    return render_text(file, text, asked)
+
+
+def render_revision(arguments: argparse.Namespace, files: list[str], asked: Asked) -> Iterator[tuple[Outcome, str]]:
+    """The same of files as they are in the revision of `--against`, each with what sentences about it begin with. Raises: UsageError."""
+    from dynamo_webhooks.cli.revision import texts_at
+
+    for file, text in texts_at(arguments.against, arguments.paths, files, arguments.exclude).items():
+        if isinstance(text, InputError):
+            yield Outcome([], [text]), ""
+        else:
+            yield render_text(file, text, asked), f"{arguments.against}: "
+
+
 def render_text(name: str, text: str, asked: Asked) -> Outcome:
     """The children of every object in a text, in the order in which the objects stand; the cluster holds all objects of the text.
 
     Costs as much as the objects, each with what the text holds of the kinds that it depends on.
     """
-    out = Outcome([], 0, [], [])
+    unreadable: list[InputError] = []
     documents: list[Document] = []
     for document in read(Source(name, text)):
         if isinstance(document, InputError):
-            out.unreadable.append(document)
+            unreadable.append(document)
         else:
             documents.append(document)
     ours = list(objects(documents))
@@ -67,21 +116,16 @@ def render_text(name: str, text: str, asked: Asked) -> Outcome:
     taken = {id(found.data) for found in ours}
     others = (one.data for each in documents for one in unfolded(each) if id(one.data) not in taken)
     held = Held([*(one.object for one in stored if one is not None and not one.errors), *others], asked.namespace)
-    for found, one in zip(ours, stored, strict=True):
-        _render(found, one, held, asked, out)
-    return out._replace(objects=len(ours))
+    return Outcome([_rendered(found, one, held, asked) for found, one in zip(ours, stored, strict=True)], unreadable)
 
 
-def _render(found: Found, stored: Admitted | None, held: Held, asked: Asked, out: Outcome) -> None:
+def _rendered(found: Found, stored: Admitted | None, held: Held, asked: Asked) -> Made:
     if stored is None:
-        out.problems.append(told(found, (), unknown(found.identity.kind, found.version)))
-        return
+        return Made(found, None, [], [told(found, (), unknown(found.identity.kind, found.version))])
     if stored.errors:
-        out.problems.extend(told(found, path, text) for path, text in stored.errors)
-        return
+        return Made(found, None, [], [told(found, path, text) for path, text in stored.errors])
     made = children(stored.object, held, asked.operator)
-    out.children.extend(made.children)
-    out.problems.extend(_problem(found, stored.object, error) for error in made.problems)
+    return Made(found, stored.object, made.children, [_problem(found, stored.object, error) for error in made.problems])
 
 
 def _problem(found: Found, obj: Fields, error: RenderError) -> str:

@@ -127,6 +127,11 @@ def provider(at: At) -> str | None:
     return decided_provider(at) if chosen is None and at.review.operation == CREATE else chosen
 
 
+def filled_provider(at: At) -> str | None:
+    """Who runs the graph's workloads as the defaults fill it in: of a new graph what is decided, whatever its annotation says."""
+    return decided_provider(at) if at.review.operation == CREATE else chosen_provider(at.review)
+
+
 def off_grove(at: At) -> str:
     """Why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
 

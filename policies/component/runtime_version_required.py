@@ -1,8 +1,7 @@
 """DYN213: an image whose tag doesn't tell the version of the runtime in it."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import said
-from dynamo_webhooks.policies.image_tag import names_version
+from dynamo_webhooks.policies.image_tag import version_required
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
@@ -68,10 +67,5 @@ def runtime_version_required(at: At) -> Hits:
               extraPodSpec: {mainContainer: {image: "example/vllm:latest"}}
         ```
     """
-    image = at.get("extraPodSpec.mainContainer.image")
-    # without an image, image-required speaks
-    if not image or names_version(image) or at.value.get("runtimeVersionOverride"):
-        return
     if at.review.old is None or at.old is not None:
-        text = f'must be set where the image\'s tag is no version, got nothing beside the image "{said(image)}"'
-        yield at.required("runtimeVersionOverride", text, fix="set runtimeVersionOverride to the runtime's version, such as 1.5.0")
+        yield from version_required(at, at.get("extraPodSpec.mainContainer.image"))

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import GROVE, chosen_provider, decided_provider
+from dynamo_webhooks.policies.domain import GROVE, filled_provider
 from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import SERVICES, default
 
 
@@ -26,7 +25,5 @@ def mut_min_available(at: At) -> Iterator[Edit]:
         spec: {services: {worker: {replicas: 2, minAvailable: 1}}}
         ```
     """
-    if at.value.get("minAvailable") is None:
-        review = at.review
-        if (decided_provider(at) if review.operation == CREATE else chosen_provider(review)) == GROVE:
-            yield at.set("minAvailable", 1)
+    if at.value.get("minAvailable") is None and filled_provider(at) == GROVE:
+        yield at.set("minAvailable", 1)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import GROVE, chosen_provider, decided_provider
+from dynamo_webhooks.policies.domain import GROVE, filled_provider
 from dynamo_webhooks.policies.edit import Edit
 from dynamo_webhooks.policies.provider_override import WHEN, overrides
-from dynamo_webhooks.policies.review import CREATE
 from dynamo_webhooks.policies.rule import GRAPH, default
 
 
@@ -36,8 +35,7 @@ def mut_provider_override_target(at: At) -> Iterator[Edit]:
                 value: {topologyConstraint: {packDomain: rack}}
         ```
     """
-    review = at.review
-    empty = [found for found in overrides(at.value, review.forced) if found.target and not found.block.get("target")]
-    if empty and (decided_provider(at) if review.operation == CREATE else chosen_provider(review)) == GROVE:
+    empty = [found for found in overrides(at.value, at.review.forced) if found.target and not found.block.get("target")]
+    if empty and filled_provider(at) == GROVE:
         for found in empty:
             yield at.set((*found.path, "target"), found.target)

@@ -10,8 +10,6 @@ from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.provider_override import WHEN, Override, of_grove, topology_steps
 from dynamo_webhooks.policies.rule import GRAPH, Hits, rule
 
-_MEMBERS = ("packDomain", "topologyName", "pack")
-
 
 @rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
 def provider_override_value(at: At) -> Hits:

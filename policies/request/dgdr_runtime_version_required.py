@@ -1,8 +1,7 @@
 """DYN506: a request's image whose tag doesn't tell the version of the runtime in it."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import said
-from dynamo_webhooks.policies.image_tag import names_version
+from dynamo_webhooks.policies.image_tag import version_required
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import Fields
 from dynamo_webhooks.policies.rule import REQUEST, Hits, rule
@@ -39,16 +38,12 @@ def dgdr_runtime_version_required(at: At) -> Hits:
         spec: {image: "example/planner:latest", runtimeVersionOverride: 1.5.0}
         ```
     """
-    image = at.value["image"]
-    if not image or names_version(image) or at.value.get("runtimeVersionOverride"):
-        return
     if (
         at.old is None
         or _image(at.old) != _image(at.value)
         or (at.old.get("autoApply") is False and at.value.get("autoApply") is not False)
     ):
-        text = f'must be set where the image\'s tag is no version, got nothing beside the image "{said(image)}"'
-        yield at.required("runtimeVersionOverride", text, fix="set runtimeVersionOverride to the runtime's version, such as 1.5.0")
+        yield from version_required(at, at.value["image"])
 
 
 def _image(spec: Fields) -> tuple[str, str]:

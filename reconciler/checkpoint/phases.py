@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.kube.times import parsed, seconds
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, job_name, version_of
 from dynamo_webhooks.reconciler.checkpoint.shared_gpus import SWITCHED_OFF
-from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.loop.marks import RETRY
+from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found
 from dynamo_webhooks.reconciler.render.merge import texts
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_STATUS
 
@@ -24,25 +25,16 @@ JOB_COMPLETED: Final = "JobCompleted"
 RETRIED: Final = "Retried"  # its message is the last value of the annotation that asks for another try
 TEMPLATE_CHANGED: Final = "TemplateChanged"
 DUPLICATE: Final = "Duplicate"
-RETRY: Final = "webhooks.nvidia.com/retry"  # annotation: each new value asks for another try
 IMAGE: Final = "webhooks.nvidia.com/checkpoint-image"  # annotation: the image of the container whose snapshot was taken
 _OWNED: Final = "checkpoint identity hash "  # how the message of a duplicate begins, the Go operator's too
 _LONGEST: Final = 200  # characters of an annotation that are kept in a message
-
-
-class Said(NamedTuple):
-    """An Event."""
-
-    level: Literal["Normal", "Warning"]
-    reason: str
-    message: str
 
 
 class Step(NamedTuple):
     """What a checkpoint's status becomes, and what is said of it."""
 
     status: Node
-    events: tuple[Said, ...] = ()
+    events: tuple[Say, ...] = ()
     again: bool = False  # whether the Job that ended must go, because another try is asked for
     until: float = 0.0  # seconds after which to look again although nothing changed
 
@@ -72,7 +64,7 @@ def not_made(checkpoint: Node, status: Node, reason: str, message: str, moment: 
     kept = {name: value for name, value in status.items() if name not in ("jobName", "createdAt")} if final else status
     now = {**kept, "phase": FAILED if final else PENDING, "message": message}
     told = Condition(JOB_CREATED, "False", reason, message, _generation(checkpoint))
-    news = Said("Warning", "CheckpointFailed" if final else reason, message)
+    news = Say("Warning", "CheckpointFailed" if final else reason, message)
     return Step(_with(now, [told], moment), _if_new(checkpoint, told, news))
 
 
@@ -82,14 +74,14 @@ def made(checkpoint: Node, status: Node, generation: int, moment: datetime) -> S
     now = {**{key: value for key, value in status.items() if key != "message"}, "phase": CREATING, "jobName": name}
     now["conditions"] = [one for one in status.get("conditions") or () if one.get("type") not in (JOB_COMPLETED, TEMPLATE_CHANGED)]
     told = Condition(JOB_CREATED, "True", "JobCreated", f"Checkpoint job {name} created", generation)
-    return Step(_with(now, [told], moment), _if_new(checkpoint, told, Said("Normal", "CreateJob", f"Created Job {name}")))
+    return Step(_with(now, [told], moment), _if_new(checkpoint, told, Say("Normal", "CreateJob", f"Created Job {name}")))
 
 
 def lost(checkpoint: Node, status: Node, moment: datetime) -> Step:
     """The status when the Job was deleted before its end had been noted."""
     told = Condition(JOB_CREATED, "False", "JobDeleted", "Checkpoint job was deleted", _generation(checkpoint))
     now = {**status, "phase": FAILED, "message": "checkpoint job was deleted"}
-    return Step(_with(now, [told], moment), (Said("Warning", "CheckpointFailed", "checkpoint job was deleted"),))
+    return Step(_with(now, [told], moment), (Say("Warning", "CheckpointFailed", "checkpoint job was deleted"),))
 
 
 def asks_for_lease(job: Node) -> bool:
@@ -127,7 +119,7 @@ def compared(checkpoint: Node, status: Node, moment: datetime) -> Step:
         return Step({**status, "conditions": rest} if "conditions" in status else status)
     text = f"spec changed after Job {status.get('jobName')} was made; set annotation {ARTIFACT_VERSION} to another version to take it anew"
     told = Condition(TEMPLATE_CHANGED, "True", "NewVersionNeeded", text, _generation(checkpoint))
-    return Step(_with(status, [told], moment), _if_new(checkpoint, told, Said("Warning", TEMPLATE_CHANGED, text)))
+    return Step(_with(status, [told], moment), _if_new(checkpoint, told, Say("Warning", TEMPLATE_CHANGED, text)))
 
 
 def in_force(lease: Node | None, moment: datetime) -> float:
@@ -144,7 +136,7 @@ def _duplicate(checkpoint: Node, status: Node, twin: str, moment: datetime) -> S
     now = {name: value for name, value in status.items() if name not in ("jobName", "createdAt", "location", "storageType")}
     told = Condition(JOB_CREATED, "False", DUPLICATE, text, _generation(checkpoint))
     now = _with({**now, "phase": FAILED, "message": text}, [told], moment)
-    return Step(now, _if_new(checkpoint, told, Said("Warning", "CheckpointFailed", text)))
+    return Step(now, _if_new(checkpoint, told, Say("Warning", "CheckpointFailed", text)))
 
 
 def _may_try_again(checkpoint: Node, before: Node, *, gate: bool) -> bool:
@@ -178,20 +170,20 @@ def _ready(checkpoint: Node, status: Node, job: Node, kept: Storage | None, mome
         at = f"{kept.path.rstrip('/')}/{status['identityHash']}/versions/{version_of(checkpoint)}"
         now |= {"location": at, "storageType": "pvc"}
     told = Condition(JOB_COMPLETED, "True", "JobSucceeded", text, _generation(checkpoint))
-    return Step(_with(now, [told], moment), (Said("Normal", "CheckpointReady", text),))
+    return Step(_with(now, [told], moment), (Say("Normal", "CheckpointReady", text),))
 
 
 def _failed(checkpoint: Node, status: Node, reason: str, text: str, moment: datetime) -> Step:
     told = Condition(JOB_COMPLETED, "False", reason, text, _generation(checkpoint))
     now = _with({**status, "phase": FAILED, "message": text}, [told], moment)
-    return Step(now, (Said("Warning", "CheckpointFailed", text),))
+    return Step(now, (Say("Warning", "CheckpointFailed", text),))
 
 
 def _with(status: Node, told: list[Condition], moment: datetime) -> Node:
     return {**status, "conditions": conditions(status.get("conditions") or (), told, moment)} if told else status
 
 
-def _if_new(checkpoint: Node, told: Condition, news: Said) -> tuple[Said, ...]:
+def _if_new(checkpoint: Node, told: Condition, news: Say) -> tuple[Say, ...]:
     """The Event, unless the stored condition says the same already."""
     was = found(checkpoint.get("status") or {}, told.type)
     return () if (was.get("status"), was.get("reason"), was.get("message")) == (told.status, told.reason, told.message) else (news,)

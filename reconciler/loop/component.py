@@ -22,6 +22,7 @@ from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settin
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import direct_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.objects import annotated
 from dynamo_webhooks.reconciler.render.service import is_model_service
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ async def _pass(work: Work, obj: Node, plan: _Plan) -> PassResult:
     problems += [of_render(error) for error in rendered.problems]
     workload: Node | None = None
     for child in rendered.children:
-        wanted = _marked(child, marks) if marks and child["kind"] == "Deployment" else child
+        wanted = annotated(child, marks) if marks and child["kind"] == "Deployment" else child
         made = await work.put(wanted, obj, problems, lambda uid: _is_left_to(work, obj, uid))
         if child["kind"] in _WORKLOADS:
             workload = made
@@ -117,11 +118,6 @@ async def _chosen(work: Work, obj: Node, settings: Settings, observed: Observed)
     cold = next((one for one in direct_children(obj, settings, observed).children if one["kind"] == "Deployment"), None)
     choice = await choice_for(work, obj, pods_of(work, cold) if cold is not None else None, settings)
     return choice, {COLD: digest(cold["spec"]["template"])} if cold is not None else {}
-
-
-def _marked(child: Node, annotations: Node) -> Node:
-    metadata = child["metadata"]
-    return {**child, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
 def _workers(work: Work, workload: Node) -> list[Node | None]:

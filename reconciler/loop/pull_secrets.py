@@ -12,6 +12,7 @@ from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, PODS_HASH, PULL_
 from dynamo_webhooks.reconciler.loop.problems import Problem
 from dynamo_webhooks.reconciler.loop.work import PassResult
 from dynamo_webhooks.reconciler.render.children import Rendered
+from dynamo_webhooks.reconciler.render.objects import annotated
 from dynamo_webhooks.reconciler.render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST, addresses, index
 from dynamo_webhooks.reconciler.render.pod.templates import templates
 
@@ -85,10 +86,9 @@ def children_with_secrets(
     held = {name for one in live.values() for name in _names(one)}
     kept = {address: chosen for address, names in found.items() if (chosen := tuple(name for name in names if name in held))}
     if kept != found and live:
-        before = make(settings._replace(pull_secrets=kept))
-        unchanged = {key for key, child in _controllers(before).items() if key in live and _is_as_before(child, live[key])}
-        old = _controllers(before)
-        full = Rendered([old[_key(child)] if _key(child) in unchanged else child for child in full.children], full.problems)
+        before = _controllers(make(settings._replace(pull_secrets=kept)))
+        unchanged = {key: child for key, child in before.items() if key in live and _is_as_before(child, live[key])}
+        full = Rendered([unchanged.get(_key(child), child) for child in full.children], full.problems)
     return Rendered([_noted(child) for child in full.children], full.problems)
 
 
@@ -109,10 +109,8 @@ def _is_as_before(child: Node, live: Node) -> bool:
 
 def _noted(child: Node) -> Node:
     """What controls pods, with the digest of their templates."""
-    if not (found := templates(child)):
-        return child
-    metadata = child["metadata"]
-    return {**child, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), PODS_HASH: digest(found)}}}
+    found = templates(child)
+    return annotated(child, {PODS_HASH: digest(found)}) if found else child
 
 
 def _names(live: Node) -> set[str]:

@@ -22,7 +22,7 @@ from dynamo_webhooks.reconciler.loop.request_writes import (
     write_hardware,
 )
 from dynamo_webhooks.reconciler.loop.requests import SOON, Turn, ending_of
-from dynamo_webhooks.reconciler.loop.status import found
+from dynamo_webhooks.reconciler.loop.status import Say, found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.yaml_text import yaml_text
@@ -30,7 +30,7 @@ from dynamo_webhooks.reconciler.request import phases
 from dynamo_webhooks.reconciler.request.hardware import KINDS, Cluster, filled
 from dynamo_webhooks.reconciler.request.legacy import hardware_asked
 from dynamo_webhooks.reconciler.request.names import EXTRA, HARDWARE, SPEC, job_of
-from dynamo_webhooks.reconciler.request.phases import Say, Step
+from dynamo_webhooks.reconciler.request.phases import Step
 from dynamo_webhooks.reconciler.request.progress import digest_of, progress_of, retry_of
 from dynamo_webhooks.reconciler.request.result import Result, ResultError, bare, failure_of, is_there, result_of, shown, stored
 from dynamo_webhooks.reconciler.request.validation import Around, claim_of, hindrance, invalid

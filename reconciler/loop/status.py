@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dynamo_webhooks.kube.times import seconds
 
@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.kube.protocol import Node
+
+
+class Say(NamedTuple):
+    """An Event that a pure step asks for."""
+
+    level: Literal["Normal", "Warning"]
+    reason: str
+    message: str
 
 
 class Condition(NamedTuple):

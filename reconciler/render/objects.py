@@ -34,6 +34,12 @@ def child(
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
+def annotated(one: Fields, annotations: Mapping[str, str]) -> Fields:
+    """An object with more annotations."""
+    metadata = one["metadata"]
+    return {**one, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
+
+
 def canonical(value: Any) -> Any:
     """A copy with ordered maps: names first, other members sorted."""
     if isinstance(value, dict):

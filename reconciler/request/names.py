@@ -16,7 +16,6 @@ SPEC: Final = "nvidia.com/generated-dgd-spec"  # annotation of a request: its gr
 EXTRA: Final = "dgdr.nvidia.com/additional-resources"  # the same of what the profiler made beside the graph
 PROGRESS: Final = "webhooks.nvidia.com/request-progress"  # annotation of a request: our own notes
 HARDWARE: Final = "webhooks.nvidia.com/discovered-hardware"  # annotation of a request: JSON of what was found in the cluster
-RETRY: Final = "webhooks.nvidia.com/retry"  # annotation of a request: a new value starts a failed one again
 REQUEST_UID: Final = "webhooks.nvidia.com/request-uid"  # annotation of a graph: the request that it was made for
 OURS: Final = "webhooks.nvidia.com/"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.reconciler.loop.problems import LONGEST
-from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found
+from dynamo_webhooks.reconciler.request.progress import digest
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,14 +47,6 @@ _SUMMARY: Final = {
 }
 
 
-class Say(NamedTuple):
-    """One Event."""
-
-    level: Literal["Normal", "Warning"]
-    reason: str
-    message: str
-
-
 class Step(NamedTuple):
     """The next status of a request, and what is said of it. A field that is None is taken away, one that isn't named stays."""
 
@@ -82,11 +73,7 @@ def lighten(request: Node) -> None:
     """Leaves only digests of a result in a stored request, in place: nobody here reads it there, and it may be large."""
     status = request.get("status") or {}
     if isinstance(status.get("profilingResults"), dict):
-        status["profilingResults"] = _digest(status["profilingResults"])
-
-
-def _digest(value: Node) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+        status["profilingResults"] = digest(status["profilingResults"])
 
 
 def summary_of(phase: str, status: Node) -> tuple[str, str, str]:

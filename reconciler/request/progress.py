@@ -6,7 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynamo_webhooks.reconciler.request.names import HARDWARE, PROGRESS, RETRY
+from dynamo_webhooks.reconciler.loop.marks import RETRY
+from dynamo_webhooks.reconciler.request.names import HARDWARE, PROGRESS
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
@@ -45,8 +46,16 @@ def hardware_of(request: Fields) -> Fields:
 
 def digest_of(spec: Any) -> str:
     """A digest of everything in a spec that profiling depends on. Linear in its size."""
-    meant = {name: value for name, value in (spec or {}).items() if name != "autoApply"}
-    return hashlib.sha256(json.dumps(meant, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+    return digest({name: value for name, value in (spec or {}).items() if name != "autoApply"})
+
+
+def digest(value: Any) -> str:
+    """Sixteen hexadecimal digits; one text for all that is nested too deeply to be written, as stored statuses may be."""
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        return "too-deep"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _parsed(request: Fields, name: str) -> Fields:

@@ -11,9 +11,9 @@ import pytest
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES
 from dynamo_webhooks.kube.times import micro
-from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE, RETRY
+from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS
-from dynamo_webhooks.reconciler.loop.marks import FINALIZER, MANAGER
+from dynamo_webhooks.reconciler.loop.marks import FINALIZER, MANAGER, RETRY
 from dynamo_webhooks.reconciler.loop.work import SLOWLY
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION
 from tests.reconciler.checkpoint_objects import HASH, JOB, STATUS, checkpoint, ended, lease

@@ -11,9 +11,9 @@ import pytest
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.loop.kinds import GRAPHS, REQUESTS
-from dynamo_webhooks.reconciler.loop.marks import FINALIZER
+from dynamo_webhooks.reconciler.loop.marks import FINALIZER, RETRY
 from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
-from dynamo_webhooks.reconciler.request.names import HARDWARE, RETRY, SPEC
+from dynamo_webhooks.reconciler.request.names import HARDWARE, SPEC
 from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.request.asked import GRAPH, asked
 

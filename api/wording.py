@@ -17,6 +17,11 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
+def many(number: int, thing: str) -> str:
+    """A number with its noun: "1 file", "2 files"."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     """The text with every character that doesn't print as its escape, such as `\\n` or `\\x1b`."""
     if text.isprintable():

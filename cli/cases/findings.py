@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.api.wording import many, shortened
 from dynamo_webhooks.cli.cases.files import ALLOW
 from dynamo_webhooks.cli.cases.given import given
 from dynamo_webhooks.cli.cases.marks import Mark, marked, marks, unmarked, user
@@ -95,7 +95,7 @@ def _failure(sort: str, missing: list[Mark], surplus: list[Reported], *, refused
 
 
 def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)} {'is' if count == 1 else 'are'}"
+    return f"{many(count, what)} {'is' if count == 1 else 'are'}"
 
 
 def _expected(mark: Mark, found: _Found) -> str:

@@ -92,8 +92,8 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
 
     Raises: NotWrittenError where a part of it can't be read or written.
     """
-    found = _objects(source)
-    renames = [(found[number].position(edit.path), edit) for number, some in edits.items() for edit in some if edit.what == RENAME]
+    documents = _objects(source)
+    renames = [(documents[number].position(edit.path), edit) for number, some in edits.items() for edit in some if edit.what == RENAME]
     text = source.text
     for (line, column, end), edit in sorted(dict.fromkeys(renames), reverse=True):  # from the end, so that places before stay
         first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
@@ -101,9 +101,10 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
         if text[first:last] != f"{quote}{old}{quote}":
             raise NotWrittenError(f"the name {old[:80]!r} is not written as it reads")
         text = f"{text[:first]}{quote}{edit.value}{quote}{text[last:]}"
-    named = Source(source.name, text)
+    named = source if text == source.text else Source(source.name, text)
+    documents = documents if named is source else _objects(named)
     rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
-    wanted = [edited(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(_objects(named))]
+    wanted = [edited(one.data, rest[number]) if rest.get(number) else None for number, one in enumerate(documents)]
     return with_objects(named.name, named.text, wanted).text if any(rest.values()) else named.text
 
 

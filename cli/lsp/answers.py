@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.cli.check.fields import node_at
 from dynamo_webhooks.cli.check.mend import with_edits
@@ -65,12 +66,17 @@ class Action(NamedTuple):
 
 def seen(name: str, text: str, asked: Asked) -> Seen:
     """Everything that is wrong with a text; files of others are not looked at."""
-    if "nvidia.com" not in text or len(text) > MOST:
+    if not _is_ours(text):
         return Seen([], [])
     run = Run(asked.settings, asked.choice, AUTO, None)
     run.take(Source(name, text), "")
     result = run.result()
     return Seen(one_each(result.findings), result.unreadable)
+
+
+def _is_ours(text: str) -> bool:
+    """Whether a text may hold objects of ours, and is short enough to be looked at as it is typed."""
+    return GROUP in text and len(text) <= MOST
 
 
 def meaning(name: str, text: str, line: int, column: int) -> str:
@@ -88,7 +94,7 @@ def meaning(name: str, text: str, line: int, column: int) -> str:
 def offers(name: str, text: str, line: int, column: int) -> list[Offer]:
     """The fields that can be added where the cursor is, or the values that the field before it can have."""
     lines = Source(name, text).lines
-    if not 0 < line <= len(lines) or "nvidia.com" not in text or len(text) > MOST:
+    if not 0 < line <= len(lines) or not _is_ours(text):
         return []
     entry = _ENTRY.match(lines[line - 1][: column - 1])
     if entry is None or entry.end() != column - 1:
@@ -127,16 +133,16 @@ def _edited(source: Source, title: str, findings: Iterable[Reported]) -> Action 
 def _converted(name: str, text: str) -> list[Action]:
     from dynamo_webhooks.cli.convert.run import convert_text
 
-    if "nvidia.com/v1alpha1" not in text or len(text) > MOST:
+    if f"{GROUP}/{ALPHA}" not in text or not _is_ours(text):
         return []
-    outcome = convert_text(name, text, "v1beta1", verify=True)
+    outcome = convert_text(name, text, BETA, verify=True)
     failed = outcome.failures or outcome.unreadable
     return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
 
 
 def _at(name: str, text: str, line: int, column: int) -> tuple[Found, Path] | None:
     """The object at a place, and the path of what stands there: of the last document, and its last object, that begin before it."""
-    if "nvidia.com" not in text or len(text) > MOST:
+    if not _is_ours(text):
         return None
     documents = [one for one in read(Source(name, text)) if isinstance(one, Document) and one.path_at(line, column) is not None]
     found = [(one, path) for one in objects(documents[-1:]) if (path := one.document.path_at(line, column)) is not None]

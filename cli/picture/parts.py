@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.api.wording import printable, shortened
+from dynamo_webhooks.api.wording import many, printable, shortened
 from dynamo_webhooks.cli.render.restarts import restarts
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.framework import main_of
@@ -158,11 +158,6 @@ def compared(old: Picture | None, new: Picture | None, before: list[Fields], aft
 def text(value: object) -> str:
     """A text of a manifest as pictures show it: one short line."""
     return shortened(printable(str(value)), _LONGEST)
-
-
-def many(number: int, thing: str) -> str:
-    """A number with its noun."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _part(member: Member, services: Iterable[str]) -> Part:

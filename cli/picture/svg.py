@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 from xml.sax.saxutils import escape
 
-from dynamo_webhooks.cli.picture.parts import ENTRY, many
+from dynamo_webhooks.api.wording import many, shortened
+from dynamo_webhooks.cli.picture.parts import ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +120,7 @@ def _card(card: _Card) -> Iterator[str]:
     change = f" {part.change}" if part.change else ""
     yield f'<rect class="card{change}" x="{x}" y="{y}" width="{WIDTH}" height="{card.height}" rx="8"/>'
     kind = f" ({part.type})" if part.type and part.type != part.name else ""
-    yield f'<text class="name" x="{x + 12}" y="{y + 20}">{escape(_short(f"{part.name}{kind}"))}</text>'
+    yield f'<text class="name" x="{x + 12}" y="{y + 20}">{escape(shortened(f"{part.name}{kind}", _SHORT))}</text>'
     if part.change:
         yield f'<text class="{part.change}" x="{x + WIDTH - 12}" y="{y + 20}" text-anchor="end">{part.change}</text>'
     yield f'<text class="dim" x="{x + 12}" y="{y + 38}">{part.size}</text>'
@@ -131,7 +132,7 @@ def _card(card: _Card) -> Iterator[str]:
         yield f'<text class="dim" x="{x + 12}" y="{row + 14}">and {many(part.replicas - _ROWS, "more replica")}</text>'
         row += _POD
     for number, note in enumerate(part.notes, 1):
-        yield f'<text class="dim" x="{x + 12}" y="{row + number * _LINE - 2}">{escape(_short(note))}</text>'
+        yield f'<text class="dim" x="{x + 12}" y="{row + number * _LINE - 2}">{escape(shortened(note, _SHORT))}</text>'
 
 
 def _replica(part: Part, x: int, y: int) -> Iterator[str]:
@@ -148,7 +149,3 @@ def _replica(part: Part, x: int, y: int) -> Iterator[str]:
                 yield f'<rect class="standby" x="{left + 4 + gpu * step}" y="{y + 10}" width="{step - 2}" height="4"/>'
     if part.nodes > _NODES:
         yield f'<text class="dim" x="{x + nodes * (wide + 4)}" y="{y + 13}">+{part.nodes - _NODES}</text>'
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from dynamo_webhooks.api.wording import printable
+from dynamo_webhooks.api.wording import many, printable
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.record import Reported
 from dynamo_webhooks.cli.check.reports.notes import grouped, why
@@ -38,7 +38,7 @@ def document(result: Result, folder: str = "") -> str:
         room -= len(section)
         if room < 0:
             left = len(sections) - number
-            return "\n".join([*out, f"{left} more section{'' if left == 1 else 's'} left out: see the log of this run.\n"])
+            return "\n".join([*out, f"{many(left, 'more section')} left out: see the log of this run.\n"])
         out.append(section)
     return "\n".join(out)
 
@@ -55,7 +55,7 @@ def _table(result: Result) -> Iterator[str]:
 
 def _file(name: str, findings: list[Reported]) -> str:
     counts = Counter(finding.level for finding in findings)
-    said = ", ".join(f"{counts[level]} {level}{'' if counts[level] == 1 else 's'}" for level in _LEVELS if counts[level])
+    said = ", ".join(many(counts[level], level) for level in _LEVELS if counts[level])
     blocks, room = [], _A_FILE
     for number, finding in enumerate(findings):
         block = _finding(finding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from dynamo_webhooks.api.wording import many
 from dynamo_webhooks.cli.check.record import NotEvaluated
 
 
@@ -23,7 +24,7 @@ class Group(NamedTuple):
     def where(self) -> str:
         """The first object with its place, and how many others."""
         first, others = self.first, self.size - 1
-        more = f" and {others} more object{'' if others == 1 else 's'}" if others else ""
+        more = f" and {many(others, 'more object')}" if others else ""
         return f"{first.identity} ({first.source.name}:{first.line}){more}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from unicodedata import category, east_asian_width
 
-from dynamo_webhooks.api.wording import printable
+from dynamo_webhooks.api.wording import many, printable
 from dynamo_webhooks.cli.check import record
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported
 from dynamo_webhooks.cli.check.reports.notes import grouped, why
@@ -53,16 +53,16 @@ def summary(result: Result) -> str:
         (len(result.unreachable), "cluster not reached", "clusters not reached"),
     ]
     said = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
-    checked = f"{_many(len(result.checked), 'object')} checked"
+    checked = f"{many(len(result.checked), 'object')} checked"
     if result.line is not None:
         checked += f" by line {result.line.line} ({result.line.told})"
-    others = f", {_many(result.others, 'document')} of other kinds not" if result.others else ""
+    others = f", {many(result.others, 'document')} of other kinds not" if result.others else ""
     return f"{checked}{others}: {', '.join(said) if said else 'nothing found'}"
 
 
 def table(result: Result) -> str:
     """What was found by rule, in columns."""
-    rows = [(row.rule, row.code, row.level, str(row.findings), _many(row.files, "file")) for row in by_rule(result)]
+    rows = [(row.rule, row.code, row.level, str(row.findings), many(row.files, "file")) for row in by_rule(result)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
@@ -116,10 +116,6 @@ def _answer(answer: Answer) -> Iterator[str]:
 def _fate(answer: Answer) -> str:
     verdict = "accepted" if answer.accepted else f"refused with {answer.status} at stage {answer.stage}"
     return printable(f"{answer.source.name}:{answer.line} {answer.operation.lower()} {answer.identity}: {verdict}")
-
-
-def _many(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _painted(text: str, code: str, colour: bool) -> str:

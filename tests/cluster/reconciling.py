@@ -5,14 +5,20 @@ There is no kubelet: pods become ready when `Pods` says so, as many as a test pe
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.operator.projection import reconciler as projected
+from dynamo_webhooks.cli.configuration import load_configuration
+from dynamo_webhooks.kube.client import connect
+from dynamo_webhooks.reconciler.loop.marks import MANAGER
+from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 from tests.cluster import programs
 from tests.cluster.admission import COMMAND
 from tests.cluster.harness import ControlPlane, control_plane
@@ -21,8 +27,10 @@ from tests.cluster.processes import Process, free_ports, running, wait_until
 from tests.cluster.rendering import MANIFESTS, kustomized, of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
+
+    from dynamo_webhooks.reconciler.model.worker import Caller, Patience
 
 Node: TypeAlias = dict[str, Any]
 NAMESPACE: Final = "dynamo-system"
@@ -203,3 +211,20 @@ def _write_kubeconfig(plane: ControlPlane, file: Path) -> None:
     }
     file.write_text(json.dumps(config))
     file.chmod(0o600)
+
+
+@contextlib.asynccontextmanager
+async def reconciling(home: Path, caller: Callable[[Patience], Caller], **changed: Any) -> AsyncIterator[Reconciler]:
+    """A reconciler in this process, with nothing but its account's rights; `changed` are settings other than those of the configuration."""
+    cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
+    configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
+    settings = replace(projected(configuration), **changed)
+    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=caller)
+    task = asyncio.ensure_future(found.run())
+    try:
+        yield found
+    finally:
+        print(await found.reasons(), await found.details())  # shown when the test fails
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await cluster.close()

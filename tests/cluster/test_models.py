@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -12,21 +11,19 @@ import pytest
 from aiohttp import web
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.operator.projection import reconciler as projected
-from dynamo_webhooks.cli.configuration import load_configuration
-from dynamo_webhooks.kube.client import connect
-from dynamo_webhooks.reconciler.loop.marks import FINALIZER, MANAGER
+from dynamo_webhooks.reconciler.loop.marks import FINALIZER
 from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 from dynamo_webhooks.reconciler.model.worker import Patience, Workers
 from dynamo_webhooks.reconciler.render.names import BASE_MODEL, BASE_MODEL_HASH, digest
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.playing import MERGE
 from tests.cluster.processes import PATIENCE
-from tests.cluster.reconciling import KINDS, PODS, SERVICES, controllers, install_accounts
+from tests.cluster.reconciling import KINDS, PODS, SERVICES, controllers, install_accounts, reconciling
 from tests.cluster.rendering import composed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
 Node: TypeAlias = dict[str, Any]
@@ -98,22 +95,9 @@ class Scene:
     def __init__(self, plane: ControlPlane, home: Path, fleet: Fleet) -> None:
         self.plane, self.home, self.fleet, self.namespace = plane, home, fleet, plane.namespace()
 
-    @contextlib.asynccontextmanager
-    async def reconciling(self) -> AsyncIterator[Reconciler]:
+    def reconciling(self) -> AbstractAsyncContextManager[Reconciler]:
         """A reconciler with nothing but its account's rights."""
-        cluster = await connect(MANAGER, str(self.home / "reconciler.kubeconfig"))
-        environment = {"POD_NAMESPACE": "dynamo-system"}
-        configuration = load_configuration(str(self.home / "config.yaml"), environment).configuration
-        settings = projected(configuration)
-        found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=self.fleet.caller)
-        task = asyncio.ensure_future(found.run())
-        try:
-            yield found
-        finally:
-            print(await found.reasons(), await found.details())  # shown when the test fails
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await cluster.close()
+        return reconciling(self.home, self.fleet.caller)
 
     async def ask(self, verb: str, path: str, body: Node | None = None, kind: str = "application/json") -> Node:
         """One call of an admin, beside the reconciler's."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,26 +14,35 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.crd import build as crd
-from dynamo_webhooks.api.operator.projection import reconciler as projected
 from dynamo_webhooks.api.operator.settings import RequestSettings
-from dynamo_webhooks.cli.configuration import load_configuration
 from dynamo_webhooks.kube.client import connect
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
 from dynamo_webhooks.reconciler.loop.kinds import GRAPHS as GRAPHS_RESOURCE
 from dynamo_webhooks.reconciler.loop.kinds import REQUESTS as REQUESTS_RESOURCE
-from dynamo_webhooks.reconciler.loop.marks import MANAGER
 from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 from dynamo_webhooks.reconciler.request.copier import copy
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.playing import MERGE, Player
 from tests.cluster.processes import PATIENCE
-from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, KINDS, PODS, SERVICES, controllers, install_accounts
+from tests.cluster.reconciling import (
+    ADAPTERS,
+    COMPONENTS,
+    DEPLOYMENTS,
+    GRAPHS,
+    KINDS,
+    PODS,
+    SERVICES,
+    controllers,
+    install_accounts,
+    reconciling,
+)
 from tests.cluster.rendering import composed
 from tests.cluster.test_models import BASE, MODELS, Fleet
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from dynamo_webhooks.kube.protocol import Cluster
@@ -77,22 +85,10 @@ class Scene:
     def __init__(self, plane: ControlPlane, home: Path, fleet: Fleet) -> None:
         self.plane, self.home, self.fleet, self.namespace = plane, home, fleet, plane.namespace()
 
-    @contextlib.asynccontextmanager
-    async def reconciling(self) -> AsyncIterator[Reconciler]:
+    def reconciling(self) -> AbstractAsyncContextManager[Reconciler]:
         """A reconciler with nothing but its account's rights."""
-        cluster = await connect(MANAGER, str(self.home / "reconciler.kubeconfig"))
-        configuration = load_configuration(str(self.home / "config.yaml"), {"POD_NAMESPACE": "dynamo-system"}).configuration
         how = RequestSettings("dynamo-webhooks:1", 3600.0, write_hardware=False)
-        settings = dataclasses.replace(projected(configuration), requests=how)
-        found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=self.fleet.caller)
-        task = asyncio.ensure_future(found.run())
-        try:
-            yield found
-        finally:
-            print(await found.reasons(), await found.details())  # shown when the test fails
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await cluster.close()
+        return reconciling(self.home, self.fleet.caller, requests=how)
 
     async def ask(self, verb: str, path: str, body: Node | None = None, kind: str = "application/json") -> Node:
         """One call of an admin."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.api.paths import lookup
 from dynamo_webhooks.cli.nearest import SURE, nearest
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def spelling(data: Any, path: Path, known: Iterable[str]) -> Edit | None:
     """The edit of an unknown field into the known one that it resembles, unless that is there, too, or the name is no text."""
     word = path[-1]
     near = nearest(word, known, SURE) if isinstance(word, str) else None
-    parent = _at(data, path[:-1])
+    parent = lookup(data, path[:-1])
     return Edit(RENAME, path, near) if near is not None and isinstance(parent, dict) and near not in parent else None
 
 
@@ -50,7 +51,7 @@ def edited(data: Any, edits: Iterable[Edit]) -> Any:
     """A copy of an object with edits in it, without new names: later items of lists before earlier ones, and none of what is gone."""
     out = copy.deepcopy(data)
     for edit in sorted(dict.fromkeys(edits), key=_last_first):
-        parent: Any = _at(out, edit.path[:-1])
+        parent: Any = lookup(out, edit.path[:-1])
         step: Any = edit.path[-1]
         if not (isinstance(parent, dict) and step in parent) and not (isinstance(parent, list) and _in(parent, step)):
             continue
@@ -67,12 +68,3 @@ def _last_first(edit: Edit) -> tuple[tuple[int, int, str], ...]:
 
 def _in(items: list[Any], step: Any) -> bool:
     return isinstance(step, int) and 0 <= step < len(items)
-
-
-def _at(data: Any, path: Path) -> Any:
-    step: Any
-    for step in path:
-        if not ((isinstance(data, dict) and step in data) or (isinstance(data, list) and _in(data, step))):
-            return None
-        data = data[step]
-    return data

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, GROUP
+from dynamo_webhooks.api.paths import lookup
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.cli.check.fields import node_at
 from dynamo_webhooks.cli.check.mend import with_edits
@@ -105,7 +106,7 @@ def offers(name: str, text: str, line: int, column: int) -> list[Offer]:
         path = next(_paths(found.data, key), None)
         if path is not None and found.known:
             node = node_at(load_schema(found.identity.kind, found.version), path)
-            return [] if node is None else _values(node) if key else _fields(node, _held(found.data, path))
+            return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
     return []
 
 
@@ -168,13 +169,9 @@ def _paths(data: object, key: str | None, path: Path = ()) -> Iterator[Path]:
             yield from _paths(value, key, (*path, index))
 
 
-def _held(data: object, path: Path) -> dict[str, object]:
-    for step in path:
-        data = data[step]  # type: ignore[index]  # a path of this very object
-    return data if isinstance(data, dict) else {}
-
-
-def _fields(node: Node, there: dict[str, object]) -> list[Offer]:
+def _fields(node: Node, beside: Any) -> list[Offer]:
+    """What can be added to an object; `beside` is that."""
+    there = beside if isinstance(beside, dict) else {}
     known: dict[str, Node] = node.get("properties") or {}
     free = (name for name in sorted(known) if name not in there)
     return [Offer(name, str(known[name].get("type", "")), str(known[name].get("description", "")), False) for name in free]

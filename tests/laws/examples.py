@@ -92,6 +92,7 @@ _SPLIT_MOUNTS: Final = _object(
 )
 _EMPTY_SECRET: Final = _object(COMPONENT, LEFT, spec={"serviceName": "x", "frontendSidecar": {"envFromSecret": ""}})
 _NULL_SOURCES: Final = {"spec": {"containers": [{"name": "sidecar-frontend", "envFrom": None}]}}
+_OFF: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "experimental": {"checkpoint": {"enabled": False, "mode": "Manual"}}})
 
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
@@ -112,5 +113,6 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_UNNAMED, _edited(_UNNAMED, spec=_MOUNTED)),
     (_EMPTY_SECRET, _edited(_EMPTY_SECRET, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _NULL_SOURCES})),
     (_SPLIT_MOUNTS, _edited(_SPLIT_MOUNTS, spec={"compilationCache": {"pvcName": "a", "mountPath": ""}, "podTemplate": _MOUNTS_OF_MAIN})),
+    (_OFF, _edited(_OFF, spec={"serviceName": "x", "checkpoint": {"enabled": None, "mode": "Auto"}})),
     (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

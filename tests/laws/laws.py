@@ -302,11 +302,13 @@ def _says_nothing(value: Any) -> bool:
 def _within(part: Any, whole: Any, block: str = "") -> bool:
     """Whether a value says nothing that the other doesn't say: objects member by member, anything else as it stands.
 
-    The absent switch of a checkpoint is off, which the version that has one in the block must write.
+    The absent or null switch of a checkpoint is off, which the version that has one in the block must write.
     """
     if type(part) is dict and type(whole) is dict:
         return all(
-            _within(below, whole[name], name) if name in whole else (block, name, below) == ("checkpoint", "enabled", False)
+            name in whole and _within(below, whole[name], name)
+            if whole.get(name) is not None or (block, name) != ("checkpoint", "enabled")
+            else below is None or below is False
             for name, below in part.items()
         )
     return identical(part, whole)

@@ -51,10 +51,11 @@ VARIABLES: Final = (
 
 
 class Effective(NamedTuple):
-    """A configuration that can be used, with the origin of what isn't a default."""
+    """A configuration that can be used, with the origin of what isn't a default, and a sentence for each key that is passed over."""
 
     configuration: OperatorConfiguration
     origins: dict[Key, str]
+    unknown: tuple[str, ...] = ()
 
     def origin(self, key: Key) -> str:
         """Where a value came from: a flag, an environment variable, a line of the file, or `default`."""
@@ -62,11 +63,16 @@ class Effective(NamedTuple):
 
 
 def load_configuration(
-    given: str | Source | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None
+    given: str | Source | None,
+    environment: Mapping[str, str],
+    flags: Mapping[Key, tuple[str, Any]] | None = None,
+    *,
+    lenient: bool = False,
 ) -> Effective:
     """Reads everything that has a say; `given` is a file, or its text, and `flags` maps keys to the flag's name and its value.
 
-    Without a file nothing is required, so that defaults and environment can be shown and used on their own.
+    Without a file nothing is required, so that defaults and environment can be shown and used on their own. `lenient` passes over
+    unknown keys, which a newer operator may have.
 
     Raises: UsageError that names everything that is wrong, each with where it stands.
     """
@@ -86,14 +92,17 @@ def load_configuration(
     for key, (flag, value) in (flags or {}).items():
         _put(data, origins, key, value, f"flag {flag}")
     configuration, problems = judge(data, complete=document is not None)
-    lines = [_told(problem, file, document, origins) for problem in problems]
+    unknown = tuple(_told(problem, file, document, origins) for problem in problems if problem.known) if lenient else ()
+    lines = [_told(problem, file, document, origins) for problem in problems if not (lenient and problem.known)]
     if not _is_version(configuration.operator.version):
         place = _place(("operator", "version"), file, document, origins)
         lines.append(f'{place}operator.version: must be a semantic version such as 1.2.0, got "{configuration.operator.version}"')
     if lines:
         what = f"{file} can't be used" if file is not None else "the configuration can't be used"
-        raise UsageError("\n  ".join([f"{what}; {len(lines)} thing{'s' * (len(lines) > 1)} to change:", *lines]))
-    return Effective(configuration, origins)
+        newer = not lenient and any(problem.known for problem in problems)
+        hint = ["unknown keys of a newer operator are passed over with --lenient-config"] if newer else []
+        raise UsageError("\n  ".join([f"{what}; {len(lines)} thing{'s' * (len(lines) > 1)} to change:", *lines, *hint]))
+    return Effective(configuration, origins, unknown)
 
 
 def _is_version(text: str) -> bool:

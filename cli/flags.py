@@ -32,6 +32,12 @@ def configuration(parser: argparse.ArgumentParser, *, required: bool = False) ->
     """Declares `--config`: a file that other flags win over, or without which nothing can be done."""
     more = "" if required else "; flags override it"
     parser.add_argument("--config", metavar="FILE", required=required, help=f"OperatorConfiguration, YAML or JSON{more}")
+    lenient(parser)
+
+
+def lenient(parser: argparse.ArgumentParser) -> None:
+    """Declares what makes warnings of keys that only a newer operator knows."""
+    parser.add_argument("--lenient-config", action="store_true", help="warn of unknown keys of the configuration instead of refusing it")
 
 
 def kubeconfig(parser: argparse.ArgumentParser, *, absent: str | None = "") -> None:

@@ -19,6 +19,7 @@ from tools.manual.defaults import defaults_page
 from tools.manual.differences import differences_page
 from tools.manual.fields import fields_page
 from tools.manual.legacy import legacy_page
+from tools.manual.lines import lines_page
 from tools.manual.metrics import metrics_page
 from tools.manual.parts import PARTS
 from tools.manual.rules import rule_pages, rules_page
@@ -41,6 +42,7 @@ def pages() -> dict[str, str]:
         **command_pages(),
         "differences.md": differences_page(),
         "fields.md": fields_page(),
+        "lines.md": lines_page(),
         "legacy.md": legacy_page(),
         "configuration.md": configuration_page(),
         "metrics.md": metrics_page(),

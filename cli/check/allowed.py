@@ -25,14 +25,14 @@ class Told(NamedTuple):
 
     text: str
     fix: str = ""
-    value: str | None = None  # what to write, where only the spelling is wrong
+    value: str | bool | None = None  # what to write, where nobody has to choose
 
 
 def told(error: FieldError, value: Any) -> Told:
     """An error of the schema beside the value that it speaks of, MISSING where there is none."""
     text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
     if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
-        return Told("must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false")
+        return Told("must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True)
     for shape, say in _SENTENCES:
         if found := re.fullmatch(shape, text, re.DOTALL):
             return say(found, value)

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 REMOVE: Final = "remove"
 RENAME: Final = "rename"
 SET: Final = "set"
+ADD: Final = "add"
 
 
 class Edit(NamedTuple):
-    """One edit: a field that goes, gets another name, or another value; and which object of its file has it, by number."""
+    """One edit: a field that goes, comes, gets another name, or another value; and which object of its file has it, by number."""
 
     what: str
     path: Path
@@ -53,6 +54,8 @@ def edited(data: Any, edits: Iterable[Edit]) -> Any:
     for edit in sorted(dict.fromkeys(edits), key=_last_first):
         parent: Any = lookup(out, edit.path[:-1])
         step: Any = edit.path[-1]
+        if edit.what == ADD and isinstance(parent, dict):
+            parent.setdefault(step, edit.value)
         if not (isinstance(parent, dict) and step in parent) and not (isinstance(parent, list) and _in(parent, step)):
             continue
         if edit.what == REMOVE:

@@ -9,12 +9,12 @@ from dynamo_webhooks.admission.pipeline import Admission, OldError
 from dynamo_webhooks.admission.pipeline import Settings as Serving
 from dynamo_webhooks.admission.registration import Purpose, read_as
 from dynamo_webhooks.api.kinds import BY_NAME
-from dynamo_webhooks.api.paths import Key, Path, lookup, render
+from dynamo_webhooks.api.paths import MISSING, Key, Path, lookup, render
 from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.edits import REMOVE, SET, Edit, retyped, spelling
+from dynamo_webhooks.cli.check.edits import ADD, REMOVE, SET, Edit, retyped, spelling
 from dynamo_webhooks.cli.check.fields import field_hint, field_of, known_fields, node_at
 from dynamo_webhooks.cli.check.objects import Found, unknown
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
@@ -139,8 +139,9 @@ class _Run:
             rule, stage = (record.CEL_RULE, record.CEL) if error.rule else (record.SCHEMA_RULE, record.SCHEMA)
             from dynamo_webhooks.cli.check.allowed import told as allowed
 
-            text, fix, value = allowed(error, lookup(self.write.object, error.path))
-            edit = Edit(SET, error.path, value) if value is not None else None
+            there = lookup(self.write.object, error.path)
+            text, fix, value = allowed(error, there)
+            edit = Edit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
             self._own(rule, record.ERROR, stage, error.path, render(error.path), text, fix, edit)
         return seen
 

@@ -84,10 +84,12 @@ def _about(args: argparse.Namespace, config: str | Source | None = None) -> Inst
     flags: dict[tuple[str, ...], tuple[str, Any]] = {
         key: (f"--{name}", given[name]) for name, key in KEYS.items() if given[name] is not None
     }
-    effective = load_configuration(config, os.environ, flags)
+    effective = load_configuration(config, os.environ, flags, lenient=args.lenient_config)
     if not effective.configuration.operator.namespace:
         flags[KEYS["namespace"]] = ("--namespace", "dynamo-system")
-        effective = load_configuration(config, os.environ, flags)
+        effective = load_configuration(config, os.environ, flags, lenient=args.lenient_config)
+    for line in effective.unknown:
+        say(f"warning: {line}")
     return installation(provisioner(effective.configuration))
 
 

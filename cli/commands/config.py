@@ -17,6 +17,7 @@ HELP = "print the effective configuration and the source of each value"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration, YAML or JSON; default: only defaults and environment")
+    flags.lenient(parser)
     parser.add_argument("-o", "--output", choices=("text", "yaml", "json"), default="text", help="format (default %(default)s)")
     flags.verbose(parser)
 
@@ -28,9 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from dynamo_webhooks.cli.configuration import load_configuration
     from dynamo_webhooks.cli.exits import OK
-    from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.cli.output import say, write
 
-    found = load_configuration(arguments.config, os.environ)
+    found = load_configuration(arguments.config, os.environ, lenient=arguments.lenient_config)
+    for line in found.unknown:
+        say(f"warning: {line}")
     written = {"text": _text, "yaml": _yaml, "json": _json}[arguments.output]
     write(written(found))
     return OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.convert.run import Outcome
 
-_KEYS = ("paths", "exclude")  # of the project file
+_KEYS = ("paths", "exclude", "line")  # of the project file
 
 HELP = "convert objects in files to another version; other documents stay byte for byte"
 
@@ -21,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the flags."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, globs, or - for standard input")
     parser.add_argument("--to", choices=("v1alpha1", "v1beta1"), help="version to convert to")
+    flags.line(parser, f"line of the operator that gets the objects (default: the project file's, else {USUAL})")
     parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="files to leave out; repeatable")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file would change")
     parser.add_argument("--write", action="store_true", help="change the files instead of printing")
@@ -71,6 +73,7 @@ def _convert(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.yaml.errors import InputError
 
     codes, done, found = [OK], [], 0
+    line: Line = arguments.line or USUAL
     files = sources(arguments, arguments.paths)
     known = cache(lambda: builds(files))
     for file in files:
@@ -82,13 +85,13 @@ def _convert(arguments: argparse.Namespace) -> int:
             say(str(error))
             codes.append(UNREADABLE)
             continue
-        outcome = convert_text(file, text, arguments.to, verify=arguments.verify, builds=known, lenient=arguments.allow_empty)
+        outcome = convert_text(file, text, arguments.to, line=line, verify=arguments.verify, builds=known, lenient=arguments.allow_empty)
         found += outcome.objects
         codes += [REFUSED] * bool(outcome.failures) + [UNREADABLE] * bool(outcome.unreadable)
         _say(outcome, quiet=arguments.quiet)
-        refused = newly_refused(file, text, outcome.text) if outcome.converted else []
-        for line in refused:
-            say(line)
+        refused = newly_refused(file, text, outcome.text, line) if outcome.converted else []
+        for told in refused:
+            say(told)
         codes += [REFUSED] * bool(refused)
         if arguments.check and outcome.converted:
             say(f"{file}: {outcome.converted} of {outcome.objects} objects would change")

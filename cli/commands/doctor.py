@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="namespace of the installation (default: the configuration's, else dynamo-system)",
     )
     add("--config", metavar="FILE", help="OperatorConfiguration with its names (default: the one in the cluster)")
+    flags.lenient(parser)
     flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="context of the kubeconfig")
     add("--uninstall-check", action="store_true", help="list what prevents removing the installation, in the order of removal")
@@ -55,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
 async def _examine(args: argparse.Namespace) -> list[Finding]:
     async with connected("dynamo-webhooks-doctor", args.kubeconfig, args.context) as cluster:
-        return await examine(cluster, args.namespace, args.config, removing=args.uninstall_check)
+        return await examine(cluster, args.namespace, args.config, removing=args.uninstall_check, lenient=args.lenient_config)
 
 
-async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool) -> list[Finding]:
+async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool, lenient: bool = False) -> list[Finding]:
     """All findings, in the order of the checks. Raises: ApiError when the cluster can't be asked, UsageError."""
     from dynamo_webhooks.cli.doctor import about
     from dynamo_webhooks.cli.doctor.emptied import emptied
@@ -70,10 +71,11 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     from dynamo_webhooks.cli.doctor.trial import requests
 
     if config is not None:
-        place, wrong = about.by_file(config, namespace), ""
+        (place, wrong), what = about.by_file(config, namespace, lenient=lenient), config
     else:
-        place, wrong = await about.in_cluster(cluster, namespace)
-    found = [warning("configuration", f"ConfigMap {place.profile.namespace}/{about.CONFIG}", wrong)] if wrong else []
+        place, wrong = await about.in_cluster(cluster, namespace, lenient=lenient)
+        what = f"ConfigMap {place.profile.namespace}/{about.CONFIG}"
+    found = [warning("configuration", what, wrong)] if wrong else []
     sight = await look(cluster, place)
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:

@@ -15,22 +15,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from dynamo_webhooks.cli import flags
 
     flags.facts(parser)
-    parser.add_argument("--profile", choices=("current", "1.2"), default="current", help="set of verdicts (default current)")
+    parser.add_argument("--profile", choices=("current", "1.2"), help="set of verdicts (default current)")
     parser.add_argument("--stdio", action="store_true", help="what editors add; there is no other way")
+    flags.project(parser)
     flags.verbose(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serves until the editor says that it ends. Raises: UsageError for wrong facts."""
+    """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
     from dynamo_webhooks.cli.check.choice import choose
     from dynamo_webhooks.cli.check.pipeline import Settings
     from dynamo_webhooks.cli.exits import OK
     from dynamo_webhooks.cli.facts.load import asked_facts
     from dynamo_webhooks.cli.lsp.answers import Asked
     from dynamo_webhooks.cli.lsp.server import server
+    from dynamo_webhooks.cli.project.lay import lay
     from dynamo_webhooks.policies.catalogue import read_lazily
 
     read_lazily()
-    facts = asked_facts(arguments)
-    server(Asked(Settings(facts, arguments.profile), choose([], [], arguments.profile))).start_io()
+    lay(arguments, ("profile", "line", "facts"), ())
+    profile = arguments.profile or "current"
+    server(Asked(Settings(asked_facts(arguments), profile), choose([], [], profile))).start_io()
     return OK

@@ -61,7 +61,7 @@ def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Instal
     from dynamo_webhooks.cli.daemon import provisioner
     from dynamo_webhooks.cli.daemon.run import Side
 
-    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
+    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args))
     with listening.logged(settings):
         asyncio.run(provisioner.serve(about, args.kubeconfig, side, pace))
     return OK
@@ -69,7 +69,7 @@ def serve(args: argparse.Namespace, settings: ProvisionerSettings, about: Instal
 
 def settings_of(args: argparse.Namespace) -> ProvisionerSettings:
     """The settings in effect. Raises: UsageError when it isn't known where we are, or what the configuration says is wrong."""
-    settings = load_settings(ProvisionerSettings, args.config, os.environ)
+    settings = load_settings(ProvisionerSettings, args.config, os.environ, lenient=args.lenient_config)
     if not settings.identity.namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

@@ -39,7 +39,7 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
     from dynamo_webhooks.reconciler.loop.reconciler import Reconciler
 
     settings = settings_of(args)
-    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args.config))
+    side = Side(*listening.listeners(args, settings), settings.metrics_secure, listening.level_source(args))
     with listening.logged(settings):
         made = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
         asyncio.run(run_daemon("reconciler", MANAGER, args.kubeconfig, made, side))
@@ -48,7 +48,7 @@ def serve(args: argparse.Namespace, lease: Timings | None = None) -> int:
 
 def settings_of(args: argparse.Namespace) -> ReconcilerSettings:
     """The settings in effect. Raises: UsageError when it isn't known where the Lease is kept, or the configuration is wrong."""
-    settings = load_settings(ReconcilerSettings, args.config, os.environ)
+    settings = load_settings(ReconcilerSettings, args.config, os.environ, lenient=args.lenient_config)
     if settings.leader_lease and not settings.leader_namespace:
         raise UsageError("operator.namespace: must name the namespace of the installation; outside a pod set it, or POD_NAMESPACE")
     return settings

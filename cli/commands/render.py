@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--namespace", default="default", help="namespace of objects without one (default: default)")
     flags.facts(parser)
     parser.add_argument("--config", metavar="FILE", help="OperatorConfiguration; facts override it")
+    flags.lenient(parser)
     parser.add_argument("--allow-empty", action="store_true", help="accept no Dynamo object")
     parser.add_argument("-q", "--quiet", action="store_true", help="don't report assumptions about the cluster")
     flags.verbose(parser)
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.against is not None and arguments.directory is not None:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
     known = asked_facts(arguments)
-    operator, assumed = choose(known, arguments.config)
+    operator, assumed = choose(known, arguments.config, lenient=arguments.lenient_config)
     if assumed and not arguments.quiet:
         say(assumed)
     if known.operatorVersion is UNKNOWN and operator.settings.operator_version:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.cli import flags
 
 if TYPE_CHECKING:
     import argparse
+
+    from dynamo_webhooks.api.line import Line
 
 HELP: Final = "print JSON schemas of kinds, for editors, and of commands' JSON output"
 
@@ -22,8 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="kind, `all` for a file of many kinds, or command that prints JSON (default: list all schemas)",
     )
     add("--version", metavar="VERSION", help="version of the kind (default: newest)")
+    flags.line(parser, f"line of the operator (default: the project file's, else {USUAL})")
     add("--all", action="store_true", help="write every schema to the folder of -d")
     add("-d", "--directory", metavar="DIR", help="folder to write them to; created if missing")
+    flags.project(parser)
     flags.verbose(parser)
 
 
@@ -34,17 +39,20 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from dynamo_webhooks.cli.exits import OK, UsageError
     from dynamo_webhooks.cli.output import write
+    from dynamo_webhooks.cli.project.lay import lay
 
+    lay(arguments, ("line",), ())
+    line: Line = arguments.line or USUAL
     if arguments.all != (arguments.directory is not None):
         raise UsageError("--all writes every schema into the folder of -d: give both, or a name to print one")
     if arguments.all and (arguments.name or arguments.version):
         raise UsageError("--all is every schema: give a name and a version, or --all")
     if arguments.all:
-        _store(arguments.directory)
+        _store(arguments.directory, line)
     elif arguments.name is None:
         write("".join(f"{name}\n" for name in _names()))
     else:
-        write(_text(arguments.name, arguments.version))
+        write(_text(arguments.name, arguments.version, line))
     return OK
 
 
@@ -57,7 +65,7 @@ def _names() -> list[str]:
     return [MIXED, *(f"{kind}.{version}" for kind, version in pairs()), *names()]
 
 
-def _text(word: str, version: str | None) -> str:
+def _text(word: str, version: str | None, line: Line) -> str:
     """The schema that a word names, as text. Raises: UsageError."""
     from dynamo_webhooks.api.kinds import BY_NAME
     from dynamo_webhooks.cli.exits import UsageError
@@ -74,11 +82,11 @@ def _text(word: str, version: str | None) -> str:
         wanted = version or ending or versions[-1]
         if wanted not in versions:
             raise UsageError(f"--version {wanted}: {kind} is in {' and '.join(versions)}{hint(wanted, versions)}")
-        return _printed(schema_of(kind, wanted))
+        return _printed(schema_of(kind, wanted, line))
     if version is not None:
         raise UsageError(f"--version is for kinds, {word} is none{hint(word, BY_NAME)}")
     if word == MIXED:
-        return _printed(mixed())
+        return _printed(mixed(line))
     if word in names():
         return _printed(load(word))
     raise UsageError(f"{word}: there is no schema of that{hint(word, [*known, *BY_NAME])}")
@@ -90,7 +98,7 @@ def _printed(schema: dict[str, Any]) -> str:
     return json.dumps(schema, indent=2) + "\n"
 
 
-def _store(directory: str) -> None:
+def _store(directory: str, line: Line) -> None:
     """Writes all, under names in lower case, as tools look for them. Raises: UsageError when that can't be done."""
     from pathlib import Path
 
@@ -108,5 +116,5 @@ def _store(directory: str) -> None:
     except OSError as error:
         raise UsageError(f"-d {directory}: can't be made: {error.strerror or type(error).__name__}") from None
     for name in _names():
-        replace(str(folder / f"{name.lower()}.schema.json"), _text(name, None))
+        replace(str(folder / f"{name.lower()}.schema.json"), _text(name, None, line))
     say(f"{len(_names())} schemas in {directory}")

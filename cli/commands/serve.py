@@ -50,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.kubeconfig(parser, absent=None)
     add("--facts", metavar="FILE", help="facts that override configuration and cluster, YAML or JSON")
     add("--operator-version", metavar="VERSION", help="version that objects are stamped with")
+    add("--dgdr-default-image", metavar="IMAGE", help="line 1.5: image of deployment requests without one (default by --operator-version)")
     add("--profile", choices=("current", "1.2"), help="set of verdicts (default current)")
     add("--workers", metavar="N", type=int, help="processes (default: the number of CPUs)")
     add("--drain-lag", metavar="SECONDS", type=float, help="seconds to accept connections after SIGTERM (default 0; with --config 15)")
@@ -96,7 +97,7 @@ def _told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
         say("no cluster is known, and there is no --config: facts come from the file alone")
     if args.facts is None and args.config is None and args.self_signed and not watching:
         say("no --facts given; taken for granted: " + ", ".join(f"{key}={_printed(value)}" for key, value in DEFAULT_FACTS.items()))
-        return DEFAULT_FACTS | ({"operatorVersion": args.operator_version} if args.operator_version else {})
+        return DEFAULT_FACTS | server.told(args, settings)
     told = server.told(args, settings)
     if not watching:
         for line in consequences(facts_from(told), settings.profile):

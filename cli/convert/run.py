@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.kinds import BY_NAME, GROUP, api_version
+from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.api.paths import render
 from dynamo_webhooks.cli.convert.origins import Moves, behind, converted_from
 from dynamo_webhooks.cli.convert.remains import remains
 from dynamo_webhooks.cli.convert.served import as_served, defaulted
+from dynamo_webhooks.cli.convert.switches import switched
 from dynamo_webhooks.cli.convert.texts import Piece, pieces
 from dynamo_webhooks.cli.files import STDIN
 from dynamo_webhooks.cli.legacy.recognise import recognised
@@ -21,10 +23,12 @@ from dynamo_webhooks.conversion.objects import convert_object, target
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.cli.convert.origins import Origin
     from dynamo_webhooks.cli.rewrite.rewritten import Comment
     from dynamo_webhooks.cli.yaml.load import InputError
+    from dynamo_webhooks.conversion.objects import Target
 
 _DEEPEST_LIST: Final = 5
 _NAMED: Final = 5  # comments that are named one by one
@@ -44,24 +48,24 @@ class Outcome(NamedTuple):
 
 
 def convert_text(
-    name: str, text: str, version: str, *, verify: bool, builds: Callable[[], list[Any]] = list, lenient: bool = False
+    name: str, text: str, version: str, *, verify: bool, line: Line = USUAL, builds: Callable[[], list[Any]] = list, lenient: bool = False
 ) -> Outcome:
-    """Converts every object of a converting kind in a text; other documents stay byte for byte.
+    """Converts every object of a converting kind in a text, for a line of the operator; other documents stay byte for byte.
 
     `builds` gives documents of other files that may know the images of legacy ones; it is asked only where there is one.
     """
     foreign = lenient and GROUP not in text and name != STDIN
-    return _File(name, version, verify=verify, builds=builds, foreign=foreign).run(text)
+    return _File(name, target(api_version(version), line), verify=verify, builds=builds, foreign=foreign).run(text)
 
 
 class _File:
     """One file on its way."""
 
-    def __init__(self, name: str, version: str, *, verify: bool, builds: Callable[[], list[Any]], foreign: bool) -> None:
+    def __init__(self, name: str, wanted: Target, *, verify: bool, builds: Callable[[], list[Any]], foreign: bool) -> None:
         self.name = name
         self.foreign = foreign
         self.builds = builds
-        self.target = target(api_version(version))
+        self.target = wanted
         self.verify = verify
         self.objects = self.converted = 0
         self.notes: list[str] = []
@@ -151,19 +155,33 @@ class _Document:
     def _object(self, data: dict[str, Any], path: Path) -> Any:
         self.file.objects += 1
         one_version = data["kind"] in BY_NAME and data["kind"] not in KINDS
-        return data if one_version or data["apiVersion"] == self.file.target.api_version else self._converted(data, path, None)
+        if one_version:
+            return data
+        return self._switched(data, path) if data["apiVersion"] == self.file.target.api_version else self._converted(data, path, None)
+
+    def _switched(self, data: dict[str, Any], path: Path) -> Any:
+        """The object with the switches that line 1.5 requires, or the very same one where none is missing."""
+        new, places = switched(data, self.file.target)
+        for place in places:
+            text = "enabled: true is written, which line 1.5 requires and the block alone meant on line 1.2"
+            self.file.notes.append(f"{self._line(path)}: {_called(data)}: {render(place)}: {text}")
+        if places:
+            self.file.converted += 1
+            self.moves.add(self.index, path, lambda field: field)
+        return new
 
     def _converted(self, data: dict[str, Any], path: Path, before: Origin | None) -> Any:
         """An object converted, or the very same one where that can't be done."""
         wanted, where = self.file.target, f"{self._line(path)}: {_called(data)}"
         try:
             done = as_served(data, wanted)
-            home = convert_object(done.object, target(data["apiVersion"]), whole=True).object if self.file.verify else data
+            back = target(data["apiVersion"], wanted.line)
+            home = convert_object(done.object, back, whole=True).object if self.file.verify else data
         except ConversionError as error:
             field = render(error.path)
             self.file.failures.append(f"{where}: {field}{': ' if field else ''}{error.reason}")
             return data
-        if self.file.verify and not _same(home, data):
+        if self.file.verify and not _same(home, data, wanted.line):
             self.file.failures.append(f"{where}: does not round-trip through {wanted.version}; this is an internal error")
             return data
         new = done.object if "metadata" in data or done.object.get("metadata") else _without_metadata(done.object)
@@ -211,7 +229,7 @@ def _without_metadata(obj: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in obj.items() if key != "metadata"}
 
 
-def _same(home: dict[str, Any], data: dict[str, Any]) -> bool:
+def _same(home: dict[str, Any], data: dict[str, Any], line: Line) -> bool:
     """Deep equality, schema defaults apart; metadata, which conversion makes present, may have been absent."""
     known = {**data, "metadata": data.get("metadata") or {}}
-    return home in (data, known) or defaulted(home) == defaulted(known)
+    return home in (data, known) or defaulted(home, line) == defaulted(known, line)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.conversion.engine import Converted
@@ -19,6 +20,7 @@ from dynamo_webhooks.conversion.request import REQUEST
 from dynamo_webhooks.conversion.request_stored import SECTIONS
 
 if TYPE_CHECKING:
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.conversion.objects import Target
 
     Object = dict[str, Any]
@@ -32,7 +34,7 @@ def as_served(obj: Object, wanted: Target) -> Converted:
     Raises: ConversionError as `convert_object` does.
     """
     done = convert_object(_with_sections(obj), wanted, whole=True)
-    full = convert_object(_stored(defaulted(obj)), wanted, whole=True).object
+    full = convert_object(_stored(defaulted(obj, wanted.line)), wanted, whole=True).object
     ours = reserved(KINDS[obj["kind"]])
     metadata = dict(done.object["metadata"])
     annotations = {key: text for key, text in _annotations(done.object).items() if key not in ours}
@@ -77,11 +79,11 @@ def _annotations(obj: Object) -> Object:
     return (obj.get("metadata") or {}).get("annotations") or {}
 
 
-def defaulted(obj: Object) -> Object:
-    """A copy as an API server decodes it, unknown fields apart: those a person must see."""
+def defaulted(obj: Object, line: Line = USUAL) -> Object:
+    """A copy as an API server with the definitions of a line decodes it, unknown fields apart: those a person must see."""
     version = str(obj.get("apiVersion")).rpartition("/")[2]
     out: Object = copy.deepcopy(obj)
-    schema = load_schema(obj["kind"], version)
+    schema = load_schema(obj["kind"], version, line)
     default(out, schema)
     drop_nulls(out, schema)
     return out

@@ -87,12 +87,13 @@ def _listening(flag: str, what: str, where: Address, scheme: str = "http") -> so
     return sock
 
 
-def level_source(config: str) -> LevelSource:
+def level_source(args: argparse.Namespace) -> LevelSource:
     """Where the log level stands while the process runs: in its configuration file."""
     from dynamo_webhooks.webhooks import child_process
     from dynamo_webhooks.webhooks.log_level import LevelSource
 
-    return LevelSource(Path(config), child_process.command("dynamo_webhooks.cli.main", "config", "--config", config, "-o", "json"))
+    words = ("config", "--config", args.config, "-o", "json", *(["--lenient-config"] if args.lenient_config else []))
+    return LevelSource(Path(args.config), child_process.command("dynamo_webhooks.cli.main", *words))
 
 
 @contextlib.contextmanager

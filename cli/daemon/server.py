@@ -58,7 +58,9 @@ def settings_for(args: argparse.Namespace, environment: Mapping[str, str]) -> Se
         raise UsageError(f"--drain-lag: must be from 0 to {MOST_LAG:g} seconds, got {args.drain_lag:g}")
     if args.operator_version is not None and not is_semver(args.operator_version):
         raise UsageError(f'--operator-version: must be a semantic version such as 1.2.0, got "{args.operator_version}"')
-    found = load_settings(ServerSettings, args.config, environment) if args.config is not None else UNCONFIGURED
+    found = UNCONFIGURED
+    if args.config is not None:
+        found = load_settings(ServerSettings, args.config, environment, lenient=args.lenient_config)
     flags = {"workers": args.workers, "drain_lag": args.drain_lag, "profile": args.profile, "cert_directory": args.cert_dir}
     chosen: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if args.operator_version is not None:
@@ -86,6 +88,8 @@ def told(args: argparse.Namespace, settings: ServerSettings) -> dict[str, Any]:
         stated = told_by(settings)
     elif args.operator_version is not None:
         stated = {"operatorVersion": args.operator_version}
+    if args.dgdr_default_image is not None:
+        stated["dgdrDefaultImage"] = args.dgdr_default_image
     return stated | (load_values(args.facts) if args.facts is not None else {})
 
 
@@ -117,7 +121,7 @@ def plan_for(args: argparse.Namespace, settings: ServerSettings, stated: dict[st
         }
     names = secret_names(args, settings) if orders is not None else None
     judge = Settings(facts_from(stated), settings.profile)
-    level = level_source(args.config) if args.config is not None else None
+    level = level_source(args) if args.config is not None else None
     callers = (Path(settings.client_ca), settings.client_names) if settings.client_ca else None
     return Plan(judge, directory, limits, settings.drain_lag, orders, settings.logs, names, level, callers)
 

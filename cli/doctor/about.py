@@ -31,16 +31,17 @@ def by_manifests(namespace: str) -> Installation:
     return Installation(Mode.MANAGED, Profile("dynamo-webhooks", namespace), Timings(), Names(namespace), (*crds, *names))
 
 
-def by_file(file: str | Source, namespace: str) -> Installation:
-    """The installation of a configuration, in a file or as its text. Raises: UsageError."""
+def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
+    """The installation of a configuration, in a file or as its text, and the unknown keys that are passed over. Raises: UsageError."""
     from dynamo_webhooks.api.operator import projection
     from dynamo_webhooks.cli.configuration import load_configuration
 
     environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
-    settings = projection.provisioner(load_configuration(file, environment).configuration)
+    effective = load_configuration(file, environment, lenient=lenient)
+    settings = projection.provisioner(effective.configuration)
     if not settings.identity.namespace:
         raise UsageError("--namespace: must name the namespace of the installation, which the configuration doesn't")
-    return installation(settings)
+    return installation(settings), "\n  ".join(effective.unknown)
 
 
 async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | None, str]:
@@ -53,14 +54,14 @@ async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | N
     return (None if text is None else Source(KEY, str(text))), ""
 
 
-async def in_cluster(cluster: Cluster, namespace: str) -> tuple[Installation, str]:
+async def in_cluster(cluster: Cluster, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
     """The installation of the configuration that is in the cluster, and what was wrong with that, if something was."""
     where = namespace or NAMESPACE
     found, wrong = await configuration_in(cluster, where)
     if found is None:
         return by_manifests(where), wrong
     try:
-        about = by_file(found, where)
+        about, unknown = by_file(found, where, lenient=lenient)
     except UsageError as error:
         return by_manifests(where), str(error)
-    return replace(about, trust_file=""), ""  # that file is in a pod
+    return replace(about, trust_file=""), unknown  # that file is in a pod

@@ -92,7 +92,7 @@ def meaning(name: str, text: str, line: int, column: int) -> str:
     return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
 
 
-def offers(name: str, text: str, line: int, column: int) -> list[Offer]:
+def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[Offer]:
     """The fields that can be added where the cursor is, or the values that the field before it can have."""
     lines = Source(name, text).lines
     if not 0 < line <= len(lines) or not _is_ours(text):
@@ -105,7 +105,7 @@ def offers(name: str, text: str, line: int, column: int) -> list[Offer]:
     for found in _objects(name, "\n".join(lines)):
         path = next(_paths(found.data, key), None)
         if path is not None and found.known:
-            node = node_at(load_schema(found.identity.kind, found.version), path)
+            node = node_at(load_schema(found.identity.kind, found.version, asked.settings.line), path)
             return [] if node is None else _values(node) if key else _fields(node, lookup(found.data, path))
     return []
 
@@ -117,7 +117,7 @@ def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[A
     here = [one for one in whole if first <= one.position.line <= last]
     found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here]
     found += [_edited(source, f"Fix all {len(whole)} in this file", whole)] if len(whole) > 1 else []
-    return [one for one in found if one is not None] + _converted(name, text)
+    return [one for one in found if one is not None] + _converted(name, text, asked)
 
 
 def _edited(source: Source, title: str, findings: Iterable[Reported]) -> Action | None:
@@ -131,12 +131,12 @@ def _edited(source: Source, title: str, findings: Iterable[Reported]) -> Action 
         return None
 
 
-def _converted(name: str, text: str) -> list[Action]:
+def _converted(name: str, text: str, asked: Asked) -> list[Action]:
     from dynamo_webhooks.cli.convert.run import convert_text
 
     if f"{GROUP}/{ALPHA}" not in text or not _is_ours(text):
         return []
-    outcome = convert_text(name, text, BETA, verify=True)
+    outcome = convert_text(name, text, BETA, line=asked.settings.line, verify=True)
     failed = outcome.failures or outcome.unreadable
     return [Action("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
 

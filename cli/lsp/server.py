@@ -49,7 +49,7 @@ def server(asked: Asked) -> LanguageServer:
     @made.feature(types.TEXT_DOCUMENT_COMPLETION)
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
         document = made.workspace.get_text_document(params.text_document.uri)
-        found = offers(_name(document), document.source, *_place(document, params.position))
+        found = offers(_name(document), document.source, asked, *_place(document, params.position))
         return [
             types.CompletionItem(
                 label=one.text,

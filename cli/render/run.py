@@ -146,12 +146,12 @@ def told(found: Found, path: Path, text: str) -> str:
     return shortened(f"{found.document.source.name}:{line}:{column}: {found.identity}: {field}{': ' if field else ''}{text}", LONGEST)
 
 
-def choose(known: Facts, config: str | None) -> tuple[Operator, str]:
+def choose(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[Operator, str]:
     """What the operator is set to, and what was assumed for it (empty when everything is known).
 
     Raises: UsageError for a configuration file that can't be used.
     """
-    load = cache(partial(_configured, config))
+    load = cache(partial(_configured, config, lenient=lenient))
     usual = _settings(load()) if config is not None else Settings()
     told = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
@@ -169,12 +169,16 @@ def _settings(configuration: ReconcilerSettings) -> Settings:
     return settings_from(configuration, Abilities())
 
 
-def _configured(config: str | None) -> ReconcilerSettings:
+def _configured(config: str | None, *, lenient: bool) -> ReconcilerSettings:
     from dynamo_webhooks.api.operator.projection import reconciler
     from dynamo_webhooks.cli.configuration import load_configuration
+    from dynamo_webhooks.cli.output import say
 
     # the environment is that of whoever asks, and has no say in what another operator renders
-    return reconciler(load_configuration(config, {}).configuration)
+    effective = load_configuration(config, {}, lenient=lenient)
+    for line in effective.unknown:
+        say(f"warning: {line}")
+    return reconciler(effective.configuration)
 
 
 def stream(children: list[Fields], form: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dynamo_webhooks.api.kinds import GROUP, KINDS, Kind, api_version, pairs
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.api.schema import Node, load_schema
 from dynamo_webhooks.cli.schema.nodes import Translation, metadata
 
@@ -12,17 +13,17 @@ DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 MIXED: Final = "all"  # the name of the schema that chooses by apiVersion and kind
 
 
-def schema_of(kind: str, version: str) -> Node:
-    """The schema of objects of one kind and version. Raises: KeyError when there is none."""
+def schema_of(kind: str, version: str, line: Line = USUAL) -> Node:
+    """The schema of objects of one kind and version, as a line has it. Raises: KeyError when there is none."""
     translation = Translation()
-    root = _root(translation, kind, version)
+    root = _root(translation, kind, version, line)
     return {"$schema": DRAFT, "title": f"{kind} {version}", **root, "definitions": translation.definitions()}
 
 
-def mixed() -> Node:
+def mixed(line: Line = USUAL) -> Node:
     """One schema for files that hold anything: an object of ours must be what its apiVersion and kind say, others may be as they are."""
     translation = Translation()
-    roots = {f"{kind}.{version}": _root(translation, kind, version) for kind, version in pairs()}
+    roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in pairs()}
     cases = [{"if": _is(kind, api_version(version)), "then": {"$ref": f"#/definitions/{kind}.{version}"}} for kind, version in pairs()]
     listed: Node = {"if": _is("List", "v1"), "then": {"properties": {"items": {"type": "array", "items": {"$ref": "#"}}}}}
     return {
@@ -33,8 +34,8 @@ def mixed() -> Node:
     }
 
 
-def _root(translation: Translation, kind: str, version: str) -> Node:
-    root = translation.node(load_schema(kind, version))
+def _root(translation: Translation, kind: str, version: str, line: Line) -> Node:
+    root = translation.node(load_schema(kind, version, line))
     properties = root["properties"]
     properties["apiVersion"] = {**_without_null(properties["apiVersion"]), "const": api_version(version)}
     properties["kind"] = {**_without_null(properties["kind"]), "const": kind}

@@ -141,7 +141,7 @@ def test_check_and_write(command: Command, files: Files) -> None:
 def test_verify_refuses_what_does_not_come_home(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = files(a=GOOD)
     assert command("convert", "a.yaml", "--to", "v1beta1", "--verify").code == 0
-    monkeypatch.setattr("dynamo_webhooks.cli.convert.run._same", lambda home, data: False)
+    monkeypatch.setattr("dynamo_webhooks.cli.convert.run._same", lambda home, data, line: False)
     ran = command("convert", "a.yaml", "--to", "v1beta1", "--verify", "--write")
     assert ran.code == 1
     assert "does not round-trip through v1beta1" in ran.err
@@ -522,3 +522,42 @@ def test_what_check_refused_before_for_the_same_reason_is_no_news(command: Comma
     assert command("check", "a.yaml", "-q").code == 1
     ran = command("convert", "a.yaml", "--to", "v1beta1", "-q")
     assert (ran.code, ran.err) == (0, "")
+
+
+SWITCHES = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: g}
+spec:
+  components:
+  - name: a
+    experimental:
+      checkpoint:   # warm
+        checkpointRef: c
+  - {name: b, experimental: {checkpoint: {checkpointRef: c}}}
+  - {name: c, experimental: {checkpoint: {enabled: false, checkpointRef: c}}}
+"""
+
+
+def test_for_line_1_5_checkpoints_get_the_switch_that_it_requires(command: Command, files: Files) -> None:
+    folder = files(a=SWITCHES)
+    assert command("convert", "a.yaml", "--to", "v1beta1", "--line", "1.2", "--write").code == 0
+    assert (folder / "a.yaml").read_text() == SWITCHES
+    ran = command("convert", "a.yaml", "--to", "v1beta1", "--line", "1.5", "--write")
+    said = [line for line in ran.err.splitlines() if "enabled: true is written" in line]
+    assert [line.split(": ")[2] for line in said] == [f"spec.components[{index}].experimental.checkpoint" for index in (0, 1)]
+    wanted = SWITCHES.replace("        checkpointRef: c\n", "        checkpointRef: c\n        enabled: true\n")
+    wanted = wanted.replace("{checkpoint: {checkpointRef: c}}", "{checkpoint: {checkpointRef: c, enabled: true}}")
+    assert (folder / "a.yaml").read_text() == wanted
+    again = command("convert", "a.yaml", "--to", "v1beta1", "--line", "1.5", "--check")
+    assert (again.code, again.err) == (0, "")
+
+
+def test_the_line_of_the_project_file_is_converted_for(command: Command, files: Files) -> None:
+    alpha = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoComponentDeployment\nmetadata: {name: g}\nspec:\n"
+    alpha += "  checkpoint: {enabled: true, checkpointRef: c}\n  extraPodSpec: {mainContainer: {image: x:1.5.0}}\n"
+    folder = files(a=alpha)
+    assert "enabled: true" not in command("convert", "a.yaml", "--to", "v1beta1", "--line", "1.2").out
+    (folder / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
+    ran = command("convert", "a.yaml", "--to", "v1beta1", "--verify")
+    assert (ran.code, "enabled: true" in ran.out) == (0, True)

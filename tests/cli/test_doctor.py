@@ -25,6 +25,7 @@ from dynamo_webhooks.cli.doctor.issuing import REQUESTS, issuing
 from dynamo_webhooks.cli.doctor.removal import removal
 from dynamo_webhooks.cli.doctor.sight import Sight
 from dynamo_webhooks.cli.doctor.trial import CAUSES, requests
+from dynamo_webhooks.cli.exits import UsageError
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, CRDS
 from tests.certs.states import NOW, leaf, state
@@ -402,3 +403,11 @@ def test_definitions_and_operator_are_of_one_line() -> None:
     assert (older.level, older.repair) == (Level.WARNING, "dynamo-webhooks crds --cluster --line 1.5 | kubectl apply --server-side -f -")
     [newer] = found("1.2.0", Line.V1_5)
     assert (newer.check, newer.repair) == ("line", ""), "definitions are never lowered"
+
+
+def test_unknown_keys_are_findings_where_they_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(CONFIG + "nextSection: {}\n")
+    with pytest.raises(UsageError, match="passed over with --lenient-config"):
+        asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False))
+    found = asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False, lenient=True))
+    assert [each.text for each in found if each.check == "configuration" and "nextSection: unknown key" in each.text]

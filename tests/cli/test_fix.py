@@ -159,3 +159,10 @@ def test_a_value_of_another_type_becomes_one_of_the_fields_type_or_stays(wanted:
 
 def test_nothing_is_mended_where_nothing_is_found() -> None:
     assert mended([]) == ([], 0)
+
+
+def test_the_switch_that_line_1_5_requires_is_written(command: Command, files: Files) -> None:
+    text = MANIFEST.partition("---")[0].replace("scalingAdaptr: {}", "experimental: {checkpoint: {checkpointRef: c}}")
+    folder = files(chat=text)
+    command("check", ".", "--fix", "--line", "1.5")
+    assert "experimental: {checkpoint: {checkpointRef: c, enabled: true}}\n" in (folder / "chat.yaml").read_text()

@@ -55,7 +55,7 @@ def told_by(settings: ServerSettings) -> dict[str, Any]:
         "operatorPrincipal": settings.identity.principal,
         "gpuDiscovery": features.gpu_discovery,
         "allowGmsSnapshot": features.gms_snapshot,
-        "dgdrDefaultImage": "",  # ours has no flag for it; a facts file may name one
+        "dgdrDefaultImage": "",  # `serve --dgdr-default-image` or a facts file may name one
         **({} if features.checkpoint is None else {"checkpoint": features.checkpoint}),
         **{name: value for name, value in switches.items() if value is not None},
         "switchedOff": sorted(name for name, value in switches.items() if value is False),

@@ -1,7 +1,7 @@
 {{/* Refuses what would have two owners. It looks at the cluster, which is empty for helm template; the same release upgraded is nobody else. */}}
 {{- define "dw.owners" -}}
 {{- if not (or .Values.namespaceRestriction.enabled .Values.allowSecondInstallation) -}}
-{{- $wrong := concat (include "dw.otherInstallations" . | fromJsonArray) (include "dw.otherConverters" . | fromJsonArray) -}}
+{{- $wrong := concat (include "dw.otherInstallations" . | fromJsonArray) (include "dw.otherConverters" . | fromJsonArray) (include "dw.otherLine" . | fromJsonArray) -}}
 {{- if $wrong -}}
 {{- fail (printf "\n%s" (join "\n" $wrong)) -}}
 {{- end -}}
@@ -56,13 +56,41 @@ yes
 {{- toJson $wrong -}}
 {{- end -}}
 
-{{/* How the definitions of this release are applied: (list $ flags). */}}
+{{/* The operator's line that the configuration says. */}}
+{{- define "dw.line" -}}
+{{- ternary "1.5" "1.2" (semverCompare ">=1.5.0-0" (dig "operator" "version" "1.2.0" .Values.config | toString)) -}}
+{{- end -}}
+
+{{/* The line of the cluster's definitions, by a field of graphs; empty without definitions. */}}
+{{- define "dw.liveLine" -}}
+{{- range dig "spec" "versions" list (lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "dynamographdeployments.nvidia.com") -}}
+{{- if eq .name "v1beta1" -}}
+{{- ternary "1.5" "1.2" (hasKey (dig "schema" "openAPIV3Schema" "properties" "spec" "properties" "components" "items" "properties" dict .) "minAvailable") -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Definitions of another line than the configuration's: conversion would write what they don't know, or leave out what they require. */}}
+{{- define "dw.otherLine" -}}
+{{- $line := include "dw.line" . -}}
+{{- $live := include "dw.liveLine" . -}}
+{{- $wrong := list -}}
+{{- if and (eq $live "1.5") (eq $line "1.2") -}}
+{{- $wrong = append $wrong "config.operator.version: must be 1.5.0 or later, because the cluster's definitions are of line 1.5; never apply those of line 1.2 over them, or objects lose fields" -}}
+{{- else if and (eq $live "1.2") (eq $line "1.5") -}}
+{{- $wrong = append $wrong (printf "config.operator.version: must be below 1.5.0, because the cluster's definitions are of line 1.2; or apply those of line 1.5 first: %s" (include "dw.definitions" (list . "--server-side"))) -}}
+{{- end -}}
+{{- toJson $wrong -}}
+{{- end -}}
+
+{{/* How the definitions of this release are applied: (list $ flags). Never those of a lower line than the cluster's. */}}
 {{- define "dw.definitions" -}}
 {{- $root := index . 0 -}}
 {{- $base := include "dw.base" $root -}}
+{{- $newer := has "1.5" (list (include "dw.line" $root) (include "dw.liveLine" $root)) -}}
 {{- if and (eq $base "dynamo-webhooks") (eq $root.Release.Namespace "dynamo-system") -}}
-kubectl apply {{ index . 1 }} -f manifests/crds/
+kubectl apply {{ index . 1 }} -f manifests/crds{{ if $newer }}-1.5{{ end }}/
 {{- else -}}
-dynamo-webhooks crds --namespace {{ $root.Release.Namespace }} --service {{ $base }} | kubectl apply {{ index . 1 }} -f -
+dynamo-webhooks crds --namespace {{ $root.Release.Namespace }} --service {{ $base }}{{ if $newer }} --line 1.5{{ end }} | kubectl apply {{ index . 1 }} -f -
 {{- end -}}
 {{- end -}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from dynamo_webhooks.api.line import USUAL, Line
 from dynamo_webhooks.cli.check.choice import Choice
 from dynamo_webhooks.cli.check.pipeline import Settings
 from dynamo_webhooks.cli.lsp.answers import Asked, actions, meaning, offers, seen
+from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.policies.facts import Facts
 
 URI = "file:///repo/a%20chat.yaml"
 TEXT = """\
@@ -133,8 +137,35 @@ def test_columns_are_characters_of_the_text() -> None:
 def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\nspec:\n{typed}"
     lines = text.split("\n")
-    assert wanted in {one.text for one in offers("a", text, len(lines), len(lines[-1]) + 1)}
-    assert offers("a", text.replace("nvidia.com", "example.com"), len(lines), len(lines[-1]) + 1) == []
+    assert wanted in {one.text for one in offers("a", text, ASKED, len(lines), len(lines[-1]) + 1)}
+    assert offers("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
+
+
+def test_what_is_offered_is_of_the_line() -> None:
+    text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
+    lines = text.split("\n")
+    for line in Line:
+        asked = Asked(Settings(Facts(operatorLine=line)), Choice())
+        names = {one.text for one in offers("a", text, asked, len(lines), len(lines[-1]) + 1)}
+        assert ("minAvailable" in names, "replicas" in names) == (line == "1.5", True)
+
+
+def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
+    monkeypatch.chdir(tmp_path)
+    started: list[Asked] = []
+
+    class Started:
+        def start_io(self) -> None:
+            """It would read standard input."""
+
+    def made(asked: Asked) -> Started:
+        started.append(asked)
+        return Started()
+
+    monkeypatch.setattr("dynamo_webhooks.cli.lsp.server.server", made)
+    assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
+    assert [asked.settings.line for asked in started] == ["1.5", "1.2", USUAL]
 
 
 def test_a_text_of_v1alpha1_can_be_converted() -> None:
@@ -154,5 +185,5 @@ def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"
     seen("a", text, ASKED)
     assert isinstance(meaning("a", text, line, column), str)
-    assert isinstance(offers("a", text, line, column), list)
+    assert isinstance(offers("a", text, ASKED, line, column), list)
     assert all(one.text != text for one in actions("a", text, ASKED, line, line + 2))

@@ -11,6 +11,7 @@ import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.kinds import KINDS, pairs
+from dynamo_webhooks.api.line import USUAL
 from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.cli.check.record import OWN_RULES
 from dynamo_webhooks.cli.schema.kinds import mixed, schema_of
@@ -160,3 +161,18 @@ def test_the_schema_of_facts_takes_what_the_reader_takes(name: str) -> None:
             taken = False
         assert check.is_valid({name: value}) == taken, value
     assert not check.is_valid({"groove": True})
+
+
+def test_schemas_are_of_a_line(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def fields(*words: str) -> Any:
+        return command("schema", "dcd", *words).json["properties"]["spec"]["properties"].keys()
+
+    assert "minAvailable" in fields("--line", "1.5")
+    assert "minAvailable" not in fields("--line", "1.2")
+    assert fields() == fields("--line", USUAL)
+    (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
+    assert fields() == fields("--line", "1.5")
+    assert "minAvailable" in str(command("schema", "all").json)
+    assert fields("--no-project") == fields("--line", USUAL)

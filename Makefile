@@ -12,10 +12,10 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test beside unit golden laws hostile cluster neighbours bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,9 @@ hostile: $(READY) ## two hundred thousand damaged reviews, and as many through a
 cluster: $(READY) ## the tests on a real API server, built once from Go modules
 	$(PYTEST) $(BESIDE) -m 'cluster and not alone and not neighbours'
 	$(PYTEST) -m 'cluster and alone'
+
+line15: $(READY) ## all recorded writes of operator line 1.5 through a real API server, in about ten minutes
+	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/test_line15.py -k answered
 
 neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager and promtool, each built once
 	$(PYTEST) $(BESIDE) -m neighbours

@@ -32,7 +32,9 @@ def told(error: FieldError, value: Any) -> Told:
     """An error of the schema beside the value that it speaks of, MISSING where there is none."""
     text = error.message.removeprefix("Invalid value: ").removeprefix(f"{error.field} in body ")
     if error.reason is Reason.REQUIRED and error.path[-len(_SWITCH) :] == _SWITCH:
-        return Told("must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True)
+        return Told(
+            "must be given on line 1.5", "Write enabled: true, which is what the block alone means on line 1.2, or false", value=True
+        )
     for shape, say in _SENTENCES:
         if found := re.fullmatch(shape, text, re.DOTALL):
             return say(found, value)

@@ -114,7 +114,7 @@ def test_unknown_keys_of_a_newer_chart_are_passed_over_if_asked(tmp_path: Path) 
     ]
     assert (found.configuration.checkpoint.enabled, found.configuration.server.webhook.port) == (True, 9444)
     assert load_configuration(file := stored(tmp_path), {}, lenient=True).unknown == ()
-    with pytest.raises(UsageError, match="1 thing to change:\n.*dra: must be a mapping, got true$"):
+    with pytest.raises(UsageError, match=r"1 thing to change:\n.*dra: must be a mapping, got true$"):
         load_configuration(stored(tmp_path, NEWER + "dra: true\n"), {}, lenient=True)
 
 

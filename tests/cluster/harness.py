@@ -124,18 +124,29 @@ class ControlPlane:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def request(
-        self, method: str, path: str, body: Node | list[Node] | None = None, *, kind: str = "application/json", user: str = ADMIN
+        self,
+        method: str,
+        path: str,
+        body: Node | list[Node] | None = None,
+        *,
+        kind: str = "application/json",
+        user: str = ADMIN,
+        acting: str = "",
     ) -> Reply:
-        """Sends one raw request; `kind` is the content type of the body. As every client, asks again where a kind has just been changed."""
+        """Sends one raw request; `kind` is the content type of the body. As every client, asks again where a kind has just been changed.
+
+        `acting` is another name that an admin sends it under.
+        """
+        other = {"Impersonate-User": acting, "Impersonate-Group": "system:masters"} if acting else {}
         for _ in range(_ATTEMPTS):
-            reply = self._request(method, path, body, kind, user)
+            reply = self._request(method, path, body, kind, user, other)
             if reply.status != 429 or "storage is (re)initializing" not in str(reply.body.get("message")):
                 break
             time.sleep(0.5)
         return reply
 
-    def _request(self, method: str, path: str, body: Node | list[Node] | None, kind: str, user: str) -> Reply:
-        headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json"}
+    def _request(self, method: str, path: str, body: Node | list[Node] | None, kind: str, user: str, other: Node) -> Reply:
+        headers = {"Authorization": f"Bearer {TOKENS[user][0]}", "Content-Type": kind, "Accept": "application/json", **other}
         with self._connection() as connection:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()

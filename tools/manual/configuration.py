@@ -23,7 +23,8 @@ Go operator is accepted. Flags override environment variables, which override th
 effective values and their sources, or lists all errors and exits with 2, like every process at its start. `serve` without `--config` uses
 only its flags.
 
-- Unknown keys and values of the wrong type are errors; the Go operator ignores them.
+- Unknown keys and values of the wrong type are errors; the Go operator ignores them. With `--lenient-config`, unknown keys are warned of,
+  each once, and passed over: use it for a file of a newer operator.
 - `null` means absent, and so does an empty string for a key with a default, except for the two `bindAddress`.
 - Durations are strings such as `30s`, `15m`, `1h30m`; days (`30d`) too, unlike in the Go operator. Sizes are strings such as `64Ki` or
   `2Gi`.

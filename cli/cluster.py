@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @contextlib.asynccontextmanager
-async def connected(component: str, kubeconfig: str, context: str = "") -> AsyncIterator[Client]:
-    """A client that is closed at the end; `component` names the command to the API server.
+async def connected(component: str, kubeconfig: str, context: str = "", server: str = "") -> AsyncIterator[Client]:
+    """A client that is closed at the end; `component` names the command to the API server, `server` is one of several API servers.
 
     Raises: UsageError when the kubeconfig can't be used or none is found.
     """
@@ -23,7 +23,7 @@ async def connected(component: str, kubeconfig: str, context: str = "") -> Async
     from dynamo_webhooks.kube.config import ConfigError
 
     try:
-        client = await connect(component, kubeconfig, context)
+        client = await connect(component, kubeconfig, context, server=server)
         try:
             yield client
         finally:

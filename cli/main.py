@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "review": "answer an AdmissionReview or ConversionReview from a file as the server does",
     "crds": "print the CustomResourceDefinitions",
     "facts": "collect facts about a cluster in a file to commit",
+    "migrate": "move stored objects to another version, with a plan before and a proof after, and back",
     "doctor": "inspect an installation: conversion, trust, certificates, servers and dry-run requests",
     "lsp": "serve editors by the language server protocol: findings, fields, completion and fixes",
     "completion": "print a completion script for a shell, or for kubectl's plugin",

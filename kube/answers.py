@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from dynamo_webhooks.kube.errors import ApiError, UnavailableError, of_status
+from dynamo_webhooks.kube.errors import ApiError, GoneError, UnavailableError, of_status
 from dynamo_webhooks.kube.protocol import Event
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def refusal(code: int, content: bytes, asked: str, *, secret: bool) -> ApiError:
         said = str(status.get("message") or "") or content[:200].decode(errors="replace").strip() or reason or "no message"
     details = status.get("details")
     name = details.get("name") if isinstance(details, dict) else ""
-    return of_status(code, reason, f"{asked}: {code}: {said}", str(name or ""))
+    error = of_status(code, reason, f"{asked}: {code}: {said}", str(name or ""))
+    if isinstance(error, GoneError):
+        metadata = status.get("metadata")
+        error.resume = str(metadata.get("continue") or "") if isinstance(metadata, dict) else ""
+    return error
 
 
 def decoded(content: bytes, asked: str) -> Node:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from dynamo_webhooks.kube.config import load
 from dynamo_webhooks.kube.connection import Connection
 from dynamo_webhooks.kube.errors import GoneError, NotFoundError
-from dynamo_webhooks.kube.protocol import Listing
+from dynamo_webhooks.kube.protocol import Listing, Page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.resources import Resource
     from dynamo_webhooks.kube.traffic import Traffic
 
+_JSON: Final = "application/json"
 _JSON_PATCH: Final = "application/json-patch+json"
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"  # JSON is YAML
+_BRIEF: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_BRIEF_LIST: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -50,6 +54,13 @@ class Client:
             return await self._pages(resource, namespace, fields, labels, limit, trim)
         except GoneError:
             return await self._pages(resource, namespace, fields, labels, 0, trim)
+
+    async def page(self, resource: Resource, namespace: str = "", *, token: str = "", limit: int = 500, brief: bool = False) -> Page:
+        """Reads one page of a list; with `brief` only metadata."""
+        query = {"limit": limit, "continue": token}
+        found = await self._connection.ask("GET", resource.path(namespace), query, accept=_BRIEF_LIST if brief else _JSON)
+        items = [{**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in found.get("items") or ()]
+        return Page(items, str((found.get("metadata") or {}).get("continue") or ""))
 
     async def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
@@ -107,6 +118,15 @@ class Client:
         path, more = _path(resource, obj, subresource), {"fieldManager": manager, "force": "true" if force else ""}
         return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more=more)
 
+    async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:
+        """Applies nothing to the status: an object that is stored in an older form is written anew. Gives the metadata.
+
+        Raises NotFoundError for an object that is not there.
+        """
+        obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, "namespace": namespace}}
+        path = resource.path(namespace, name, "status")
+        return await self._write("PATCH", resource, path, obj, kind=_APPLY, dry_run=dry_run, more={"fieldManager": manager}, accept=_BRIEF)
+
     async def delete(self, resource: Resource, name: str, namespace: str = "", *, uid: str = "", propagation: str = "Background") -> bool:
         """Deletes."""
         options: Node = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
@@ -123,6 +143,11 @@ class Client:
         core, others = await self._connection.ask("GET", "/api"), await self._connection.ask("GET", "/apis")
         named = {each["name"]: frozenset(found["version"] for found in each["versions"]) for each in others["groups"]}
         return {"": frozenset(core["versions"]), **named}
+
+    async def resources(self, group: str, version: str) -> Sequence[Node]:
+        """Reads the discovery document of one version."""
+        found = await self._connection.ask("GET", f"/apis/{group}/{version}" if group else f"/api/{version}")
+        return [each for each in found.get("resources") or () if isinstance(each, dict)]
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Asks the API server's authorizer."""
@@ -147,12 +172,13 @@ class Client:
         path: str,
         body: Any,
         *,
-        kind: str = "application/json",
+        kind: str = _JSON,
         dry_run: bool,
         more: Node | None = None,
+        accept: str = _JSON,
     ) -> Node:
         query = {"fieldManager": self._manager, "dryRun": "All" if dry_run else "", **(more or {})}
-        return await self._connection.ask(method, path, query, body, kind=kind, secret=resource.plural == "secrets")
+        return await self._connection.ask(method, path, query, body, kind=kind, accept=accept, secret=resource.plural == "secrets")
 
     async def _pages(self, resource: Resource, namespace: str, fields: str, labels: str, limit: int, trim: Trim | None) -> Listing:
         items: list[Node] = []
@@ -180,12 +206,17 @@ async def connect(
     patience: float = 30.0,
     environ: Mapping[str, str] = os.environ,
     traffic: Traffic | None = None,
+    server: str = "",
 ) -> Client:
     """A client for `manager` from a kubeconfig or the pod's own files, as `kube.config.load` finds them; nothing is sent yet.
 
+    `server` (`https://10.0.0.7:6443`) is one of several API servers to speak to instead, whose certificate must be that of the usual one.
     `patience` is seconds for one request, and `traffic` counts them. Raises ConfigError, whose message says what is missing.
     """
     configuration = await load(kubeconfig, context, environ=environ)
+    if server:
+        configuration.tls_server_name = configuration.tls_server_name or urlsplit(configuration.host).hostname
+        configuration.host = server
     return Client(Connection(configuration, agent=manager, patience=patience, traffic=traffic), manager)
 
 

@@ -74,16 +74,18 @@ class Connection:
         body: Node | Sequence[Node] | None = None,
         *,
         kind: str = _JSON,
+        accept: str = _JSON,
         secret: bool = False,
     ) -> Node:
-        """Sends one request and gives its JSON object. Raises a subclass of ApiError.
+        """Sends one request and gives its JSON object, `kind` being the type of the body, `accept` that of the answer.
 
         With `secret`, the body holds secret values, and no message will quote an answer that may repeat them.
+        Raises a subclass of ApiError.
         """
         asked = f"{method.lower()} {path}"
         limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
         try:
-            answer = await self._send(method, path, query, body, kind, limit)
+            answer = await self._send(method, path, query, body, kind, limit, accept)
             content: bytes = await answer.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _unreached(asked, error) from error
@@ -132,9 +134,16 @@ class Connection:
             answer.close()
 
     async def _send(
-        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, limit: aiohttp.ClientTimeout
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: Any,
+        kind: str,
+        limit: aiohttp.ClientTimeout,
+        accept: str = _JSON,
     ) -> aiohttp.ClientResponse:
-        headers = {"Accept": _JSON, "Accept-Encoding": _PLAIN, "Content-Type": kind, "User-Agent": self._agent}
+        headers = {"Accept": accept, "Accept-Encoding": _PLAIN, "Content-Type": kind, "User-Agent": self._agent}
         await self._sign(headers, method, path)
         given = {name: value for name, value in (query or {}).items() if value not in ("", None, False)}
         url = self._api.configuration.host + path + (f"?{urlencode(given)}" if given else "")

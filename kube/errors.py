@@ -39,7 +39,9 @@ class InvalidError(ApiError):
 
 
 class GoneError(ApiError):
-    """410: a resourceVersion that is too old; list again."""
+    """410: a resourceVersion that is too old; list again, or go on from `resume` with today's objects."""
+
+    resume: str = ""  # the token for the rest of a list, of the newest objects; empty when the server gave none
 
 
 class UnavailableError(ApiError):

@@ -24,6 +24,13 @@ class Listing(NamedTuple):
     version: str  # the resourceVersion from which a watch goes on
 
 
+class Page(NamedTuple):
+    """A part of a list."""
+
+    items: list[Node]
+    token: str  # for the next part; empty after the last one
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of a watch. A bookmark's object holds only the resourceVersion."""
@@ -87,6 +94,9 @@ class Cluster(Protocol):
 
     async def groups(self) -> Mapping[str, frozenset[str]]:
         """The served API groups with their versions: `{"apps": {"v1"}, "": {"v1"}}`."""
+
+    async def resources(self, group: str, version: str) -> Sequence[Node]:
+        """What discovery says of each resource of a served version, `storageVersionHash` among it. Raises NotServedError."""
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """SelfSubjectAccessReview: whether we may."""

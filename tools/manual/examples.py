@@ -50,6 +50,10 @@ ANSWERS: Final = {
     ("review", 1): "the server refuses",
     ("certs", 1): "not valid, or not possible",
     ("provision", 1): "with `--once`: not everything is ready",
+    ("migrate", 0): "all objects are stored in the version, which is proven; with `--dry-run`, nothing speaks against it",
+    ("migrate", 1): "not begun, or objects were refused, or it is not proven; the report says why",
+    ("migrate", 6): "cluster unreachable for as long as `--patience`",
+    ("migrate", 130): "stopped by SIGTERM or SIGINT after the writes under way; run it again to go on",
     ("doctor", 0): "no error; there may be warnings",
     ("doctor", 1): "at least one error: requests fail, or will",
     ("serve", 0): "stopped by SIGTERM or SIGINT after a graceful drain",
@@ -203,6 +207,16 @@ TOLD: Final[dict[str, Told]] = {
             Example("Facts of another cluster, without names", "dynamo-webhooks facts --cluster --context staging --redact", runs=False),
         ),
         "[In CI](../ci.md#facts-of-the-cluster).",
+    ),
+    "migrate": Told(
+        (0, 1, 2, 6, 70, 130),
+        (
+            Example("What would happen", "dynamo-webhooks migrate --to v1beta1 --dry-run", runs=False),
+            Example("Move everything, at most 50 objects a second", "dynamo-webhooks migrate --to v1beta1 --rate 50", runs=False),
+            Example("Prove it again later", "dynamo-webhooks migrate --to v1beta1 --verify", runs=False),
+            Example("The way back", "dynamo-webhooks migrate --to v1alpha1", runs=False),
+            Example("Annotations of older operators in today's form", "dynamo-webhooks migrate --rewrite --dry-run", runs=False),
+        ),
     ),
     "doctor": Told(
         (0, 1, 2, 6, 70),

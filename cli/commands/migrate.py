@@ -1,0 +1,132 @@
+"""`migrate`: moves the stored objects of the cluster to another version, proves it, and goes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import signal
+from typing import TYPE_CHECKING, Final
+
+from dynamo_webhooks.cli import flags
+from dynamo_webhooks.cli.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
+from dynamo_webhooks.cli.output import say, write
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dynamo_webhooks.cli.migrate.options import Options
+    from dynamo_webhooks.cli.migrate.report import Report
+
+HELP: Final = "move stored objects to another version, with a plan before and a proof after, and back"
+VERSIONS: Final = ("v1alpha1", "v1beta1")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    add = parser.add_argument
+    add("--to", choices=VERSIONS, help="version in which all objects are to be stored")
+    add("--kind", action="append", default=[], metavar="KIND", help="only this kind; repeatable (default: all with two versions)")
+    add("--namespace", "-n", metavar="NS", default="", help="only objects of this namespace; status.storedVersions stays as it is then")
+    add("--dry-run", action="store_true", help="print what would happen, and write nothing")
+    add("--verify", action="store_true", help="only prove it: change no definition; objects that are found in another version are moved")
+    add("--rewrite", action="store_true", help="move nothing; write annotations of older operators and converters in today's form")
+    add("--retire", choices=VERSIONS, metavar="VERSION", help="also list whose managed fields name a version that is to be removed")
+    add("--from-file", metavar="FILE", help="judge the objects in a file, such as `kubectl get -o json` prints, without a cluster")
+    add("--rate", type=_positive, default=0.0, metavar="N", help="at most so many objects a second (default: as fast as possible)")
+    add("--settle", type=_seconds, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
+    add("--patience", type=_seconds, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
+    add("--api-server", action="append", default=[], metavar="URL", help="one of the API servers; repeatable (default: the cluster's)")
+    add("--take-over", action="store_true", help="go on although the operator's own migrator has not observed the definitions")
+    flags.line(parser, "with --from-file: line of the operator's definitions")
+    flags.kubeconfig(parser)
+    add("--context", metavar="NAME", default="", help="context of the kubeconfig")
+    add("-o", "--output", choices=("text", "json"), default="text", help="format of the report (default text)")
+    flags.verbose(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when all is moved and proven, 1 when not, 6 when the cluster can't be reached, 130 when stopped. Raises: UsageError."""
+    options = _options(args)
+    if args.from_file:
+        from dynamo_webhooks.cli.migrate.from_file import judged
+
+        return _printed(judged(args.from_file, options, args.line), args.output)
+    return _printed(asyncio.run(_run(args, options)), args.output)
+
+
+def _options(args: argparse.Namespace) -> Options:
+    from dynamo_webhooks.api.kinds import BY_NAME, KINDS
+    from dynamo_webhooks.cli.kinds import kind_named
+    from dynamo_webhooks.cli.migrate.options import PATIENCE, SETTLE, Options
+
+    if args.rewrite and (args.to or args.verify or args.retire or args.from_file):
+        raise UsageError("--rewrite: is alone: run it before or after moving the objects")
+    if not args.rewrite and not args.to:
+        raise UsageError("--to: must be given; v1beta1 is the version that stays, v1alpha1 the way back")
+    if args.retire and args.retire == args.to:
+        raise UsageError(f"--retire {args.retire}: must be another version than --to")
+    if args.verify and args.dry_run:
+        raise UsageError("--verify: writes objects that are stored in another version, which --dry-run forbids")
+    named = dict.fromkeys(map(kind_named, args.kind)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
+    for name in named:
+        if len(BY_NAME[name].versions) < 2:
+            raise UsageError(f"--kind {name}: has one version; there is nothing to move")
+    return Options(
+        to=args.to or "",
+        kinds=tuple(named),
+        namespace=args.namespace,
+        dry_run=args.dry_run,
+        verify=args.verify,
+        rate=args.rate,
+        take_over=args.take_over,
+        settle=SETTLE if args.settle is None else args.settle,
+        patience=PATIENCE if args.patience is None else args.patience,
+        servers=tuple(args.api_server),
+    )
+
+
+async def _run(args: argparse.Namespace, options: Options) -> Report:
+    from dynamo_webhooks.cli.cluster import connected
+    from dynamo_webhooks.cli.migrate.options import MANAGER, Hands
+    from dynamo_webhooks.cli.migrate.progress import Progress
+
+    async with connected(MANAGER, args.kubeconfig, args.context) as cluster:
+        progress = Progress(say)
+        hands = Hands(cluster, lambda server: connected(MANAGER, args.kubeconfig, args.context, server), options, progress.line)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, hands.stop)
+        if args.rewrite:
+            from dynamo_webhooks.cli.migrate.refresh import Refresh
+
+            return await Refresh(hands, progress).run()
+        from dynamo_webhooks.cli.migrate.run import Run
+
+        return await Run(hands, progress).run(args.retire)
+
+
+def _printed(report: Report, output: str) -> int:
+    from dynamo_webhooks.cli.migrate.report import as_text
+
+    write(json.dumps(report.as_data(), indent=2) + "\n" if output == "json" else as_text(report))
+    if report.stopped:
+        return INTERRUPTED
+    if report.unreachable:
+        return UNREACHABLE
+    wrong = report.blocked or report.failed or any(each.refused for each in report.kinds)
+    return REFUSED if wrong or not (report.dry_run or report.rewrite or report.proven) else OK
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _positive(text: str) -> float:
+    value = _seconds(text)
+    if value == 0:
+        raise ValueError(text)
+    return value

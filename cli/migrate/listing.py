@@ -1,0 +1,79 @@
+"""Reads long lists page by page through outages; holds one page at a time."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.kube.errors import GoneError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from dynamo_webhooks.cli.migrate.options import Hands
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
+
+SLOWEST: Final = 5.0  # seconds between two attempts
+_TELL: Final = 5.0  # seconds of failures after which a pause is told
+_RESTARTS: Final = 5  # times that a list which has become too old is begun anew
+
+
+class Outage:
+    """One for all requests of a run: how long nothing has succeeded, which is told when it begins and when it ends."""
+
+    def __init__(self, hands: Hands, clock: Callable[[], float] = monotonic) -> None:
+        """`clock` gives seconds."""
+        self._hands = hands
+        self._clock = clock
+        self.last_good = clock()  # when a request succeeded
+        self.successes = 0
+        self._told = False
+
+    def succeeded(self) -> None:
+        """A request was answered as it should."""
+        now = self._clock()
+        if self._told:
+            self._hands.say(f"going on after a pause of {now - self.last_good:.0f} s")
+        self.last_good, self._told = now, False
+        self.successes += 1
+
+    async def wait(self, error: UnavailableError, backoff: Backoff) -> None:
+        """Waits before the next attempt. Raises: the error, after the run's patience; Stopped."""
+        idle = self._clock() - self.last_good
+        if idle > self._hands.options.patience:
+            raise error
+        if idle > _TELL and not self._told:
+            self._told = True
+            self._hands.say(f"paused, and trying again for up to {self._hands.options.patience:.0f} s: {error.message}")
+        await self._hands.sleep(backoff.next())
+
+
+async def pages(
+    hands: Hands, outage: Outage, resource: Resource, *, limit: int, brief: bool, namespace: str | None = None
+) -> AsyncGenerator[list[Node]]:
+    """All pages of a list. One that is too old for its next page goes on with today's objects, or begins anew, a few times.
+
+    Raises: ApiError, after the run's patience where the API server can't be reached; Stopped.
+    """
+    where = hands.options.namespace if namespace is None else namespace
+    token, restarts, backoff = "", 0, Backoff(0.2, SLOWEST)
+    while True:
+        try:
+            page = await hands.cluster.page(resource, where, token=token, limit=limit, brief=brief)
+        except UnavailableError as error:
+            await outage.wait(error, backoff)
+            continue
+        except GoneError as error:
+            restarts += 1
+            if restarts > _RESTARTS and not error.resume:
+                raise
+            token = error.resume
+            continue
+        outage.succeeded()
+        backoff.reset()
+        yield page.items
+        token = page.token
+        if not token:
+            return

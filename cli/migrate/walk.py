@@ -1,0 +1,151 @@
+"""One pass over all objects of a kind: each is written anew as it is, so that the API server stores it in its version of today."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from dynamo_webhooks.api.wording import shortened
+from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage, pages
+from dynamo_webhooks.cli.migrate.offline import REFUSED, name_of
+from dynamo_webhooks.cli.migrate.options import MANAGER, PAGE, Stopped
+from dynamo_webhooks.cli.migrate.report import Note, Notes
+from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dynamo_webhooks.cli.migrate.options import Hands
+    from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.kube.resources import Resource
+
+_ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
+_CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
+_ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
+_LONGEST: Final = 500  # characters of an API server's sentence
+# in the API server's sentence when nobody answered for the webhook, or not in time
+_AWAY: Final = ("failed: Post ", "has prevented the request from succeeding", "unable to handle the request", "too many requests")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What one pass met."""
+
+    objects: int = 0
+    moved: int = 0  # written by this pass: they were stored in another form
+    there: int = 0  # an empty write changed nothing: their bytes are current
+    others: int = 0  # written by somebody else since they were listed
+    gone: int = 0
+    refused: int = 0
+
+
+class Pass:
+    """Walks over a kind with several writes under way; at most a page of metadata is held."""
+
+    def __init__(self, hands: Hands, outage: Outage, resource: Resource, on_done: Callable[[Counts], None]) -> None:
+        """`on_done` is called after each object."""
+        self._hands, self._outage, self._resource, self._on_done = hands, outage, resource, on_done
+        self._due = 0.0  # when the next write may begin, by the rate
+        self.counts = Counts()
+        self.notes = Notes()  # of refused objects
+
+    async def run(self) -> Counts:
+        """Returns what was met. Raises: ApiError when nothing can be done any more; Stopped after the writes that were under way."""
+        async for page in pages(self._hands, self._outage, self._resource, limit=PAGE, brief=True):
+            items = iter(page)
+            workers = [asyncio.create_task(self._work(items)) for _ in range(self._hands.options.workers)]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+            self._hands.check()
+        return self.counts
+
+    async def _work(self, items: Iterator[Node]) -> None:
+        """Takes objects until there are none; ends between two writes when an end is asked for."""
+        with contextlib.suppress(Stopped):
+            for item in items:
+                self._hands.check()
+                await self._pace()
+                await self._one(item)
+                self._on_done(self.counts)
+
+    async def _pace(self) -> None:
+        rate = self._hands.options.rate
+        if rate > 0:
+            begin = max(self._due, monotonic())
+            self._due = begin + 1 / rate
+            await self._hands.sleep(begin - monotonic())
+
+    async def _one(self, item: Node) -> None:
+        counts, before = self.counts, item["metadata"]
+        try:
+            now = (await self._written(before))["metadata"]
+        except NotServedError:  # the kind is not served any more
+            raise
+        except NotFoundError:
+            counts.gone += 1
+            return
+        except _OwnError as error:
+            counts.refused += 1
+            self.notes.add(Note(name_of(item), REFUSED, shortened(error.message, _LONGEST)))
+        else:
+            if before.get("resourceVersion") == now.get("resourceVersion"):
+                counts.there += 1
+            elif _mark(before) == _mark(now):
+                counts.moved += 1
+            else:
+                counts.others += 1
+        counts.objects += 1
+
+    async def _written(self, metadata: Node) -> Node:
+        """Writes one object anew. Raises: _OwnError; NotFoundError; UnavailableError after the run's patience; Stopped."""
+        began, outage, backoff = monotonic(), self._outage, Backoff(0.1, SLOWEST)
+        before = outage.successes
+        while True:
+            try:
+                made = await self._hands.cluster.touch(self._resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
+            except UnavailableError as error:
+                others = outage.successes > before
+                if _is_own(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS):
+                    raise _OwnError(error.message) from error
+                if others and monotonic() - began > _ALONE:
+                    raise _OwnError(error.message) from error
+                await outage.wait(error, backoff)
+            except ConflictError as error:
+                if backoff.errors >= _CONFLICTS:
+                    raise _OwnError(error.message) from error
+                await self._hands.sleep(backoff.next())
+            except NotFoundError:
+                raise
+            except ApiError as error:
+                raise _OwnError(error.message) from error
+            else:
+                outage.succeeded()
+                return made
+
+
+class _OwnError(Exception):
+    """An object that the API server does not write, while it writes others."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def _is_own(error: UnavailableError) -> bool:
+    """Whether the converter answered, and refused this object: then waiting does not help."""
+    return error.code == 500 and not any(words in error.message for words in _AWAY)
+
+
+def _mark(metadata: Node) -> bytes:
+    """What a write by anybody else changes, but for the version: an object that is only stored in another form keeps it."""
+    kept: dict[str, Any] = {key: value for key, value in metadata.items() if key != "resourceVersion"}
+    return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,141 @@
+"""In which versions a kind's objects are stored: what its definition says, and which one each API server writes. Changes nothing.
+
+`status.storedVersions` is a note that clients write, and proves nothing; `storageVersionHash` in discovery is what a server does.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from dynamo_webhooks.kube.errors import ApiError, NotFoundError
+from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+
+TRIES: Final = 10  # connections through the usual address when API servers can't be asked one by one
+MOST_SERVERS: Final = 100  # API servers that are asked: as many as one EndpointSlice names
+# opens a connection of its own to one API server, such as `https://10.0.0.7:6443`; to the usual address for an empty text
+Opener: TypeAlias = "Callable[[str], AbstractAsyncContextManager[Cluster]]"
+
+
+class Definition(NamedTuple):
+    """What a CustomResourceDefinition says of versions; a part that is missing or of a wrong type is empty."""
+
+    name: str
+    group: str
+    plural: str
+    kind: str
+    versions: tuple[str, ...]  # in their order
+    served: frozenset[str]
+    storage: str  # the version in which new writes are stored
+    stored: tuple[str, ...]  # status.storedVersions
+    converts: bool  # by a webhook
+    resource_version: str
+    generation: int
+    annotations: Mapping[str, str]
+    node: Node  # the whole object
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """All versions in which no new writes are stored."""
+        return tuple(version for version in self.versions if version != self.storage)
+
+
+def definition(crd: Node) -> Definition:
+    """Reads a CustomResourceDefinition of any quality."""
+    metadata, spec, status = (_dict(crd.get(part)) for part in ("metadata", "spec", "status"))
+    names = _dict(spec.get("names"))
+    versions = [each for each in _list(spec.get("versions")) if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    generation = metadata.get("generation")
+    return Definition(
+        name=str(metadata.get("name") or ""),
+        group=str(spec.get("group") or ""),
+        plural=str(names.get("plural") or ""),
+        kind=str(names.get("kind") or ""),
+        versions=tuple(each["name"] for each in versions),
+        served=frozenset(each["name"] for each in versions if each.get("served") is True),
+        storage=next((each["name"] for each in versions if each.get("storage") is True), ""),
+        stored=tuple(each for each in _list(status.get("storedVersions")) if isinstance(each, str)),
+        converts=_dict(spec.get("conversion")).get("strategy") == "Webhook",
+        resource_version=str(metadata.get("resourceVersion") or ""),
+        generation=generation if isinstance(generation, int) else 0,
+        annotations={key: text for key, text in _dict(metadata.get("annotations")).items() if isinstance(text, str)},
+        node=crd,
+    )
+
+
+async def load_definition(cluster: Cluster, name: str) -> Definition | None:
+    """The definition of a name, None when there is none. Raises: ApiError."""
+    crd = await cluster.get(CRDS, name)
+    return None if crd is None else definition(crd)
+
+
+def storage_hash(group: str, version: str, kind: str) -> str:
+    """The `storageVersionHash` of a server that stores the kind in that version."""
+    return base64.b64encode(hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]).decode()
+
+
+async def storage_hashes(cluster: Cluster, group: str, version: str) -> dict[str, str]:
+    """By plural, the `storageVersionHash` of the server that answers, of all kinds in a served version. Raises: ApiError."""
+    listed = await cluster.resources(group, version)
+    return {str(each.get("name") or ""): str(each.get("storageVersionHash") or "") for each in listed}
+
+
+async def load_api_servers(cluster: Cluster) -> list[str]:
+    """The addresses of the API servers (`https://10.0.0.7:6443`), of the Service default/kubernetes; none where that isn't told.
+
+    Raises: ApiError.
+    """
+    try:
+        slices = await cluster.list(ENDPOINT_SLICES, "default", labels="kubernetes.io/service-name=kubernetes")
+    except NotFoundError:
+        return []
+    return sorted({address for each in slices.items for address in _addresses(each)})[:MOST_SERVERS]
+
+
+def _addresses(found: Node) -> Iterable[str]:
+    named = [each for each in map(_dict, _list(found.get("ports"))) if each.get("name") in ("https", "", None)]
+    ports = [each["port"] for each in named if each.get("port")]
+    for endpoint in map(_dict, _list(found.get("endpoints"))):
+        if _dict(endpoint.get("conditions")).get("ready") is False:
+            continue
+        for address in _list(endpoint.get("addresses")):
+            host = f"[{address}]" if ":" in str(address) else str(address)
+            yield from (f"https://{host}:{port}" for port in ports)
+
+
+class Seen(NamedTuple):
+    """What one API server says."""
+
+    server: str  # its address; empty for one that answered at the usual address
+    hashes: Mapping[str, str]  # by plural
+    wrong: str = ""  # why it can't be asked
+
+
+async def seen_hashes(opener: Opener, servers: Sequence[str], group: str, version: str, tries: int = TRIES) -> list[Seen]:
+    """What each API server stores kinds in: one request to each; `tries` connections through the usual address where none is known.
+
+    A server that can't be asked is told with the reason. Each request has the connection's own time limit.
+    """
+    found = []
+    for server in servers or [""] * tries:
+        try:
+            async with opener(server) as one:
+                found.append(Seen(server, await storage_hashes(one, group, version)))
+        except ApiError as error:
+            found.append(Seen(server, {}, error.message))
+    return found
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

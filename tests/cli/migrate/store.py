@@ -1,0 +1,124 @@
+"""An API server in memory that stores each object in a version, as its definition says at the moment of a write."""
+
+from __future__ import annotations
+
+import contextlib
+from copy import deepcopy
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.migrate.options import Hands, Options
+from dynamo_webhooks.cli.migrate.progress import Progress
+from dynamo_webhooks.cli.migrate.run import Run
+from dynamo_webhooks.kube.errors import ApiError, GoneError, NotFoundError
+from dynamo_webhooks.kube.protocol import Page
+from dynamo_webhooks.kube.resources import CRDS, of_kind
+from dynamo_webhooks.kube.storage_versions import storage_hash
+from tests.kube.memory import MemoryCluster
+from tests.kube.storage import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from dynamo_webhooks.cli.migrate.report import Report
+    from dynamo_webhooks.kube.protocol import Cluster, Node
+    from dynamo_webhooks.kube.resources import Resource
+
+Key: TypeAlias = tuple[str, str, str]
+CONVERTED = tuple(kind.name for kind in KINDS if len(kind.versions) > 1)
+DGD = "DynamoGraphDeployment"
+
+
+class Store(MemoryCluster):
+    """Writes in `forms` in which version each object is stored."""
+
+    def __init__(self, storage: str = ALPHA, stored: tuple[str, ...] = (ALPHA,), line: Line = Line.V1_5) -> None:
+        super().__init__("tests")
+        self.forms: dict[Key, str] = {}
+        self.touched: list[str] = []
+        self.broken: Callable[[str], ApiError | None] = lambda name: None  # what a write to an object of a name meets
+        self.expire_at = -1  # the page that is too old
+        self.page_limit = 0
+        for name in CONVERTED:
+            crd = deepcopy(_built(name, line))
+            for version in crd["spec"]["versions"]:
+                version["storage"] = version["name"] == storage
+            crd["status"] = {"storedVersions": [*stored]}
+            self._made(crd)
+
+    def _made(self, crd: Node) -> None:
+        record = self.storage.born(CRDS, crd)
+        self.storage.version += 1
+        record.obj |= {"status": crd["status"]}
+        record.obj["metadata"]["resourceVersion"] = str(self.storage.version)
+        self.storage.records[key_of(CRDS, "", crd["metadata"]["name"])] = record
+
+    def crd(self, kind: str = DGD) -> Node:
+        return self.storage.records[key_of(CRDS, "", BY_NAME[kind].crd_name)].obj
+
+    def storage_of(self, kind: str) -> str:
+        return next(str(each["name"]) for each in self.crd(kind)["spec"]["versions"] if each["storage"])
+
+    async def put(self, kind: str, name: str, spec: Node, version: str = ALPHA, **metadata: Any) -> None:
+        resource = of_kind(kind, version)
+        obj = {"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": name, "namespace": "n", **metadata}, "spec": spec}
+        await self.create(resource, obj)
+        self.forms[resource.plural, "n", name] = self.storage_of(kind)
+
+    async def resources(self, group: str, version: str) -> list[Node]:  # noqa: ARG002 - hashes are the same in all versions
+        await self._ask("resources", None, "", "")
+        return [
+            {"name": BY_NAME[kind].plural, "storageVersionHash": storage_hash(group, self.storage_of(kind), kind)} for kind in CONVERTED
+        ]
+
+    async def page(self, resource: Resource, namespace: str = "", *, token: str = "", limit: int = 500, brief: bool = False) -> Page:
+        begin = int(token or 0)
+        if self.expire_at == begin:
+            self.expire_at = -1
+            error = GoneError(410, "Expired", "too old")
+            error.resume = token
+            raise error
+        items = (await self.list(resource, namespace)).items
+        end = begin + (self.page_limit or limit)
+        found = [{key: value for key, value in item.items() if not brief or key == "metadata"} for item in items[begin:end]]
+        return Page(found, str(end) if end < len(items) else "")
+
+    async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:  # noqa: ARG002
+        await self._ask("touch", resource, namespace, name)
+        record = self.storage.records.get(key_of(resource, namespace, name))
+        if record is None:
+            raise NotFoundError(404, "NotFound", f"{resource.plural} {name!r} not found")
+        if error := self.broken(name):
+            raise error
+        form = self.storage_of(resource.kind)
+        if not dry_run:
+            self.touched.append(name)
+            if self.forms[resource.plural, namespace, name] != form:
+                self.forms[resource.plural, namespace, name] = form
+                self.storage.version += 1
+                record.obj["metadata"]["resourceVersion"] = str(self.storage.version)
+        return {"metadata": deepcopy(record.obj["metadata"])}
+
+
+@cache
+def _built(kind: str, line: Line) -> Node:
+    return build(kind, conversion={"strategy": "Webhook"}, line=line)
+
+
+def hands(store: Store, said: list[str] | None = None, **options: Any) -> Hands:
+    """The hands of a run that waits for nothing it needn't."""
+
+    @contextlib.asynccontextmanager
+    async def opener(_: str) -> AsyncIterator[Cluster]:
+        yield store
+
+    given: dict[str, Any] = {"to": BETA, "kinds": CONVERTED, "settle": 0.0, **options}
+    return Hands(store, opener, Options(**given), (said if said is not None else []).append)
+
+
+async def ran(store: Store, said: list[str] | None = None, retire: str | None = None, **options: Any) -> Report:
+    """A whole run."""
+    return await Run(hands(store, said, **options), Progress(lambda _: None)).run(retire)

@@ -1,0 +1,287 @@
+"""Runs against a server in memory: what they find, refuse, repeat and survive."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.migrate import listing, walk
+from dynamo_webhooks.cli.migrate.flip import OBSERVED
+from dynamo_webhooks.cli.migrate.progress import Progress
+from dynamo_webhooks.cli.migrate.report import as_text
+from dynamo_webhooks.cli.migrate.run import Run
+from dynamo_webhooks.kube.backoff import Backoff
+from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.resources import CRDS, of_kind
+from tests.cli.migrate.store import CONVERTED, DGD, Store, hands, ran
+
+IMAGE: dict[str, Any] = {"extraPodSpec": {"mainContainer": {"image": "x/vllm:1.5.0"}}}
+SPEC: dict[str, Any] = {"services": {"w": {"componentType": "worker", **IMAGE}}}
+REFUSAL = "conversion webhook for nvidia.com/v1alpha1, Kind=DynamoGraphDeployment failed: spec: must be an object"
+AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/convert": dial tcp: connection refused'
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits longer than it takes to let others run."""
+    monkeypatch.setattr(Backoff, "next", lambda self: setattr(self, "_errors", self._errors + 1) or 0.0)
+
+
+async def _filled(store: Store, many: int = 5) -> Store:
+    for index in range(many):
+        await store.put(DGD, f"g-{index}", SPEC)
+    return store
+
+
+async def test_all_objects_move_and_the_status_says_so_afterwards() -> None:
+    store, said = await _filled(Store()), list[str]()
+    report = await ran(store, said)
+    assert report.proven
+    assert {*store.forms.values()} == {BETA}
+    for kind in CONVERTED:
+        crd = store.crd(kind)
+        assert crd["status"]["storedVersions"] == [BETA]
+        assert crd["metadata"]["annotations"][OBSERVED] == str(crd["metadata"]["generation"])
+    graphs = next(each for each in report.kinds if each.kind == DGD)
+    assert (graphs.objects, graphs.moved, graphs.already_there, graphs.passes) == (5, 5, 0, 2)
+    assert f"{BY_NAME[DGD].crd_name}: new writes are stored in {BETA}" in said
+    assert "5 moved, 0 already there" in as_text(report)
+    assert as_text(report).endswith(" s\n")
+
+
+async def test_a_dry_run_asks_and_writes_nothing() -> None:
+    store = await _filled(Store())
+    store.writes.clear()
+    report = await ran(store, dry_run=True)
+    assert (store.writes, store.touched) == ([], [])
+    assert [each.moved for each in report.kinds if each.kind == DGD] == [5]
+    mixed = await ran(await _filled(Store(BETA, (ALPHA, BETA))), dry_run=True)
+    assert [each.moved for each in mixed.kinds if each.kind == DGD] == [None]
+    assert "up to 5 would be moved: storedVersions names v1alpha1 and v1beta1" in as_text(mixed)
+
+
+async def test_an_object_that_is_refused_is_named_and_keeps_the_status_as_it_is() -> None:
+    store = await _filled(Store())
+    store.broken = lambda name: UnavailableError(500, "InternalError", REFUSAL) if name == "g-2" else None
+    report = await ran(store)
+    assert not report.proven
+    [graphs] = [each for each in report.kinds if each.kind == DGD]
+    assert (graphs.refused, graphs.moved, graphs.proven) == (1, 4, False)
+    assert [(note.object, note.text) for note in graphs.notes.of("refused")] == [("n/g-2", REFUSAL)]
+    assert store.crd()["status"]["storedVersions"] == [ALPHA]
+    assert all(each.proven for each in report.kinds if each.kind != DGD)
+
+
+async def test_an_outage_is_waited_for_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, said, failures = await _filled(Store()), list[str](), iter(range(40))
+    monkeypatch.setattr(listing, "_TELL", -1.0)
+
+    def away(_: str) -> ApiError | None:
+        busy = store.touched and next(failures, None) is not None
+        return UnavailableError(500, "InternalError", AWAY) if busy else None
+
+    store.broken = away
+    report = await ran(store, said)
+    assert report.proven
+    assert sum(line.startswith("paused, and trying again") for line in said) == 1
+    assert sum(line.startswith("going on after a pause") for line in said) == 1
+
+
+async def test_patience_ends() -> None:
+    store = await _filled(Store())
+    store.broken = lambda _: UnavailableError(500, "InternalError", AWAY) if store.storage_of(DGD) == BETA else None
+    report = await ran(store, patience=0.0)
+    assert (report.unreachable, report.failed, report.proven) == (True, AWAY, False)
+    assert store.crd()["status"]["storedVersions"] == [ALPHA]
+
+
+async def test_a_list_that_expires_goes_on_and_conflicts_are_tried_again() -> None:
+    store, conflicts = await _filled(Store()), iter(range(3))
+    store.page_limit, store.expire_at = 2, 2
+    store.broken = lambda _: (
+        ConflictError(409, "Conflict", "somebody was faster") if store.touched and next(conflicts, None) is not None else None
+    )
+    assert (await ran(store)).proven
+    assert {*store.forms.values()} == {BETA}
+
+
+async def test_objects_that_go_meanwhile_are_no_error() -> None:
+    store = await _filled(Store())
+    gone = []
+
+    def going(name: str) -> ApiError | None:
+        if name == "g-0" and store.storage_of(DGD) == BETA and not gone:
+            gone.append(store.storage.records.pop(("nvidia.com", BY_NAME[DGD].plural, "n", "g-4")))
+        return None
+
+    store.broken = going
+    report = await ran(store, workers=1)
+    assert report.proven
+    assert [each.objects for each in report.kinds if each.kind == DGD] == [4]
+
+
+async def test_writes_of_others_are_not_taken_for_moves() -> None:
+    store = await _filled(Store(BETA, (BETA,)))
+
+    def busy(name: str) -> ApiError | None:
+        record = store.storage.records["nvidia.com", BY_NAME[DGD].plural, "n", name]
+        store.storage.version += 1
+        record.obj["metadata"] |= {"resourceVersion": str(store.storage.version), "annotations": {"count": str(store.storage.version)}}
+        return None
+
+    store.broken = busy
+    report = await ran(store)
+    [graphs] = [each for each in report.kinds if each.kind == DGD]
+    assert (graphs.moved, graphs.written_by_others, graphs.proven) == (0, 5, True)
+
+
+async def test_stored_versions_that_are_not_true_are_told() -> None:
+    store = await _filled(Store(BETA, (BETA,)))
+    for key in store.forms:
+        store.forms[key] = ALPHA
+    found = await ran(store, verify=True)
+    [graphs] = [each for each in found.kinds if each.kind == DGD]
+    assert (graphs.untrue, graphs.moved, graphs.proven) == (5, 5, True)
+    assert "storedVersions named v1beta1 alone, and 5 objects were stored in another version" in as_text(found)
+
+
+async def test_only_a_namespace_leaves_the_status() -> None:
+    store = await _filled(Store())
+    report = await ran(store, namespace="n")
+    assert report.proven
+    assert store.crd()["status"]["storedVersions"] == [ALPHA]
+    assert "all objects of namespace n are stored in v1beta1" in as_text(report)
+
+
+async def test_the_way_back_acknowledges_itself_and_takes_that_back() -> None:
+    store = await _filled(Store(BETA, (BETA,)))
+    store.crd()["metadata"]["annotations"] = {ALLOW_DATA_LOSS: "false"}
+    seen = []
+    store.fail(lambda verb, resource, *_: seen.append((verb, store.crd()["metadata"]["annotations"][ALLOW_DATA_LOSS])))  # type: ignore[func-returns-value]
+    report = await ran(store, to=ALPHA)
+    assert report.proven
+    assert ("merge_patch", "true") in seen
+    assert store.crd()["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
+    assert {*store.forms.values()} == {ALPHA}
+    assert len(report.warnings) == 1
+
+
+async def test_a_definition_that_is_flipped_back_meanwhile_is_flipped_again() -> None:
+    store, said, once = await _filled(Store()), list[str](), [1]
+
+    def again(name: str) -> ApiError | None:
+        if store.touched and once:
+            once.clear()
+            for version in store.crd()["spec"]["versions"]:
+                version["storage"] = version["name"] == ALPHA
+            store.crd()["metadata"]["resourceVersion"] = "999999"
+        return None
+
+    store.broken = again
+    assert (await ran(store, said)).proven
+    assert any(line.startswith("begun anew, because a definition was changed meanwhile") for line in said)
+    assert {*store.forms.values()} == {BETA}
+
+
+async def test_definitions_that_are_not_fit_stop_it_before_the_first_write() -> None:
+    store = await _filled(Store())
+    crd = store.crd()
+    crd["spec"]["conversion"] = {"strategy": "None"}
+    crd["spec"]["versions"][0]["served"] = False
+    crd["metadata"]["annotations"] = {OBSERVED: "7"}
+    beta = crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    del beta["components"]["items"]["properties"]["minAvailable"]  # makes it a definition of line 1.2
+    del beta["components"]["items"]["properties"]["replicas"]
+    store.storage.records.pop(("apiextensions.k8s.io", "customresourcedefinitions", "", BY_NAME[CONVERTED[1]].crd_name))
+    store.denied = {("patch", "customresourcedefinitions/status"), ("list", BY_NAME[CONVERTED[3]].plural)}
+    report = await ran(store)
+    text = as_text(report)
+    for words in (
+        "must serve v1alpha1 and v1beta1, and lacks v1alpha1",
+        "spec.conversion.strategy must be Webhook",
+        "lacks v1beta1 spec.components[].replicas",
+        f"the annotation {OBSERVED} must be the generation 1, and is 7",
+        f"{BY_NAME[CONVERTED[1]].crd_name}: the CustomResourceDefinition is not there",
+        "must be allowed to patch customresourcedefinitions/status",
+        f"must be allowed to list {BY_NAME[CONVERTED[3]].plural}",
+        "nothing was changed",
+    ):
+        assert words in text
+    assert store.touched == []
+    crd["metadata"]["annotations"] = {OBSERVED: "7"}
+    assert not any(OBSERVED in reason for reason in (await ran(store, take_over=True)).blocked)
+
+
+async def test_fields_that_a_lowered_definition_lacks_stop_it() -> None:
+    store = Store(line=Line.V1_2)
+    await store.put(DGD, "g", SPEC)
+    fields = {"f:spec": {"f:components": {'k:{"name":"w"}': {"f:minAvailable": {}}}}}
+    store.storage.records["nvidia.com", BY_NAME[DGD].plural, "n", "g"].obj["metadata"]["managedFields"] = [{"fieldsV1": fields}, None]
+    report = await ran(store)
+    assert "n/g hold fields of line 1.5 that the definitions of line 1.2 do not have" in report.blocked[0]
+
+
+async def test_objects_that_the_converter_refuses_before_stop_it() -> None:
+    store = await _filled(Store())
+    store.broken = lambda _: UnavailableError(500, "InternalError", AWAY)
+    report = await ran(store)
+    assert report.blocked == [f"{BY_NAME[DGD].crd_name}: objects must be converted both ways, and are not: {AWAY}"]
+    assert store.storage_of(DGD) == ALPHA
+
+
+async def test_a_stop_ends_between_two_writes() -> None:
+    store = await _filled(Store(), 20)
+    made = hands(store, workers=1)
+
+    def stop(_: str) -> ApiError | None:
+        if len(store.touched) == 7:
+            made.stop()
+        return None
+
+    store.broken = stop
+    report = await Run(made, Progress(lambda _: None)).run()
+    assert (report.stopped, len(store.touched)) == (True, 8)
+    assert "run it again to go on" in as_text(report)
+    assert (await ran(store)).proven
+
+
+async def test_managers_of_a_version_are_listed() -> None:
+    store = await _filled(Store())
+    for index in range(3):
+        entry = {"manager": "kubectl", "operation": "Apply", "apiVersion": "nvidia.com/v1alpha1", "fieldsV1": {}}
+        store.storage.records["nvidia.com", BY_NAME[DGD].plural, "n", f"g-{index}"].obj["metadata"]["managedFields"] = [entry, None, entry]
+    report = await ran(store, retire=ALPHA)
+    assert report.retire is not None
+    names = ["n/g-0", "n/g-1", "n/g-2"]
+    row = {"kind": DGD, "manager": "kubectl", "operation": "Apply", "part": "", "objects": 3, "examples": names}
+    assert [each for each in report.retire["managers"] if each["manager"] == "kubectl"] == [row]
+    assert "v1alpha1: 5 objects have managed fields in this version" in as_text(report)
+
+
+async def test_a_rate_bounds_the_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, slept = await _filled(Store()), list[float]()
+    made = hands(store, rate=100.0, workers=1)
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(made, "sleep", sleep)
+    monkeypatch.setattr(walk, "monotonic", lambda: 5.0)
+    await Run(made, Progress(lambda _: None)).run()
+    pauses = [seconds for seconds in slept if seconds > 0]
+    assert pauses[:4] == pytest.approx([0.01, 0.02, 0.03, 0.04])
+
+
+async def test_rights_that_end_in_the_middle_are_told() -> None:
+    store = await _filled(Store())
+    store.fail(lambda verb, *_: ForbiddenError(403, "Forbidden", "not any more") if verb == "json_patch" else None)
+    report = await ran(store)
+    assert (report.failed, report.unreachable, report.proven) == ("not any more", False, False)
+    assert await store.get(CRDS, BY_NAME[DGD].crd_name) is not None
+    assert (await store.list(of_kind(DGD, BETA))).items

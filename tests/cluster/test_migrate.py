@@ -1,0 +1,141 @@
+"""`migrate` on a real API server; what it proves is compared with the bytes of etcd."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from os import kill
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from tests.cluster.etcd import stored, versions
+from tests.cluster.migrating import PLURALS, Site, Writers, create, everything, objects, report_of, site, unread
+from tests.cluster.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MANY: Final = 240
+_OF_TIME: Final = ("seconds", "dryRun", "proven")
+
+
+@pytest.fixture(scope="module")
+def whole(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with site(assets, tmp_path_factory.mktemp("migrate")) as found:
+        yield found
+
+
+@pytest.fixture
+def place(whole: Site) -> Site:
+    """The site without objects, which stores v1alpha1."""
+    whole.empty()
+    return whole
+
+
+def _sums(report: dict[str, Any], field: str) -> int:
+    return sum(each[field] for each in report["kinds"])
+
+
+def test_everything_moves_beside_writers_and_no_edit_is_lost(place: Site) -> None:
+    namespace = place.plane.namespace()
+    made = create(place.plane, [*objects(namespace, MANY)])
+    assert versions(place.plane) == {f"nvidia.com/{ALPHA}": MANY}
+    with Writers(place.plane, made[:24], namespace) as writers:
+        report = place.run("--to", BETA)
+    assert writers.refused == []
+    assert writers.done > 50
+    assert [*versions(place.plane)] == [f"nvidia.com/{BETA}"]
+    assert place.stored_versions() == {plural: [BETA] for plural in PLURALS}
+    for (path, note), value in writers.acknowledged.items():
+        assert place.plane.request("GET", path).body["metadata"]["annotations"][note] == value
+    assert report["proven"]
+    assert _sums(report, "moved") + _sums(report, "writtenByOthers") + _sums(report, "alreadyThere") >= MANY
+    assert all(kind["storage"] == {"before": ALPHA, "after": BETA} for kind in report["kinds"])
+    # an object that could not be created anew has moved all the same, and is named
+    notes = [note for kind in report["kinds"] for note in kind["notes"]]
+    assert {note["matter"] for note in notes} == {"refused-at-creation"}
+    assert sum("numShadows" in note["text"] for note in notes) == MANY // 6
+    again = place.run("--to", BETA)
+    assert (_sums(again, "moved"), _sums(again, "refused"), again["proven"]) == (0, 0, True)
+    assert {kind["passes"] for kind in again["kinds"]} == {2}
+
+
+def test_a_run_that_is_killed_goes_on(place: Site) -> None:
+    create(place.plane, [*objects(place.plane.namespace(), 120)])
+    dice = random.Random(20)  # noqa: S311 - no secret
+    for _ in range(3):
+        process = place.start("--to", BETA, "--rate", "40")
+        time.sleep(1.5 + dice.random())
+        kill(process.pid, signal.SIGKILL)
+        process.stop()
+        assert BETA in place.stored_versions()[PLURALS[0]]
+        assert any(ALPHA in said for said in place.stored_versions().values())
+    process = place.start("--to", BETA, "--rate", "40")
+    wait_until(lambda: versions(place.plane).get(f"nvidia.com/{BETA}", 0) > 20, "some objects being moved", process)
+    kill(process.pid, signal.SIGTERM)
+    assert process.stop() == 130, process.tail()
+    assert (report_of(process)["stopped"], report_of(process)["proven"]) == (True, False)
+    report = place.run("--to", BETA)
+    assert report["proven"]
+    assert versions(place.plane) == {f"nvidia.com/{BETA}": 120}
+    assert place.stored_versions() == {plural: [BETA] for plural in PLURALS}
+
+
+def test_stored_versions_that_are_not_true_are_noticed_and_healed(place: Site) -> None:
+    create(place.plane, [*objects(place.plane.namespace(), 12)])
+    place.store_in(BETA, say=[BETA])
+    assert versions(place.plane) == {f"nvidia.com/{ALPHA}": 12}
+    assert _sums(place.run("--to", BETA, "--dry-run"), "moved") == 0  # nothing that can be read tells
+    found = place.run("--to", BETA, "--verify")
+    assert (_sums(found, "untrue"), _sums(found, "moved"), found["proven"]) == (12, 12, True)
+    assert versions(place.plane) == {f"nvidia.com/{BETA}": 12}
+    assert _sums(place.run("--to", BETA), "untrue") == 0
+
+
+def _comparable(report: dict[str, Any]) -> dict[str, Any]:
+    kinds = [{key: value for key, value in kind.items() if key not in ("passes", "proven")} for kind in report["kinds"]]
+    return {**{key: value for key, value in report.items() if key not in _OF_TIME}, "kinds": kinds}
+
+
+def test_a_dry_run_writes_nothing_and_tells_what_happens(place: Site) -> None:
+    create(place.plane, [*objects(place.plane.namespace(), 24)])
+    definitions = [place.definition(plural) for plural in PLURALS]
+    before = everything(place.plane, ALPHA), stored(place.plane)
+    told = place.run("--to", BETA, "--dry-run")
+    assert (everything(place.plane, ALPHA), stored(place.plane)) == before
+    assert [place.definition(plural) for plural in PLURALS] == definitions
+    assert (told["dryRun"], _sums(told, "moved")) == (True, 24)
+    assert _comparable(place.run("--to", BETA)) == _comparable(told)
+
+
+def test_a_run_pauses_while_the_converter_is_away(place: Site) -> None:
+    create(place.plane, [*objects(place.plane.namespace(), 90)])
+    process = place.start("--to", BETA, "--rate", "30")
+    wait_until(lambda: versions(place.plane).get(f"nvidia.com/{BETA}", 0) > 5, "some objects being moved", process)
+    place.converter.kill()
+    wait_until(lambda: "paused, and trying again" in process.text(), "the pause being told", process)
+    assert versions(place.plane)[f"nvidia.com/{ALPHA}"] > 0
+    place.converter.start()
+    assert wait_until(process.ended, "migrate ending", patience=120) == 0, process.tail()
+    assert "going on after a pause of" in process.text()
+    assert versions(place.plane) == {f"nvidia.com/{BETA}": 90}
+
+
+def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
+    create(place.plane, [*objects(place.plane.namespace(), 24)])
+    before = {version: {name: unread(obj) for name, obj in everything(place.plane, version).items()} for version in (ALPHA, BETA)}
+    content = {key: json.loads(value) for key, value in stored(place.plane).items()}
+    for there in (BETA, ALPHA):
+        report = place.run("--to", there)
+        assert (_sums(report, "moved"), report["proven"]) == (24, True)
+        assert versions(place.plane) == {f"nvidia.com/{there}": 24}
+        assert place.stored_versions() == {plural: [there] for plural in PLURALS}
+        for version, known in before.items():
+            assert {name: unread(obj) for name, obj in everything(place.plane, version).items()} == known
+    assert {key: json.loads(value) for key, value in stored(place.plane).items()} == content
+    assert "definitions of line 1.2 must not be applied" in report["warnings"][0]

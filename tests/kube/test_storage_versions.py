@@ -1,0 +1,107 @@
+"""What definitions say of versions, whatever their quality, and what API servers say of themselves."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dynamo_webhooks.api.crd import build
+from dynamo_webhooks.api.kinds import BY_ALIAS
+from dynamo_webhooks.kube.errors import UnavailableError
+from dynamo_webhooks.kube.resources import CRDS, ENDPOINT_SLICES
+from dynamo_webhooks.kube.storage_versions import (
+    TRIES,
+    definition,
+    load_api_servers,
+    load_definition,
+    seen_hashes,
+    storage_hash,
+    storage_hashes,
+)
+from tests.kube.memory import MemoryCluster
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from dynamo_webhooks.kube.protocol import Cluster
+
+DGD = BY_ALIAS["DGD"]
+
+
+async def test_a_definition_tells_its_versions() -> None:
+    cluster = MemoryCluster()
+    assert await load_definition(cluster, DGD.crd_name) is None
+    await cluster.create(CRDS, build(DGD.name, conversion={"strategy": "Webhook"}))
+    found = await load_definition(cluster, DGD.crd_name)
+    assert found is not None
+    assert (found.storage, found.others, found.served) == ("v1alpha1", ("v1beta1",), frozenset({"v1alpha1", "v1beta1"}))
+    assert (found.converts, found.stored, found.group, found.plural, found.kind) == (True, (), "nvidia.com", DGD.plural, DGD.name)
+    assert found.resource_version
+
+
+@pytest.mark.parametrize(
+    "crd",
+    [
+        {},
+        {"metadata": None, "spec": None, "status": None},
+        {"metadata": [], "spec": {"versions": [None, 3, {"name": 4}], "names": "x", "conversion": []}, "status": {"storedVersions": {}}},
+        {"metadata": {"generation": "x", "annotations": {"a": 3}}, "spec": {"versions": {}}, "status": {"storedVersions": [None]}},
+    ],
+)
+def test_a_definition_of_any_quality_is_read(crd: dict[str, Any]) -> None:
+    found = definition(crd)
+    assert (found.versions, found.served, found.storage, found.stored, found.converts) == ((), frozenset(), "", (), False)
+    assert (found.generation, found.annotations) == (0, {})
+
+
+async def test_servers_tell_what_they_store() -> None:
+    cluster = MemoryCluster()
+    listed = [{"name": DGD.plural, "storageVersionHash": "h"}, {"name": f"{DGD.plural}/status"}]
+    cluster.discovery["nvidia.com", "v1beta1"] = listed
+    assert await storage_hashes(cluster, "nvidia.com", "v1beta1") == {DGD.plural: "h", f"{DGD.plural}/status": ""}
+    asked = []
+
+    @contextlib.asynccontextmanager
+    async def opener(server: str) -> AsyncIterator[Cluster]:
+        asked.append(server)
+        if server == "https://10.0.0.9:6443":
+            raise UnavailableError(0, "", "nobody there")
+        yield cluster
+
+    first, second = await seen_hashes(opener, ["https://10.0.0.8:6443", "https://10.0.0.9:6443"], "nvidia.com", "v1beta1")
+    assert (first.hashes[DGD.plural], first.wrong) == ("h", "")
+    assert (second.hashes, second.wrong) == ({}, "nobody there")
+    asked.clear()
+    assert len(await seen_hashes(opener, [], "nvidia.com", "v1beta1")) == TRIES
+    assert asked == [""] * TRIES
+
+
+def test_a_hash_is_that_of_group_version_and_kind() -> None:
+    assert storage_hash("nvidia.com", "v1beta1", DGD.name) != storage_hash("nvidia.com", "v1alpha1", DGD.name)
+    assert storage_hash("apps", "v1", "Deployment") == "8aSe+NMegvE="  # of every Kubernetes
+    assert storage_hash("", "v1", "Pod") != "8aSe+NMegvE="
+
+
+async def test_the_api_servers_are_those_of_the_service() -> None:
+    cluster = MemoryCluster()
+    assert await load_api_servers(cluster) == []
+    ports = [{"name": "https", "port": 6443}, {"name": "other", "port": 1}]
+    endpoints = [
+        {"addresses": ["10.0.0.8", "10.0.0.7"]},
+        {"addresses": ["fd00::1"], "conditions": {"ready": True}},
+        {"addresses": ["10.0.0.9"], "conditions": {"ready": False}},
+    ]
+    for name, service in (("kubernetes", "kubernetes"), ("other", "other")):
+        metadata = {"name": name, "namespace": "default", "labels": {"kubernetes.io/service-name": service}}
+        await cluster.create(ENDPOINT_SLICES, {"metadata": metadata, "ports": ports, "endpoints": endpoints})
+    await cluster.create(
+        ENDPOINT_SLICES,
+        {
+            "metadata": {"name": "odd", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+            "ports": None,
+            "endpoints": [None, {"addresses": None}],
+        },
+    )
+    assert await load_api_servers(cluster) == ["https://10.0.0.7:6443", "https://10.0.0.8:6443", "https://[fd00::1]:6443"]

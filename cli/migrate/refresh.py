@@ -1,6 +1,6 @@
 """Annotations of conversion as today's converter writes them, in objects whose annotations an older operator or converter wrote.
 
-Pure but for `Refresh`, which writes objects back. Costs four conversions an object, each linear in its size.
+Pure but for `Refresh`, which writes objects back. Costs six conversions an object, each linear in its size.
 """
 
 from __future__ import annotations
@@ -56,18 +56,28 @@ def refreshed(obj: Node, line: Line) -> Node | None:
     made = convert_object(_forgetful(moved, kind_of(name, line).spec_key), here).object
     if not differences(made, obj):
         return None
-    again = convert_object(made, there).object
-    changed = [entry for part in ("spec", "status") for entry in differences({part: again.get(part)}, {part: moved.get(part)})]
+    # both as they are stored, and as clients hold them before they are stored, when a converter takes no object for a part of one
+    pairs = [(convert_object(made, there).object, moved), tuple(convert_object(_unstored(one), there).object for one in (made, obj))]
+    changed = [entry for one, other in pairs for part in ("spec", "status") for entry in differences(_part(one, part), _part(other, part))]
     changed += [entry for entry in differences(made, obj) if len(entry) == 2 and entry[0][0] == "spec"]  # set before, and not any more
     if changed:
         raise NotTheSameError(_fields(changed))
     return made
 
 
+def _unstored(obj: Node) -> Node:
+    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "uid"}}
+
+
+def _part(obj: Node, name: str) -> Node:
+    return {name: obj.get(name)}
+
+
 def _forgetful(obj: Node, key: str) -> Node:
     """The converted object without the memory of how older annotations were spelt."""
     metadata = obj["metadata"]
-    annotations = {name: text for name, text in (metadata.get("annotations") or {}).items() if name != RECORD}
+    before = metadata.get("annotations") or {}
+    annotations = {name: text for name, text in before.items() if name != RECORD}
     try:
         envelope = json.loads(annotations.get(key) or "null")
     except ValueError:
@@ -75,7 +85,7 @@ def _forgetful(obj: Node, key: str) -> Node:
     if isinstance(envelope, dict) and MEMBER in envelope:
         del envelope[MEMBER]
         annotations[key] = text_of(envelope)
-    return {**obj, "metadata": {**metadata, "annotations": annotations}}
+    return obj if annotations == before else {**obj, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _fields(changed: list[Any]) -> str:

@@ -37,7 +37,7 @@ class Site:
 
     def start(self, *words: str) -> Process:
         """Starts `migrate`; both streams go to its log, and its report to the log's end."""
-        command = [COMMAND, "migrate", "--kubeconfig", self.plane.kubeconfig, "--settle", "0", "-o", "json", *words]
+        command = [str(COMMAND), "migrate", "--kubeconfig", str(self.plane.kubeconfig), "--settle", "0", "-o", "json", *words]
         return Process("migrate", command, self._home / f"migrate-{next(self._runs)}.log")
 
     def run(self, *words: str, code: int = 0) -> Node:

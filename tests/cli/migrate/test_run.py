@@ -29,7 +29,12 @@ AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/conve
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits longer than it takes to let others run."""
-    monkeypatch.setattr(Backoff, "next", lambda self: setattr(self, "_errors", self._errors + 1) or 0.0)
+    count = Backoff.next
+
+    def at_once(backoff: Backoff) -> float:
+        return min(count(backoff), 0.0)
+
+    monkeypatch.setattr(Backoff, "next", at_once)
 
 
 async def _filled(store: Store, many: int = 5) -> Store:
@@ -112,7 +117,7 @@ async def test_a_list_that_expires_goes_on_and_conflicts_are_tried_again() -> No
 
 async def test_objects_that_go_meanwhile_are_no_error() -> None:
     store = await _filled(Store())
-    gone = []
+    gone: list[object] = []
 
     def going(name: str) -> ApiError | None:
         if name == "g-0" and store.storage_of(DGD) == BETA and not gone:
@@ -162,7 +167,7 @@ async def test_the_way_back_acknowledges_itself_and_takes_that_back() -> None:
     store = await _filled(Store(BETA, (BETA,)))
     store.crd()["metadata"]["annotations"] = {ALLOW_DATA_LOSS: "false"}
     seen = []
-    store.fail(lambda verb, resource, *_: seen.append((verb, store.crd()["metadata"]["annotations"][ALLOW_DATA_LOSS])))  # type: ignore[func-returns-value]
+    store.fail(lambda verb, resource, *_: seen.append((verb, store.crd()["metadata"]["annotations"][ALLOW_DATA_LOSS])))
     report = await ran(store, to=ALPHA)
     assert report.proven
     assert ("merge_patch", "true") in seen
@@ -220,7 +225,7 @@ async def test_definitions_that_are_not_fit_stop_it_before_the_first_write() -> 
 async def test_fields_that_a_lowered_definition_lacks_stop_it() -> None:
     store = Store(line=Line.V1_2)
     await store.put(DGD, "g", SPEC)
-    fields = {"f:spec": {"f:components": {'k:{"name":"w"}': {"f:minAvailable": {}}}}}
+    fields: dict[str, Any] = {"f:spec": {"f:components": {'k:{"name":"w"}': {"f:minAvailable": {}}}}}
     store.storage.records["nvidia.com", BY_NAME[DGD].plural, "n", "g"].obj["metadata"]["managedFields"] = [{"fieldsV1": fields}, None]
     report = await ran(store)
     assert "n/g hold fields of line 1.5 that the definitions of line 1.2 do not have" in report.blocked[0]

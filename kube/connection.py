@@ -131,7 +131,7 @@ class Connection:
             async for chunk in chunks:
                 yield chunk
         finally:
-            answer.close()
+            _drop(answer)
 
     async def _send(
         self,
@@ -186,6 +186,13 @@ class Connection:
             self._said, self._date = (parsedate_to_datetime(date).astimezone(UTC), self._clock()), date
         except ValueError:
             return  # no Date header, or one that nobody can read: the last one stays
+
+
+def _drop(answer: aiohttp.ClientResponse) -> None:
+    """Closes an answer's connection at once: over TLS aiohttp waits for the other side's farewell, and would outlive the event loop."""
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
+    answer.close()
 
 
 async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

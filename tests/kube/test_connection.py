@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import socket
+import ssl
+import warnings
 from collections import Counter
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trustme
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from kubernetes.aio.client import Configuration
@@ -254,6 +260,43 @@ async def test_a_watch_ends_in_order_or_says_what_broke_it() -> None:
         with pytest.raises(UnavailableError):
             await names()
     assert server.asked[0][1] == "/api/v1/namespaces/n/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=300"
+
+
+def test_a_watch_that_is_left_leaves_no_connection_behind_it() -> None:
+    """Also when the server never takes its leave: the loop may end with the next turn."""
+    authority = trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    answered = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b'{"type": "ADDED", "object": {"metadata": {"name": "a"}}}\n'
+
+    async def look(port: int, authority: str) -> None:
+        configuration = Configuration(host=f"https://127.0.0.1:{port}", ssl_ca_cert=authority)
+        client = Client(Connection(configuration, agent="me"), "me")
+        async with aclosing(client.watch(CONFIG_MAPS, "n", version="5")) as events:
+            assert (await anext(events)).object["metadata"]["name"] == "a"
+        await client.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening, authority.cert_pem.tempfile() as trusted:
+        silent = Thread(target=_say, args=(listening, context, answered, ended := Event()))
+        silent.start()
+        try:
+            asyncio.run(look(listening.getsockname()[1], trusted))
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                gc.collect()
+        finally:
+            ended.set()
+            silent.join()
+    assert [str(each.message) for each in seen if each.category is ResourceWarning] == []
+
+
+def _say(listening: socket.socket, context: ssl.SSLContext, answered: bytes, ended: Event) -> None:
+    """Answers one request, and then neither reads nor closes."""
+    raw, _ = listening.accept()
+    with context.wrap_socket(raw, server_side=True) as connection:
+        connection.recv(65_536)
+        connection.sendall(answered)
+        ended.wait(30)
 
 
 async def test_the_servers_clock_is_that_of_its_last_answer_while_that_is_recent() -> None:

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.cluster.sharing import SharedPlanes
+
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from xdist.remote import Producer
 
 # set in the process that runs one test alone
 ALONE: Final = "DYNAMO_TEST_ALONE"
@@ -31,6 +35,12 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts modules on an API server first: they take longest and mostly wait, so that no worker is alone with one of them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("cluster") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedPlanes | None:
+    """Lets modules that share a control plane run in one worker."""
+    return SharedPlanes(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,6 +21,7 @@ from tests.cluster.conversion import converting_plane
 from tests.cluster.harness import ControlPlane, control_plane
 from tests.cluster.processes import RUNNING
 from tests.cluster.reconciling import Reconciled, reconciled
+from tests.cluster.sharing import listed, shared
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -51,6 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.cluster)
             if item.path.name.startswith("test_neighbours"):
                 item.add_marker(pytest.mark.neighbours)
+            if isinstance(item, pytest.Function) and not listed(item):
+                raise pytest.UsageError(f"{item.nodeid} stands on {sorted(shared(item))}: name its module in tests/cluster/sharing.py")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = Asked(known, operator, arguments.namespace)
     files = find(arguments.paths, arguments.exclude)
     done = [render_file(file, asked) for file in files]
-    for line in (line for one in done for line in one.told):
+    for line in (line for one in done for line in (*one.told, *one.notes)):
         say(line)
     codes = [_code(one) for one in done]
     if not any(one.made for one in done) and not arguments.allow_empty:

@@ -21,7 +21,7 @@ from dynamo_webhooks.reconciler.render.settings import Settings
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dynamo_webhooks.api.operator.settings import ReconcilerSettings
     from dynamo_webhooks.api.paths import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.policies.facts import Facts
     from dynamo_webhooks.reconciler.render.errors import RenderError
+    from dynamo_webhooks.reconciler.render.without_effect import Note
 
 LONGEST = 2_000  # characters of one message
 _RENDERED_FROM = "v1beta1"
@@ -43,6 +44,7 @@ class Made(NamedTuple):
     object: Fields | None
     children: list[Fields]
     problems: list[str]  # what no children could be made of
+    notes: Sequence[str] = ()  # fields that nothing acts on
 
 
 class Outcome(NamedTuple):
@@ -60,6 +62,11 @@ class Outcome(NamedTuple):
     def problems(self) -> list[str]:
         """The problems of all objects."""
         return [text for one in self.made for text in one.problems]
+
+    @property
+    def notes(self) -> list[str]:
+        """What nothing acts on, of all objects."""
+        return [text for one in self.made for text in one.notes]
 
     @property
     def told(self) -> list[str]:
@@ -125,11 +132,12 @@ def _rendered(found: Found, stored: Admitted | None, held: Held, asked: Asked) -
     if stored.errors:
         return Made(found, None, [], [told(found, path, text) for path, text in stored.errors])
     made = children(stored.object, held, asked.operator)
-    return Made(found, stored.object, made.children, [_problem(found, stored.object, error) for error in made.problems])
+    problems, notes = ([_located(found, stored.object, one) for one in several] for several in (made.problems, made.notes))
+    return Made(found, stored.object, made.children, problems, notes)
 
 
-def _problem(found: Found, obj: Fields, error: RenderError) -> str:
-    """A problem in the author's fields: rendering reads one version, people write either."""
+def _located(found: Found, obj: Fields, error: RenderError | Note) -> str:
+    """A problem or a note in the author's fields: rendering reads one version, people write either."""
     path = error.path
     kind = KINDS.get(found.identity.kind)
     if kind is not None and path[:1] == ("spec",) and found.version != _RENDERED_FROM:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.reconciler.checkpoint import storage
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, identity_hash
 from dynamo_webhooks.reconciler.checkpoint.restore import Restore
-from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE, hindrance, identity_of
+from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE, hindrance, identity_of, waiting
 from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, direct_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import NEW, converted, experimental, read_graph
-from dynamo_webhooks.reconciler.render.merge import texts
+from dynamo_webhooks.reconciler.render.graph import NEW, WAIT, converted, experimental, read_graph
+from dynamo_webhooks.reconciler.render.merge import items, texts
 from dynamo_webhooks.reconciler.render.names import PART
 from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.held import Held
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 
+class Start(NamedTuple):
+    """How the pods of a component start."""
+
+    restore: Restore | None = None  # the snapshot that they begin with; None where they start cold
+    waits: bool = False  # whether there are none until their checkpoint is ready
+
+
 def observed_in(obj: Fields, held: Held, settings: Settings) -> Observed:
-    """What a graph or component would find, which has no pods yet. Costs one more render of a graph where checkpoints are held.
+    """What a graph or component would find, which has no pods yet. Costs one more render of a graph where checkpoints matter.
 
     Raises: RenderError where component, checkpoint and configuration contradict each other, or a part can't be rendered.
     """
-    namespace = str(obj["metadata"]["namespace"])
     if obj.get("kind") == COMPONENT:
-        found = restore_of(converted(obj, NEW), held, settings)
-        return NOTHING._replace(restores={str(obj["metadata"]["name"]): found}) if found is not None else NOTHING
-    if obj.get("kind") != GRAPH or not held.all(CHECKPOINT, namespace):
+        return _noted({str(obj["metadata"]["name"]): start_of(converted(obj, NEW), held, settings)})
+    namespace = str(obj["metadata"]["namespace"])
+    if obj.get("kind") != GRAPH or not (held.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
         return NOTHING
     graph = read_graph(obj)
     known = {one.name for one in graph.members if (wanted := experimental(one.fields, "checkpoint")) and _found(wanted, held, namespace)}
@@ -38,31 +46,44 @@ def observed_in(obj: Fields, held: Held, settings: Settings) -> Observed:
     objects = {one["metadata"]["name"]: one for one in direct_children(obj, settings, observed).children if one["kind"] == COMPONENT}
     objects = objects or {one.name: {**obj, "spec": {**one.fields, "name": one.name}} for one in graph.members}
     marks, paths = texts(obj["metadata"].get("annotations")), {one.name: one.path for one in graph.members}
-    restores = {}
+    starts = {}
     for name, one in objects.items():
         try:
-            found = restore_of(one, held, settings, marks)
+            starts[name] = start_of(one, held, settings, marks)
         except RenderError as error:
             raise RenderError((*paths[one["spec"]["name"]], *error.path[1:]), error.reason) from None
-        if found is not None:
-            restores[name] = found
-    return observed._replace(restores=restores)
+    return _noted(starts, observed)
 
 
-def restore_of(component: Fields, held: Held, settings: Settings, marks: dict[str, str] | None = None) -> Restore | None:
-    """The snapshot that the pods of a component begin with; None where they start cold. Raises: RenderError."""
+def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str, str] | None = None) -> Start:
+    """How the pods of a component start. Raises: RenderError."""
     wanted = experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None:
-        return None
+        return Start()
     if not wanted.get("checkpointRef") and not wanted.get("identity"):
         raise RenderError(("spec", "experimental", "checkpoint"), "checkpoint enabled but no checkpointRef or identity provided")
     namespace, asked = str(component["metadata"]["namespace"]), settings.checkpoints
     checkpoint = _found(wanted, held, namespace)
     annotations = {**(marks or {}), **texts(component["metadata"].get("annotations"))}
-    if hindrance(checkpoint, component["spec"], asked, any_image=annotations.get(ANY_IMAGE) == "true") or checkpoint is None:
-        return None
+    hindered = hindrance(checkpoint, component["spec"], asked, any_image=annotations.get(ANY_IMAGE) == "true")
+    if hindered is not None or checkpoint is None:
+        return Start(waits=asked.enabled and waiting(hindered, component["spec"]) is not None)
     kept = storage.configured(asked) or _at_agents(held, namespace)
-    return Restore(*identity_of(checkpoint), kept, asked.seccomp_profile) if kept is not None else None
+    return Start(Restore(*identity_of(checkpoint), kept, asked.seccomp_profile) if kept is not None else None)
+
+
+def _noted(starts: Mapping[str, Start], observed: Observed = NOTHING) -> Observed:
+    restores = {name: one.restore for name, one in starts.items() if one.restore is not None}
+    return observed._replace(restores=restores, waits=frozenset(name for name, one in starts.items() if one.waits))
+
+
+def _mentions_waiting(graph: Fields) -> bool:
+    """Whether any part of a graph of either version may wait for its checkpoint; a look at each component."""
+    spec = graph.get("spec") or {}
+    services = spec.get("services")
+    blocks = [one.get("checkpoint") for one in services.values() if isinstance(one, dict)] if isinstance(services, dict) else []
+    blocks += [experimental(one, "checkpoint") for one in items(spec.get("components"))]
+    return any(isinstance(one, dict) and one.get("startupPolicy") == WAIT for one in blocks)
 
 
 def _found(wanted: Fields, held: Held, namespace: str) -> Fields | None:

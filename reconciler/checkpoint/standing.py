@@ -10,7 +10,7 @@ from dynamo_webhooks.reconciler.checkpoint.job import target_image
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE, READY
 from dynamo_webhooks.reconciler.checkpoint.restore import targets_of
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import experimental, nodes
+from dynamo_webhooks.reconciler.render.graph import experimental, nodes, spans_pods, waits_for_checkpoint
 from dynamo_webhooks.reconciler.render.merge import items, texts
 from dynamo_webhooks.reconciler.render.names import MAIN, RESTORE_TARGET
 
@@ -25,6 +25,8 @@ RESTORED: Final = "Restored"
 WAITING: Final = "RestoreAvailable"
 ANY_IMAGE: Final = "webhooks.nvidia.com/restore-any-image"
 COLD: Final = "webhooks.nvidia.com/cold-template"  # annotation of a Deployment: digest of the pods that it has without a snapshot
+_AWAITED: Final = frozenset({"CheckpointNotReady", "CheckpointFailed", "CheckpointMissing"})  # reasons that a checkpoint may end
+_COLD_START: Final = "pods start cold"
 # the worst first: what a graph says of several components
 _ORDER: Final = (
     "Forbidden",
@@ -58,26 +60,34 @@ def hindrance(checkpoint: Fields | None, component: Fields, asked: Checkpoints, 
 
     Raises: RenderError where the component and its checkpoint contradict each other.
     """
+    if spans_pods(component):
+        why = "is on several nodes" if nodes(component) > 1 else "shares GPUs between pods"
+        return Standing("RestoreUnavailable", f"a component that {why} is not restored; {_COLD_START}")
     named = str((experimental(component, "checkpoint") or {}).get("checkpointRef") or "")
     if checkpoint is None:
         what = f"DynamoCheckpoint {named} is not there" if named else "there is no DynamoCheckpoint of this identity"
-        return Standing("CheckpointMissing" if named else "CheckpointNotReady", f"{what}; pods start cold")
+        return Standing("CheckpointMissing" if named else "CheckpointNotReady", f"{what}; {_COLD_START}")
     name, status = checkpoint["metadata"]["name"], checkpoint.get("status") or {}
     phase = str(status.get("phase") or "Pending")
     if phase != READY:
         why = f": {status['message']}" if status.get("message") else ""
         reason = "CheckpointFailed" if phase == "Failed" else "CheckpointNotReady"
-        return Standing(reason, f"DynamoCheckpoint {name} is {phase}{why}; pods start cold"[:1000])
+        return Standing(reason, f"DynamoCheckpoint {name} is {phase}{why[:800]}; {_COLD_START}")
     if not asked.enabled:
         return Standing("RestoreOff", f"DynamoCheckpoint {name} is Ready, but checkpoint.enabled is false in the configuration")
     _check_gpus(checkpoint, component, gate=asked.gate)
-    if nodes(component) > 1:
-        return Standing("RestoreUnavailable", "a component on several nodes is not restored; pods start cold")
     image, ours = image_of(checkpoint), _image(component)
     if image and ours != image and not any_image:
         text = f"DynamoCheckpoint {name} was taken of image {image}, the component has {ours}; pods start cold"
         return Standing("ImageDiffers", f'{text}; set annotation {ANY_IMAGE}: "true" to restore them anyway'[:1000])
     return None
+
+
+def waiting(standing: Standing | None, component: Fields) -> Standing | None:
+    """The same of a component that has no pods until then, None for one that doesn't wait or needn't."""
+    if standing is None or standing.reason not in _AWAITED or not waits_for_checkpoint(component):
+        return None
+    return standing._replace(message=standing.message.removesuffix(_COLD_START) + "pods wait for it, as startupPolicy says")
 
 
 def image_of(checkpoint: Fields) -> str:

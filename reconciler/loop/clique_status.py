@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP
 from dynamo_webhooks.reconciler.loop.status import Condition, found
 from dynamo_webhooks.reconciler.render.grove import names
+from dynamo_webhooks.reconciler.render.grove.override import is_constrained
 from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, DECODE, PREFILL, RESTART_AT, SUB_TYPE, WORKER
 from dynamo_webhooks.reconciler.render.observed import Observed
 
@@ -124,9 +125,7 @@ def _figures(one: Node) -> Node:
 
 def _place(graph: Graph, made: Node) -> Condition | None:
     """Whether the pods can be placed as the graph requires, from the condition of Grove's object."""
-    if not any(
-        (holder.get("topologyConstraint") or {}).get("packDomain") for holder in (graph.spec, *(one.fields for one in graph.members))
-    ):
+    if not is_constrained(graph):
         return None
     generation = graph.object["metadata"].get("generation")
     said = found(made.get("status") or {}, NO_LEVELS)

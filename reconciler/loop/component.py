@@ -8,6 +8,7 @@ from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.checkpoint.standing import COLD
 from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
+from dynamo_webhooks.reconciler.loop.ignored import noting, say_ignored
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH, LWS, STATEFUL_SET
 from dynamo_webhooks.reconciler.loop.likeness import digest
@@ -54,6 +55,8 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
         return await _failed(work, obj, [of_render(error)], SLOWLY)
     if choice.restore is not None:
         observed = observed._replace(restores={obj["metadata"]["name"]: choice.restore})
+    if choice.waits:
+        observed = observed._replace(waits=frozenset({obj["metadata"]["name"]}))
     return await _pass(work, obj, _Plan(settings, observed, choice, marks))
 
 
@@ -89,8 +92,9 @@ async def _pass(work: Work, obj: Node, plan: _Plan) -> PassResult:
         return await _failed(work, obj, problems, SLOWLY)
     before = obj.get("status") or {}
     generation = obj["metadata"]["generation"]
-    now = status_of(before, generation, workload, work.now(), _workers(work, workload))
-    now = noted(now, choice.standing, generation, work)
+    waits = choice.standing if choice.waits else None
+    now = status_of(before, generation, workload, work.now(), _workers(work, workload), waits)
+    now = noted(noting(now, rendered.notes, generation, work.now()), choice.standing, generation, work)
     was, became = (found(one, "Available").get("status") for one in (before, now))
     # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
     news = was or (became == "True" and not _of_a_graph(obj))
@@ -99,6 +103,7 @@ async def _pass(work: Work, obj: Node, plan: _Plan) -> PassResult:
         await work.say(obj, "Normal", told["reason"], told["message"])
     if not _of_a_graph(obj):
         await say_standing(work, obj, before, now)
+        await say_ignored(work, obj, before, now)
     return PassResult((), choice.after)
 
 

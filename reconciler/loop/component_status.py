@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.checkpoint.standing import Standing
     from dynamo_webhooks.reconciler.loop.problems import Problem
 
 RECONCILING: Final = "Reconciling"
@@ -36,15 +37,24 @@ def is_ready(workload: Node, workers: Sequence[Node | None] = ()) -> bool:
     return not spec.get("paused") and current and enough and _count(status, "replicas") == desired and available
 
 
-def status_of(before: Node, generation: int, workload: Node, moment: datetime, workers: Sequence[Node | None] = ()) -> Node:
-    """The status after a successful pass."""
-    kind, ready = str(workload["kind"]), is_ready(workload, workers)
+def status_of(
+    before: Node,
+    generation: int,
+    workload: Node,
+    moment: datetime,
+    workers: Sequence[Node | None] = (),
+    waits: Standing | None = None,
+) -> Node:
+    """The status after a successful pass. `waits` is said where there are no pods until a checkpoint is ready."""
+    kind, ready = str(workload["kind"]), waits is None and is_ready(workload, workers)
     told, yes = ("ready", "True") if ready else ("not ready", "False")
     suffix = "Ready" if ready else "NotReady"
     now = [
         Condition("Available", yes, f"{kind}{suffix}", f"{kind} is {told}"),
         Condition("DynamoComponentReady", yes, f"Component{suffix}", f"DynamoComponent is {told}"),
     ]
+    if waits is not None:
+        now[0] = Condition("Available", "False", "WaitingForCheckpoint", waits.message)
     return {
         **before,
         "conditions": conditions(before.get("conditions") or (), now, moment),

@@ -12,6 +12,7 @@ from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_gr
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
 from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of, unreachable
+from dynamo_webhooks.reconciler.loop.ignored import noting, say_ignored
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CHECKPOINT, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
@@ -25,16 +26,17 @@ from dynamo_webhooks.reconciler.loop.prerequisites import look_for_claims, look_
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted, say_standing
-from dynamo_webhooks.reconciler.loop.snapshots import chosen_on_grove, found_for, is_hindrance, of_forbidden, snapshots_of, told_of
+from dynamo_webhooks.reconciler.loop.snapshots import chosen_on_grove, found_for, is_hindrance, of_forbidden, settle_owners, snapshots_of, told_of
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import graph_children, worker_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import read_graph
+from dynamo_webhooks.reconciler.render.graph import read_graph, started
 from dynamo_webhooks.reconciler.render.observed import Observed
 from dynamo_webhooks.reconciler.render.planner import ACCOUNT
+from dynamo_webhooks.reconciler.render.without_effect import of_graph
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -79,7 +81,7 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
         observed = observed._replace(checkpoints=frozenset(found_for(work, graph, seen)))
         if way.grove and seen.wanted:
             seen = await chosen_on_grove(work, graph, seen, settings._replace(service_account=""), observed)
-            observed = observed._replace(restores=seen.restores)
+            observed = observed._replace(restores=seen.restores, waits=seen.waits)
     except RenderError as error:
         return await _refuse(work, obj, str(error))
     return await _pass(work, graph, _Plan(way, settings, roll, observed, seen))
@@ -123,17 +125,18 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     rendered = children_with_secrets(work, obj, settings, lambda chosen: graph_children(graph, chosen, observed), problems)
     problems += [of_render(error) for error in rendered.problems]
     expected, grove, after = [], None, 0.0
+    await settle_owners(work, graph, snapshots, refused)
     await look_for_claims(work, graph, problems)
     await look_for_queue(work, rendered.children, problems)
     await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
         if child["kind"] == SECRET or (waits and child["kind"] in (CLIQUES, COMPONENT)):
             continue
-        made = await _put(work, graph, child, refused if child["kind"] == CHECKPOINT else problems)
+        made = await _put(work, started(graph, observed.waits), child, refused if child["kind"] == CHECKPOINT else problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])
         if child["kind"] == CLIQUES and made is not None:
-            grove = said_by_grove(graph, made, work.cache.owned(made))
+            grove = said_by_grove(started(graph), made, work.cache.owned(made))
     problems += [problem for problem in refused if not is_hindrance(problem)]
     if not problems and not waits:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}
@@ -144,6 +147,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     seen = Seen(graph, components_of(work, obj), expected, roll, observed, problems, grove, _where(work, obj, way, waits), waits)
     status, look = await with_reasons(work, obj, status_of(obj.get("status") or {}, seen, work.now()))
     snapshots = of_forbidden(snapshots, [problem for problem in refused if is_hindrance(problem)])
+    status = noting(status, of_graph(graph, grove=way.grove), obj["metadata"].get("generation"), work.now())
     status = told_of(status, work, graph, snapshots, seen.objects, roll.name)
     await _tell(work, obj, status, roll)
     if waits and not problems:
@@ -233,6 +237,7 @@ async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
         if failed or (was.get("reason") != became["reason"] and not begins):
             await work.say(obj, "Warning" if failed else "Normal", _camel(became["reason"]), became["message"])
     await say_standing(work, obj, before, now)
+    await say_ignored(work, obj, before, now)
     lost = found(now, PLACED)
     if lost.get("status") == "False" and lost["reason"] != found(before, PLACED).get("reason"):
         await work.say(obj, "Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUE, CLIQUE_GROUP, CLIQUES, COMPONENT, LWS
 from dynamo_webhooks.reconciler.loop.status import Condition, found
-from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -33,6 +33,12 @@ class Pathway(NamedTuple):
     moving: bool = False  # whether what ran on the other must end first
     old: Sequence[Any] = ()  # the objects that ran it on the other
     lost: bool = False  # whether it runs on Grove, which can't be asked
+    bound: bool = False  # whether an annotation of line 1.5 says where, which nobody can change
+
+    @property
+    def remedy(self) -> str:
+        """What moves the graph away from a Grove that is gone."""
+        return f"{WORKLOAD_PROVIDER} keeps it there" if self.bound else f'{ENABLE_GROVE}: "false" moves it away from there'
 
     def facts(self, known: Facts) -> Facts:
         """The facts by which the graph is judged: what runs is not refused for what the cluster has come to serve, or serves no more."""
@@ -46,13 +52,17 @@ def pathway(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -
     before = found(status, ORCHESTRATOR).get("reason")
     ran = before in (_GROVE, _LOST) or any((one or {}).get("componentKind") in _MADE for one in (status.get("components") or {}).values())
     runs = False if COMPONENT in alive else True if CLIQUES in alive or ran else None
-    said = str((graph["metadata"].get("annotations") or {}).get(ENABLE_GROVE, "")).lower()
+    annotations = graph["metadata"].get("annotations") or {}
+    said = str(annotations.get(ENABLE_GROVE, "")).lower()
     kept = usable if runs is None else runs
-    grove = said != "false" and (usable or runs is True if said == "true" else kept)
+    grove = provided_by_grove(annotations)
+    bound = grove is not None
+    if grove is None:
+        grove = said != "false" and (usable or runs is True if said == "true" else kept)
     new, other = (CLIQUES, COMPONENT) if grove else (COMPONENT, CLIQUES)
     old = [one for one in owned if one["kind"] == other and (served or other != CLIQUES)]
     leaves = runs is not None and runs is not grove
-    return Pathway(grove, runs is not None, new not in alive and (leaves or before == _MOVING), old, grove and not usable)
+    return Pathway(grove, runs is not None, new not in alive and (leaves or before == _MOVING), old, grove and not usable, bound)
 
 
 def condition(way: Pathway, before: Node, waits: str, generation: int | None, *, served: bool) -> Condition | None:
@@ -61,7 +71,7 @@ def condition(way: Pathway, before: Node, waits: str, generation: int | None, *,
         return Condition(ORCHESTRATOR, "False", _MOVING, waits, generation)
     if way.lost:
         why = "is switched off" if served else "is not served by the cluster"
-        text = f'the graph runs on Grove, which {why}, and is left alone; {ENABLE_GROVE}: "false" moves it away from there'
+        text = f"the graph runs on Grove, which {why}, and is left alone; {way.remedy}"
         return Condition(ORCHESTRATOR, "False", _LOST, text, generation)
     if way.grove:
         return Condition(ORCHESTRATOR, "True", _GROVE, "the graph runs on Grove", generation)

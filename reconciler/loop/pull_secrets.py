@@ -11,7 +11,6 @@ from dynamo_webhooks.reconciler.loop.likeness import digest, says
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, PODS_HASH, PULL_SECRET
 from dynamo_webhooks.reconciler.loop.problems import Problem
 from dynamo_webhooks.reconciler.loop.work import PassResult
-from dynamo_webhooks.reconciler.render.children import Rendered
 from dynamo_webhooks.reconciler.render.objects import annotated
 from dynamo_webhooks.reconciler.render.pod.registries import DOCKER_CONFIG, DOCKER_FILE, MOST, addresses, index
 from dynamo_webhooks.reconciler.render.pod.templates import templates
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.cache import Cache
     from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.children import Rendered
     from dynamo_webhooks.reconciler.render.settings import Settings
 
 GRANT: Final = "add the component overlays/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
@@ -79,7 +79,7 @@ def children_with_secrets(
         if len(left) < len(rendered.children):
             text = f"the Secrets of the namespace {namespace} can't be read: {lacks or 'not listed yet'}; {GRANT}"
             problems.append(Problem(text, "forbidden"))
-        return Rendered(left, rendered.problems)
+        return rendered._replace(children=left)
     found = index((one["metadata"]["name"], one[_ADDRESSES] or ()) for one in work.cache.all(SECRET, namespace))
     full = make(settings._replace(pull_secrets=found))
     live = {(one["kind"], one["metadata"]["name"]): one for one in work.cache.owned(obj) if templates(one)}
@@ -88,8 +88,8 @@ def children_with_secrets(
     if kept != found and live:
         before = _controllers(make(settings._replace(pull_secrets=kept)))
         unchanged = {key: child for key, child in before.items() if key in live and _is_as_before(child, live[key])}
-        full = Rendered([unchanged.get(_key(child), child) for child in full.children], full.problems)
-    return Rendered([_noted(child) for child in full.children], full.problems)
+        full = full._replace(children=[unchanged.get(_key(child), child) for child in full.children])
+    return full._replace(children=[_noted(child) for child in full.children])
 
 
 def _controllers(rendered: Rendered) -> Mapping[tuple[str, str], Node]:

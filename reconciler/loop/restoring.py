@@ -20,11 +20,13 @@ from dynamo_webhooks.reconciler.checkpoint.standing import (
     identity_of,
     is_restored,
     takes,
+    waiting,
 )
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.loop.likeness import digest, says
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
+from dynamo_webhooks.reconciler.loop.switched import row_of
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.merge import texts
@@ -46,6 +48,7 @@ class Choice(NamedTuple):
 
     restore: Restore | None = None
     standing: Standing | None = None
+    waits: bool = False  # whether it has no pods until its checkpoint is ready
     after: float = 0.0  # seconds after which to look again although nothing changed
 
 
@@ -55,6 +58,7 @@ class Pods(NamedTuple):
     cold: Node  # as rendered without a snapshot
     live: Node | None = None  # as it is
     mark: str | None = None  # digest of the cold one that was noted beside the live one
+    begun: bool = False  # whether any pods were asked for, which are not taken away again
 
 
 def pods_of(work: Work, deployment: Node) -> Pods:
@@ -63,7 +67,8 @@ def pods_of(work: Work, deployment: Node) -> Pods:
     if live is None:
         return Pods(deployment["spec"]["template"])
     mark = texts(live["metadata"].get("annotations")).get(COLD)
-    return Pods(deployment["spec"]["template"], (live.get("spec") or {}).get("template") or {}, mark)
+    spec = live.get("spec") or {}
+    return Pods(deployment["spec"]["template"], spec.get("template") or {}, mark, begun=spec.get("replicas") != 0)
 
 
 def wanted_by(component: Node) -> Node | None:
@@ -90,6 +95,8 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
     namespace, asked = key_of(obj).namespace, settings.checkpoints
     checkpoint = work.checkpoints.found(work.cache, namespace, wanted)
     hindered = hindrance(checkpoint, obj["spec"], asked, any_image=_any_image(work, obj))
+    if (waits := _waiting(work, obj["spec"], pods, hindered, settings)) is not None:
+        return Choice(standing=waits, waits=True)
     if checkpoint is None or pods is None:
         return Choice(standing=hindered)
     roll = work.settings.checkpoint.roll
@@ -104,6 +111,16 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
         return Choice(standing=Standing(WAITING, text), after=TURN)
     restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
     return _decided(pods, restore, str(checkpoint["metadata"]["name"]), held, ready=hindered is None, roll=roll)
+
+
+def _waiting(work: Work, component: Node, pods: Pods | None, hindered: Standing | None, settings: Settings) -> Standing | None:
+    """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
+    row = row_of(CHECKPOINT)
+    seen = CHECKPOINT not in work.cache.lacking()
+    made = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) or row.runs(work.settings.controllers, work.known())
+    if pods is None or pods.begun or not (settings.checkpoints.enabled and seen and made):
+        return None
+    return waiting(hindered, component)
 
 
 def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, roll: bool) -> Choice:

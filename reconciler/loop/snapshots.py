@@ -5,19 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynamo_webhooks.api.operator.settings import OFF
+from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of
 from dynamo_webhooks.reconciler.checkpoint.phases import READY
 from dynamo_webhooks.reconciler.checkpoint.standing import Standing, summed
+from dynamo_webhooks.reconciler.loop.clique_status import running
 from dynamo_webhooks.reconciler.loop.generations import generation_of, member_of
-from dynamo_webhooks.reconciler.loop.keys import key_of
-from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, CLIQUES
+from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
+from dynamo_webhooks.reconciler.loop.problems import of_error
 from dynamo_webhooks.reconciler.loop.restoring import Pods, choice_for, noted, standing_in
 from dynamo_webhooks.reconciler.loop.switched import row_of
+from dynamo_webhooks.reconciler.render.checkpoint import DELETE, RETAIN
 from dynamo_webhooks.reconciler.render.children import direct_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.merge import items
 from dynamo_webhooks.reconciler.render.names import low
+from dynamo_webhooks.reconciler.render.objects import co_owner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +42,7 @@ class Snapshots(NamedTuple):
     wanted: Mapping[str, Node]  # component -> what it says of its checkpoint
     off: Standing | None = None  # why no checkpoint is made
     on_grove: Mapping[str, Standing] = {}  # component -> what is said of it, where there are no objects of components
+    waits: frozenset[str] = frozenset()  # components on Grove that have no pods until their checkpoint is ready
     restores: Mapping[str, Restore] = {}  # component on Grove -> the snapshot that its pods are restored from
 
 
@@ -58,13 +64,14 @@ async def chosen_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: S
     if not seen.wanted or rendered is None:
         return seen
     cold, live = (_templates(one) for one in (rendered, work.cache.get(key_of(rendered))))
-    standings, restores = {}, {}
+    begun = _begun(work, graph, rendered)
+    standings, restores, waits = {}, {}, set()
     for member in graph.members:
         if member.name not in seen.wanted:
             continue
         obj = {"kind": graph.object["kind"], "metadata": graph.object["metadata"], "spec": member.fields}
         clique = low(member.name)
-        pods = Pods(cold[clique], live.get(clique)) if clique in cold else None
+        pods = Pods(cold[clique], live.get(clique), begun=member.name in begun) if clique in cold else None
         try:
             choice = await choice_for(work, obj, pods, settings)
         except RenderError as error:
@@ -73,7 +80,47 @@ async def chosen_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: S
             standings[member.name] = choice.standing
         if choice.restore is not None:
             restores[member.name] = choice.restore
-    return seen._replace(on_grove=standings, restores=restores)
+        if choice.waits:
+            waits.add(member.name)
+    return seen._replace(on_grove=standings, restores=restores, waits=frozenset(waits))
+
+
+def _begun(work: Work, graph: Graph, rendered: Node) -> set[str]:
+    """Components on Grove that have been asked for pods: by what runs them, or, before that is there, by the template."""
+    live = work.cache.get(key_of(rendered))
+    if live is None:
+        return set()
+    template = (live.get("spec") or {}).get("template") or {}
+    asked = {one.get("name"): (one.get("spec") or {}).get("replicas") for one in items(template.get("cliques"))}
+    asked |= {one.get("name"): one.get("replicas") for one in items(template.get("podCliqueScalingGroups"))}
+    replicas = {
+        member.name: one["spec"].get("replicas") if one is not None else asked.get(low(member.name), 0)
+        for member, one in running(graph, work.cache.owned(live))
+    }
+    return {name for name, count in replicas.items() if count != 0}
+
+
+async def settle_owners(work: Work, graph: Graph, seen: Snapshots, refused: list[Problem]) -> None:
+    """Has a checkpoint that goes with the graphs it was made for go with this one too, or with none if it is to stay.
+
+    Only the graph that makes a checkpoint begins that, so that graphs that disagree don't undo each other. Costs one write where it changes.
+    """
+    for name, checkpoint in found_for(work, graph, seen).items():
+        wanted, owners = seen.wanted[name], items(checkpoint["metadata"].get("ownerReferences"))
+        graphs = [one for one in owners if one.get("kind") == GRAPH]
+        if not graphs or wanted.get("checkpointRef"):
+            continue
+        if wanted.get("deletionPolicy") == RETAIN:
+            owners = [one for one in owners if one not in graphs]
+        elif wanted.get("deletionPolicy") == DELETE and not any(one.get("uid") == uid_of(graph.object) for one in graphs):
+            owners = [*owners, co_owner(graph.object)]
+        else:
+            continue
+        metadata = {name: checkpoint["metadata"][name] for name in ("uid", "resourceVersion")}
+        try:
+            await work.merge(graph.object, CHECKPOINTS, key_of(checkpoint).name, {"metadata": {**metadata, "ownerReferences": owners}})
+        except ForbiddenError as error:
+            refused.append(of_error(error, f"{CHECKPOINT} {key_of(checkpoint).name}"))
 
 
 def of_forbidden(seen: Snapshots, refused: Sequence[Problem]) -> Snapshots:

@@ -16,7 +16,7 @@ from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, ONCE, REMADE, resourc
 from dynamo_webhooks.reconciler.loop.likeness import digest, fingerprint, says
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, MANAGER, RECONCILED
 from dynamo_webhooks.reconciler.loop.problems import ContestedError, StandDownError, TakenError
-from dynamo_webhooks.reconciler.render.objects import reference
+from dynamo_webhooks.reconciler.render.objects import co_owner, reference
 from dynamo_webhooks.reconciler.render.service import is_model_service
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ class Writer:
         references = live["metadata"]["ownerReferences"]
         if any(one["uid"] == uid_of(owner) for one in references):
             return live
-        mine = {**reference(owner), "controller": False, "blockOwnerDeletion": False}
-        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": mine})
+        return await self._own(key, live, {"op": "add", "path": "/metadata/ownerReferences/-", "value": co_owner(owner)})
 
     async def _own(self, key: Key, live: Node, step: Node) -> Node:
         self._ask(key.namespace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.reconciler.checkpoint import storage
 from dynamo_webhooks.reconciler.checkpoint.identity import FIRST_VERSION, identity_hash
@@ -11,7 +11,7 @@ from dynamo_webhooks.reconciler.render.framework import framework_of
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.merge import filled, items, texts
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID, COMPONENT, MAIN
-from dynamo_webhooks.reconciler.render.objects import child
+from dynamo_webhooks.reconciler.render.objects import child, co_owner
 from dynamo_webhooks.reconciler.render.overlay import overlaid_pod, overlay_of
 from dynamo_webhooks.reconciler.render.pod.assemble import plain_pod_spec
 from dynamo_webhooks.reconciler.render.pod.plan import PodPlan
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.render.observed import Observed
     from dynamo_webhooks.reconciler.render.settings import Settings
 
+DELETE: Final = "Delete"  # deletionPolicy: the checkpoint goes with the last graph that it was made for
+RETAIN: Final = "Retain"
+
 
 def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Observed) -> list[Fields]:
-    """The checkpoint of a component, if it is to be created. It has no owner, because other graphs may use it.
+    """The checkpoint of a component, if it is to be created. Other graphs may use it: it has no owner, or each of them is one.
 
     Raises: RenderError if the checkpoint has no identity, or the configuration names no usable storage.
     """
@@ -52,6 +55,8 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Obse
         labels={CHECKPOINT_ID: name},
         annotations={ARTIFACT_VERSION: FIRST_VERSION},
     )
+    if wanted.get("deletionPolicy") == DELETE:
+        out["metadata"]["ownerReferences"] = [co_owner(graph.object)]
     target = wanted.get("targetContainerName") or MAIN
     template = _template(graph, member, wanted, str(target), settings)
     out["spec"] = {"identity": identity, "job": {"targetContainerName": target, "podTemplateSpec": template}}

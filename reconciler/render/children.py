@@ -6,27 +6,29 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.reconciler.checkpoint import job
 from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
-from dynamo_webhooks.reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling
+from dynamo_webhooks.reconciler.render import checkpoint, claims, discovery, epp, generation, gms, planner, restart, scaling, without_effect
 from dynamo_webhooks.reconciler.render.component import component_children, no_orchestrator
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import experimental, read_graph
+from dynamo_webhooks.reconciler.render.graph import NEW, converted, experimental, read_graph, started
 from dynamo_webhooks.reconciler.render.grove.clique_set import clique_set
 from dynamo_webhooks.reconciler.render.grove.member import with_old_selectors
 from dynamo_webhooks.reconciler.render.grove.reach import grove_models, grove_services, grove_ways_in
 from dynamo_webhooks.reconciler.render.multinode import leader_wait, ssh
-from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
 from dynamo_webhooks.reconciler.render.objects import canonical
 from dynamo_webhooks.reconciler.render.observed import NOTHING
 from dynamo_webhooks.reconciler.render.service import model_services
 from dynamo_webhooks.reconciler.render.split import component_object
+from dynamo_webhooks.reconciler.render.workload import owning_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
     from dynamo_webhooks.reconciler.render.observed import Observed
     from dynamo_webhooks.reconciler.render.settings import Settings
+    from dynamo_webhooks.reconciler.render.without_effect import Note
 
 GRAPH: Final = "DynamoGraphDeployment"
 COMPONENT: Final = "DynamoComponentDeployment"
@@ -58,6 +60,7 @@ class Rendered(NamedTuple):
 
     children: list[Fields]
     problems: list[RenderError]
+    notes: Sequence[Note] = ()  # fields of the object that nothing acts on
 
 
 def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
@@ -70,7 +73,7 @@ def render(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Ren
     if not made:
         return own
     members = read_graph(obj).members
-    return _ordered(_joined([own, *(_below(one, members, settings, observed) for one in made)]))
+    return _ordered(_joined([own, *(_below(one, members, settings, observed) for one in made)]))._replace(notes=own.notes)
 
 
 def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> Rendered:
@@ -83,7 +86,9 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         return _graph(obj, settings, observed)
     if kind == COMPONENT:
         name = str((obj.get("metadata") or {}).get("name") or "")
-        return _ordered(_collected(component_children, obj, settings, name in observed.old_selectors, observed.restores.get(name)))
+        known = name in observed.old_selectors, observed.restores.get(name), name in observed.waits
+        made = _ordered(_collected(component_children, obj, settings, *known))
+        return made if made.problems or owning_graph(obj.get("metadata") or {}) else made._replace(notes=without_effect.of_component(_new(obj)))
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])
@@ -99,6 +104,7 @@ def _graph(obj: Fields, settings: Settings, observed: Observed) -> Rendered:
 
 def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     """As `direct_children`, of a graph that has been read."""
+    grove = on_grove(graph, settings, observed)
     parts = [
         _collected(planner.rights, graph, settings),
         _collected(epp.rights, graph, settings),
@@ -110,15 +116,17 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
         _collected(epp.picker_objects, graph, settings),
         _collected(leader_wait.config_maps, graph),
         _collected(ssh.secrets, graph, settings),
-        _grove(graph, settings, observed) if on_grove(graph, settings, observed) else _components(graph, settings, observed),
+        _grove(graph, settings, observed) if grove else _components(graph, settings, observed),
     ]
-    return _ordered(_joined(parts))
+    return _ordered(_joined(parts))._replace(notes=without_effect.of_graph(graph, grove=grove))
 
 
 def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> bool:
     """Whether the graph becomes one PodCliqueSet, and no objects of components."""
     if observed.grove is not None:
         return observed.grove
+    if (remembered := provided_by_grove(graph.annotations)) is not None:
+        return remembered
     return settings.grove and graph.annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
@@ -158,15 +166,22 @@ def _components(graph: Graph, settings: Settings, observed: Observed) -> Rendere
 
     def one(member: Member) -> list[Fields]:
         if member.nodes > 1 and not settings.lws:
-            kept = graph.annotations.get(ENABLE_GROVE, "").lower() == "false"
-            why = "keeps the graph from Grove" if kept else 'must be "true" to move the graph to Grove'
-            raise RenderError((*member.path, "multinode"), no_orchestrator(settings, f"the annotation {ENABLE_GROVE} {why}"))
+            raise RenderError((*member.path, "multinode"), no_orchestrator(settings, _no_grove(graph)))
         made = component_object(graph, member, name, observed.frameworks.get(member.name, framework), restart=marks.get(member.name, ""))
         if member.name in observed.replicas:
             made["spec"]["replicas"] = observed.replicas[member.name]
         return [made, *model_services(member.fields, graph.namespace, graph.object)]
 
     return _joined(_collected(one, member) for member in graph.members)
+
+
+def _no_grove(graph: Graph) -> str:
+    """Why a graph does not run on Grove where that is served."""
+    if provided_by_grove(graph.annotations) is False:
+        return f"the annotation {WORKLOAD_PROVIDER} keeps the graph from Grove"
+    kept = graph.annotations.get(ENABLE_GROVE, "").lower() == "false"
+    why = "keeps the graph from Grove" if kept else 'must be "true" to move the graph to Grove'
+    return f"the annotation {ENABLE_GROVE} {why}"
 
 
 def _discovery(graph: Graph, settings: Settings) -> list[Fields]:
@@ -184,7 +199,7 @@ def _claim_templates(graph: Graph, member: Member, settings: Settings) -> list[F
 
 def _grove(graph: Graph, settings: Settings, observed: Observed) -> Rendered:
     marks = restart.restart_marks(graph, observed)
-    graph = with_old_selectors(graph, observed.old_selectors)
+    graph = with_old_selectors(started(graph, observed.waits), observed.old_selectors)
     per_member = (grove_services, grove_models, grove_ways_in)
     return _joined(
         [
@@ -212,6 +227,12 @@ def _joined(parts: Iterable[Rendered]) -> Rendered:
         for problem in part.problems:
             problems.setdefault(str(problem), problem)
     return Rendered(list(children.values()), list(problems.values()))
+
+
+def _new(component: Fields) -> Fields:
+    """The spec of a component's object in v1beta1."""
+    spec: Fields = converted(component, NEW).get("spec") or {}
+    return spec
 
 
 def _ordered(rendered: Rendered) -> Rendered:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.render.deployment import deployment
 from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.graph import at_start
 from dynamo_webhooks.reconciler.render.ingress import ways_in
 from dynamo_webhooks.reconciler.render.lws import leader_worker_set
 from dynamo_webhooks.reconciler.render.service import model_services, services
@@ -29,12 +30,17 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
 
 
-def component_children(obj: Fields, settings: Settings, old_selectors: bool = False, restore: Restore | None = None) -> list[Fields]:
+def component_children(
+    obj: Fields, settings: Settings, old_selectors: bool = False, restore: Restore | None = None, waits: bool = False
+) -> list[Fields]:
     """All children of one component's object, its workload first. With `restore` its pods are restored from a snapshot.
+
+    While it `waits` for its snapshot it has no pods.
 
     Raises: RenderError if they can't be rendered.
     """
     workload = read_workload(obj, old_selectors=old_selectors or uses_old_selectors(obj))
+    workload = workload._replace(spec=at_start(workload.spec, waits=waits))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     return [
         *_controllers(workload, settings, restore),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.names import digest
 from dynamo_webhooks.reconciler.render.workload import shared_metadata
 
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
+    from dynamo_webhooks.conversion.lens.protocol import Fields
+
 PLACEHOLDER: Final = "worker-hash"  # placeholder for the generation while it is computed
-_SCALED: Final = ("replicas", "scalingAdapter")  # number of pods, not their content
+_NO_SHAPE: Final = ("replicas", "scalingAdapter", "runtimeVersionOverride")  # the number of pods, and what nothing acts on
+_POLICIES: Final = ("enabled", "startupPolicy", "deletionPolicy")  # when pods start, and what becomes of their checkpoint
 _DEFAULT_SHARE: Final = "25%"
 
 
@@ -28,9 +32,20 @@ def worker_digest(components: Iterable[Fields]) -> str:
     told = {}
     for one in components:
         labels, annotations = shared_metadata(one)
-        spec = {name: value for name, value in one["spec"].items() if name not in _SCALED}
-        told[one["spec"]["name"]] = {"labels": labels, "annotations": annotations, "spec": spec}
+        told[one["spec"]["name"]] = {"labels": labels, "annotations": annotations, "spec": _shaping(one["spec"])}
     return digest(json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+
+
+def _shaping(spec: Fields) -> Fields:
+    """What of a component shapes its pods. Line 1.5 fills in policies of checkpoints, of which no pod must restart."""
+    out = {name: value for name, value in spec.items() if name not in _NO_SHAPE}
+    wanted = experimental(spec, "checkpoint")
+    if "checkpoint" in (spec.get("experimental") or {}):
+        rest = {name: value for name, value in spec["experimental"].items() if name != "checkpoint"}
+        kept = {name: value for name, value in (wanted or {}).items() if name not in _POLICIES}
+        rest |= {"checkpoint": kept} if wanted is not None else {}
+        out = {name: value for name, value in out.items() if name != "experimental"} | ({"experimental": rest} if rest else {})
+    return out
 
 
 class Sizes(NamedTuple):

@@ -17,6 +17,8 @@ from dynamo_webhooks.reconciler.render.merge import items, texts
 from dynamo_webhooks.reconciler.render.names import COMPONENT, COMPONENT_TYPE, EPP, MAIN, NAMESPACE, PLANNER, WORKERS, low
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
@@ -24,6 +26,7 @@ NEW: Final[Target] = target(api_version("v1beta1"))
 OLD: Final[Target] = target(api_version("v1alpha1"))
 SHARED: Final = "dynamo"  # the Dynamo namespace of components that serve several graphs
 INTER_POD: Final = "InterPod"
+WAIT: Final = "WaitForCheckpoint"  # startupPolicy
 
 
 class Member(NamedTuple):
@@ -169,9 +172,40 @@ def nodes(component: Fields) -> int:
 
 
 def experimental(component: Fields, feature: str) -> Fields | None:
-    """The block of an experimental feature of a component, or None."""
+    """The block of an experimental feature of a component, or None; a block that says `enabled: false` is none."""
     block = (component.get("experimental") or {}).get(feature)
-    return block if isinstance(block, dict) else None
+    return block if isinstance(block, dict) and block.get("enabled") is not False else None
+
+
+def forces_group(component: Fields) -> bool:
+    """Whether a component has a scaling group on Grove that it would not need."""
+    return (experimental(component, "grove") or {}).get("forceScalingGroup") is True
+
+
+def waits_for_checkpoint(component: Fields) -> bool:
+    """Whether a component has no pods before its checkpoint is ready. Pods that can't be restored don't wait."""
+    wanted = experimental(component, "checkpoint")
+    return wanted is not None and wanted.get("startupPolicy") == WAIT and not spans_pods(component)
+
+
+def spans_pods(component: Fields) -> bool:
+    """Whether one replica of a component is several pods, which are not restored from a checkpoint."""
+    return nodes(component) > 1 or is_inter_pod(component)
+
+
+def at_start(component: Fields, *, waits: bool) -> Fields:
+    """A component as it is started: without pods while it waits. Whoever may wait has a number of replicas, to leave zero again."""
+    if not waits_for_checkpoint(component):
+        return component
+    replicas = component.get("replicas")
+    return {**component, "replicas": 0 if waits else 1 if replicas is None else replicas}
+
+
+def started(graph: Graph, waits: Collection[str] = ()) -> Graph:
+    """A graph whose components are started as `at_start` says; `waits` are the names of those that wait."""
+    if not any(waits_for_checkpoint(one.fields) for one in graph.members):
+        return graph
+    return graph._replace(members=[one._replace(fields=at_start(one.fields, waits=one.name in waits)) for one in graph.members])
 
 
 def is_inter_pod(component: Fields, feature: str = "gpuMemoryService") -> bool:

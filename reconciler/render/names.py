@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GROUP: Final = "nvidia.com/"
 API_VERSION: Final = "nvidia.com/v1beta1"  # the stored version, for owner references
@@ -36,6 +39,7 @@ LEADER: Final = "leader"
 DISCOVERY_BACKEND: Final = GROUP + "dynamo-discovery-backend"
 DISCOVERY_MODE: Final = GROUP + "dynamo-kube-discovery-mode"
 ENABLE_GROVE: Final = GROUP + "enable-grove"
+WORKLOAD_PROVIDER: Final = GROUP + "workload-provider"  # line 1.5 decides it when a graph is created
 ENABLE_METRICS: Final = GROUP + "enable-metrics"
 ORIGIN_VERSION: Final = GROUP + "dynamo-operator-origin-version"
 VLLM_EXECUTOR: Final = GROUP + "vllm-distributed-executor-backend"
@@ -80,6 +84,12 @@ EPP_GRPC_PORT: Final = 9002
 FORWARD_PASS_PORT: Final = 20380
 
 LONGEST_LABEL: Final = 63
+_ON_GROVE: Final = {"grove": True, "component": False}
+
+
+def provided_by_grove(annotations: Mapping[str, object]) -> bool | None:
+    """Whether a graph is remembered to run on Grove; None for one that remembers nothing, as on line 1.2."""
+    return _ON_GROVE.get(str(annotations.get(WORKLOAD_PROVIDER)))
 
 
 def low(name: str) -> str:

@@ -58,3 +58,8 @@ def reference(owner: Fields) -> Fields:
     if metadata.get("uid"):
         out["uid"] = metadata["uid"]
     return {**out, "controller": True, "blockOwnerDeletion": True}
+
+
+def co_owner(owner: Fields) -> Fields:
+    """The reference to one of several owners: what they own is collected when all of them are gone."""
+    return {**reference(owner), "controller": False, "blockOwnerDeletion": False}

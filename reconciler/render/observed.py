@@ -25,6 +25,7 @@ class Observed(NamedTuple):
     grove: bool | None = None  # whether the graph runs on Grove, or is to; None: as the cluster serves it and the graph says
     old_selectors: frozenset[str] = frozenset()
     checkpoints: frozenset[str] = frozenset()  # components whose checkpoint is there, so that none is made
+    waits: frozenset[str] = frozenset()  # component objects, or components on Grove, that have no pods until their checkpoint is ready
     restores: Mapping[str, Restore] = _EMPTY  # component object, or component on Grove -> the snapshot that its pods are restored from
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.policies.provider_override import FIELD, ROLES
 from dynamo_webhooks.reconciler.render.deployment_config import apply_deployment_config
 from dynamo_webhooks.reconciler.render.graph import NEW, OLD, converted
 from dynamo_webhooks.reconciler.render.kv_transfer import apply_kv_transfer
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 # a graph's annotations for its pods; a component's override them
 PROPAGATED: Final = (ENABLE_METRICS, DISCOVERY_BACKEND, DISCOVERY_MODE, ORIGIN_VERSION, VLLM_EXECUTOR)
+_OF_GROVE: Final = ("minAvailable", FIELD)
 # values of a v1alpha1 service that a component lacks and children need
 _ALPHA_ONLY: Final = ("annotations", "labels", "ingress", "dynamoNamespace", "subComponentType")
 
@@ -52,7 +54,7 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
 
     Raises: RenderError if the component's configuration is invalid.
     """
-    spec: Fields = copy.deepcopy(member.fields)
+    spec: Fields = _without_grove(copy.deepcopy(member.fields))
     if member.type not in TYPES:
         spec.pop("type", None)  # its schema refuses others; pods are marked with what the object remembers
     if member.type != EPP:
@@ -89,6 +91,18 @@ def component_object(graph: Graph, member: Member, worker_hash: str, framework: 
     )
     out["spec"] = spec
     return _remembering(out, member)
+
+
+def _without_grove(spec: Fields) -> Fields:
+    """Drop, in place, what only Grove acts on: components' schema lacks it, or admission refuses it."""
+    for name in _OF_GROVE:
+        spec.pop(name, None)
+    for role in ROLES:
+        (spec.get("multinode") or {}).pop(role, None)
+    features = spec.get("experimental") or {}
+    if features.pop("grove", None) is not None and not features:
+        del spec["experimental"]
+    return spec
 
 
 def _worker_marks(graph: Graph, member: Member, generation: str) -> dict[str, str]:

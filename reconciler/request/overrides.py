@@ -18,6 +18,7 @@ _POD: Final = (
     "nodeSelector",
     "affinity",
     "priorityClassName",
+    "schedulingGroup",
     "serviceAccountName",
     "runtimeClassName",
     "dnsPolicy",

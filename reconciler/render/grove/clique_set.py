@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.reconciler.render.graph import is_inter_pod
-from dynamo_webhooks.reconciler.render.grove import inter_pod, names
+from dynamo_webhooks.reconciler.render.grove import inter_pod, names, override
 from dynamo_webhooks.reconciler.render.grove.cliques import cliques
 from dynamo_webhooks.reconciler.render.grove.member import grove_member
 from dynamo_webhooks.reconciler.render.merge import texts
@@ -33,6 +33,7 @@ def clique_set(graph: Graph, settings: Settings, restarts: Mapping[str, str], re
         return []
     for one in graph.members:
         check_nodes(one.nodes, one.path)
+        override.check_roles(one)
     # Grove doesn't use accounts of the namespace
     ours = settings._replace(service_account="")
     made = [
@@ -58,7 +59,7 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
     }
     groups = [_group(one) for one in graph.members if names.is_grouped(one)]
     templates = [one for member in graph.members if is_inter_pod(member.fields) for one in inter_pod.claim_templates(member)]
-    constraint = _constraint(graph.spec)
+    constraint = override.of_set(graph)
     if graph.spec.get("priorityClassName"):
         out["priorityClassName"] = graph.spec["priorityClassName"]
     return {
@@ -71,17 +72,12 @@ def _template(graph: Graph, made: list[Fields]) -> Fields:
 
 def _group(member: Member) -> Fields:
     replicas = member.fields.get("replicas")
-    constraint = _constraint(member.fields)
+    constraint = override.of_component(member)
     return {
         "name": low(member.name),
         "cliqueNames": names.cliques(member),
         "replicas": 1 if replicas is None else replicas,
-        "minAvailable": 1,
+        "minAvailable": names.least(member),
         **({"resourceSharing": inter_pod.sharing(member)} if is_inter_pod(member.fields) else {}),
         **({"topologyConstraint": constraint} if constraint else {}),
     }
-
-
-def _constraint(holder: Fields) -> Fields:
-    domain = (holder.get("topologyConstraint") or {}).get("packDomain")
-    return {"packDomain": domain} if domain else {}

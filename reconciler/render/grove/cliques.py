@@ -8,7 +8,7 @@ from dynamo_webhooks.reconciler.checkpoint.restore import restored_metadata, res
 from dynamo_webhooks.reconciler.render import discovery
 from dynamo_webhooks.reconciler.render.framework import TRTLLM
 from dynamo_webhooks.reconciler.render.graph import is_inter_pod
-from dynamo_webhooks.reconciler.render.grove import inter_pod, names
+from dynamo_webhooks.reconciler.render.grove import inter_pod, names, override
 from dynamo_webhooks.reconciler.render.grove.member import KAI, uses_kai
 from dynamo_webhooks.reconciler.render.multinode.role import grove_rank, grove_roles
 from dynamo_webhooks.reconciler.render.names import GROUP, TOPOLOGY_LABEL, low
@@ -37,14 +37,22 @@ def cliques(one: GroveMember, settings: Settings, restore: Restore | None = None
         return [made for rank in range(member.nodes) for made in _rank(one, rank, settings)]
     if member.nodes > 1:
         return _leader_and_workers(one, settings)
-    replicas = member.fields.get("replicas")
-    constraint = member.fields.get("topologyConstraint") or {}
-    made = _clique(one, low(member.name), 1 if replicas is None else replicas, _pod(one, None, settings))
+    made = _alone(one, settings)
     if restore is not None:
         restored_spec(made["spec"]["podSpec"], one.plan.component, restore, member.path)
         marks = {name: made[name] for name in ("labels", "annotations")}
         made |= restored_metadata(marks, one.plan.component, restore)
-    return [{**made, "topologyConstraint": {"packDomain": constraint["packDomain"]}} if constraint.get("packDomain") else made]
+    return [made]
+
+
+def _alone(one: GroveMember, settings: Settings) -> Fields:
+    """The only clique of a component; one that is in a scaling group is one replica of it."""
+    member, pod = one.member, _pod(one, None, settings)
+    if names.is_grouped(member):
+        return _clique(one, low(member.name), 1, pod)
+    replicas = member.fields.get("replicas")
+    made = _clique(one, low(member.name), 1 if replicas is None else replicas, pod, least=names.least(member))
+    return _constrained(made, override.of_component(member))
 
 
 def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
@@ -55,7 +63,7 @@ def _leader_and_workers(one: GroveMember, settings: Settings) -> list[Fields]:
     if one.plan.framework == TRTLLM:
         # the leader starts processes on the workers, which must exist
         leader["spec"]["startsAfter"] = [names.workers(member)]
-    return [leader, workers]
+    return [_constrained(leader, override.of_role(member, "leader")), _constrained(workers, override.of_role(member, "worker"))]
 
 
 def _rank(one: GroveMember, rank: int, settings: Settings) -> list[Fields]:
@@ -87,6 +95,10 @@ def _clique(one: GroveMember, name: str, replicas: int, pod: Mapping[str, object
         "annotations": one.annotations,
         "spec": {"roleName": name, "replicas": replicas, "minAvailable": least, "podSpec": pod},
     }
+
+
+def _constrained(clique: Fields, constraint: Fields) -> Fields:
+    return {**clique, "topologyConstraint": constraint} if constraint else clique
 
 
 def _pod(one: GroveMember, role: Role | None, settings: Settings) -> Fields:

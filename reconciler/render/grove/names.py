@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.reconciler.render.graph import is_inter_pod
+from dynamo_webhooks.reconciler.render.graph import forces_group, is_inter_pod
 from dynamo_webhooks.reconciler.render.names import dns, low
 
 if TYPE_CHECKING:
@@ -31,7 +31,13 @@ def runner(graph: Graph, member: Member) -> str:
 
 def is_grouped(member: Member) -> bool:
     """Whether a component's cliques scale together, as one replica."""
-    return member.nodes > 1 or is_inter_pod(member.fields)
+    return member.nodes > 1 or is_inter_pod(member.fields) or forces_group(member.fields)
+
+
+def least(member: Member) -> int:
+    """The replicas of a component that Grove starts together, and without which it gives the rest up."""
+    said = member.fields.get("minAvailable")
+    return said if isinstance(said, int) else 1
 
 
 def leader(member: Member) -> str:

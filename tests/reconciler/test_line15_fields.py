@@ -1,0 +1,210 @@
+"""Every field that only line 1.5 has either acts, in what is rendered, or is told to have no effect."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.kinds import pairs
+from dynamo_webhooks.api.schema import SINCE, load_definitions, whole_schema
+from tests.cli.daemon import CONFIG
+from tests.reconciler.rendering import graph, vllm
+from tests.reconciler.test_render_kinds import IDENTITY, READY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.cli.conftest import Command, Files
+
+Fields = dict[str, Any]
+CONFIGURATION: Final = (
+    CONFIG.replace("{namespace: dynamo-system}", "{namespace: dynamo-system, version: 1.5.0}")
+    + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps}}}\nrequests: {copierImage: copier:1}\n"
+)
+OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": "rack"}}}
+ROOT: Final = {**OVERRIDE, "value": {"spec": {"template": {"topologyConstraint": {"packDomain": "rack"}}}}}
+CHECKPOINT: Final = {"enabled": True, "identity": IDENTITY, "startupPolicy": "Immediate", "deletionPolicy": "Retain"}
+WIDE: Final = {"nodeCount": 2}
+ALONE: Final = "only Grove acts on it"
+# below the component: value, whether it acts on Grove, and without; "" acts, a text is what is said instead
+COMPONENT: Final[dict[str, tuple[Any, str, str]]] = {
+    "minAvailable": (2, "", ALONE),
+    "runtimeVersionOverride": ("1.5.0", "nothing that is rendered depends on", "nothing that is rendered depends on"),
+    "providerOverride": (OVERRIDE, "", ALONE),
+    "multinode.leader": ({"providerOverride": OVERRIDE}, "", ALONE),
+    "multinode.worker": ({"providerOverride": OVERRIDE}, "", ALONE),
+    "experimental.grove": ({"forceScalingGroup": True}, "", ALONE),
+    "checkpoint.enabled": (False, "", ""),
+    "checkpoint.startupPolicy": ("WaitForCheckpoint", "", ""),
+    "checkpoint.deletionPolicy": ("Delete", "", ""),
+}
+GRAPH: Final[dict[str, tuple[Any, str, str]]] = {
+    "providerOverride": (ROOT, "", ALONE),
+    "experimental.kvTransferPolicy.clusterTopologyName": ("topo", "topologies of Grove are not read", "topologies of Grove are not read"),
+}
+STANDALONE: Final = {**COMPONENT, "checkpoint.deletionPolicy": ("Delete", "", "a standalone component makes no checkpoint")}
+# fields of a spec, as they are found in the schemas -> where the tables have them
+FOUND: Final = {
+    "DynamoGraphDeployment.v1beta1": ("spec.components[].", COMPONENT, GRAPH),
+    "DynamoGraphDeployment.v1alpha1": ("spec.services{}.", COMPONENT, GRAPH),
+    "DynamoComponentDeployment.v1beta1": ("spec.", STANDALONE, {}),
+    "DynamoComponentDeployment.v1alpha1": ("spec.", STANDALONE, {}),
+    "DynamoGraphDeploymentRequest.v1beta1": ("spec.", {"runtimeVersionOverride": ("1.5.0", "", "")}, {}),
+    "DynamoGraphDeploymentRequest.v1alpha1": ("spec.", {"runtimeVersionOverride": ("1.5.0", "", "")}, {}),
+}
+
+
+def _marked(node: Any, path: str = "") -> Iterator[str]:
+    """The paths of fields that lines below 1.5 lack; Kubernetes' own types are not entered."""
+    if not isinstance(node, dict):
+        return
+    if node.get(SINCE) == "1.5":
+        yield path
+    for name, value in (node.get("properties") or {}).items():
+        yield from _marked(value, f"{path}.{name}".lstrip("."))
+    yield from _marked(node.get("items"), f"{path}[]")
+    yield from _marked(node.get("additionalProperties"), f"{path}{{}}")
+
+
+def _cases() -> Iterator[tuple[str, str, bool]]:
+    for kind, version in sorted(pairs()):
+        for path in _marked(whole_schema(kind, version)):
+            if path.startswith("spec"):
+                yield f"{kind}.{version}", path, False
+                if kind == "DynamoGraphDeployment":
+                    yield f"{kind}.{version}", path, True
+
+
+def _row(where: str, path: str) -> tuple[str, Any, str, str]:
+    """What the tables say of a field: its name, its value, and what is said on Grove and without."""
+    prefix, component, whole = FOUND[where]
+    below = path.startswith(prefix)
+    name = path.removeprefix(prefix if below else "spec.").replace("experimental.checkpoint", "checkpoint")
+    return name, *(component if below else whole)[name]
+
+
+def _put(into: Fields, path: str, value: Any) -> None:
+    *steps, last = path.split(".")
+    for step in steps:
+        into = into.setdefault(step, {})
+    into[last] = {**into[last], **value} if isinstance(into.get(last), dict) else value
+
+
+def _component(version: str, name: str) -> Fields:
+    """A worker with what a field needs beside itself."""
+    fields: Fields = {"type": "worker", "replicas": 2} if version == "v1beta1" else {"componentType": "worker", "replicas": 2}
+    if "multinode" in name:
+        fields["multinode"] = dict(WIDE)
+    if "checkpoint" in name:
+        _put(fields, "experimental.checkpoint" if version == "v1beta1" else "checkpoint", dict(CHECKPOINT))
+    main = vllm()["podTemplate"]["spec"]["containers"][0]
+    pod: Fields = {"podTemplate": {"spec": {"containers": [main]}}}
+    if version == "v1alpha1":
+        pod = {"extraPodSpec": {"mainContainer": {name: value for name, value in main.items() if name not in ("name", "resources")}}}
+        pod["resources"] = {"limits": {"gpu": "1"}}
+    return {**fields, **pod}
+
+
+def _objects(where: str, path: str) -> tuple[Fields, Fields]:
+    """An object without the field, and the same with it."""
+    kind, _, version = where.partition(".")
+    name, value, *_ = _row(where, path)
+    spec: Fields = _component(version, name)
+    if kind == "DynamoGraphDeploymentRequest":
+        spec = {"model": "m", "backend": "vllm", "image": "p:1.5.0"} if version == "v1beta1" else {"model": "m", "backend": "vllm"}
+        hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8}
+        spec |= {"hardware": hardware} if version == "v1beta1" else {"profilingConfig": {"profilerImage": "p:1.5.0", "config": {"hardware": hardware}}}
+    if kind == "DynamoGraphDeployment":
+        spec = {"components": [{"name": "worker", **spec}]} if version == "v1beta1" else {"services": {"worker": spec}}
+    if "kvTransfer" in path:
+        spec["experimental"] = {"kvTransferPolicy": {"domain": "rack"}}
+    before = {
+        "apiVersion": f"nvidia.com/{version}",
+        "kind": kind,
+        "metadata": {"name": "g", "namespace": "demo", "annotations": {}},
+        "spec": spec,
+    }
+    after = copy.deepcopy(before)
+    at = after["spec"]
+    if path.startswith(FOUND[where][0]):
+        at = at["components"][0] if "components" in at else at["services"]["worker"] if "services" in at else at
+    _put(at, f"experimental.{name}" if version == "v1beta1" and name.startswith("checkpoint") else name, value)
+    return before, after
+
+
+@pytest.mark.parametrize(("where", "path", "grove"), [*_cases()])
+def test_a_field_acts_or_is_told(command: Command, files: Files, where: str, path: str, *, grove: bool) -> None:
+    before, after = _objects(where, path)
+    said = _row(where, path)[2 if grove else 3]
+    held = [READY] if where.startswith("DynamoComponent") and path.endswith("enabled") else []  # else there is nothing to restore from
+    files(**{name: json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}) for name, obj in (("a", before), ("b", after))})
+    files(config=CONFIGURATION)
+    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", "lws=true", "--set-fact", "operatorVersion=1.5.0")
+    old, new = (command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", name) for name in ("a.yaml", "b.yaml"))
+    assert (old.code, old.err) == (0, "")
+    assert new.code == 0, new.err
+    field = path.partition(".")[2].rpartition("].")[2].rpartition("}.")[2]
+    if not said:
+        assert new.err == ""
+        assert _plain(new.json) != _plain(old.json)
+        return
+    assert field in new.err
+    assert said in new.err
+    assert _plain(new.json) == _plain(old.json)
+
+
+def _plain(children: Any) -> Any:
+    """What runs: objects of components only hold fields, and all workers' generation."""
+    text = json.dumps([one for one in children if one["kind"] != "DynamoComponentDeployment"])
+    return json.loads(text)
+
+
+def test_every_field_of_kubernetes_types_is_known() -> None:
+    found = {f"{name}.{path}" for name, one in load_definitions().items() for path in _marked(one)}
+    assert found == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
+
+
+POD: Final = {
+    "schedulingGroup": {"podGroupName": "pods"},
+    "volumes": [
+        {
+            "name": "certificate",
+            "projected": {"sources": [{"podCertificate": {"keyType": "ED25519", "signerName": "a/b", "userAnnotations": {"a/b": "c"}}}]},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("grove", [False, True])
+def test_fields_of_pods_reach_the_pods_of_graphs(command: Command, files: Files, *, grove: bool) -> None:
+    assert _reached(command, files, graph(vllm(pod=POD)), grove=grove)
+
+
+def test_fields_of_pods_reach_the_jobs_of_checkpoints_and_requests(command: Command, files: Files) -> None:
+    template = {"spec": {**POD, "containers": [{"name": "main", "image": "i:1.5.0", "command": ["x"]}]}}
+    checkpoint = {"identity": IDENTITY, "job": {"podTemplateSpec": template}}
+    head = {"metadata": {"name": "g", "namespace": "demo"}}
+    assert _reached(command, files, {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", **head, "spec": checkpoint})
+    request, _ = _objects("DynamoGraphDeploymentRequest.v1beta1", "spec.runtimeVersionOverride")
+    request["spec"]["overrides"] = {"profilingJob": {"template": {"spec": {**POD, "containers": [{"name": "profiler"}]}}}}
+    assert _reached(command, files, request)
+
+
+def _reached(command: Command, files: Files, obj: Fields, *, grove: bool = False) -> bool:
+    """Whether a pod of what is rendered has both fields."""
+    files(a=json.dumps(obj), config=CONFIGURATION)
+    facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", "operatorVersion=1.5.0")
+    ran = command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
+    assert ran.code == 0, ran.err
+    pods = [one for one in _every(ran.json) if one.get("schedulingGroup") == POD["schedulingGroup"]]
+    return any(POD["volumes"][0] in one.get("volumes", ()) for one in pods)
+
+
+def _every(value: Any) -> Iterator[Fields]:
+    if isinstance(value, dict):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _every(one)

@@ -106,7 +106,7 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
     kept = await _storage(work, namespace, settings)
     if isinstance(kept, Standing):
         return Choice(standing=kept)
-    if roll and pods.live is not None and says(pods.live, pods.cold) and _another_rolls(work, obj):
+    if roll and pods.begun and pods.live is not None and says(pods.live, pods.cold) and _another_rolls(work, obj):
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=Standing(WAITING, text), after=TURN)
     restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
@@ -132,7 +132,7 @@ def _decided(pods: Pods, wanted: Restore, name: str, held: str, *, ready: bool, 
             now = Standing(WAITING, f"{text}; version {wanted.version} is Ready, and the next change of their template restores from it")
         return Choice(wanted._replace(version=held), now)
     same = pods.live is not None and says(pods.live, pods.cold)
-    if not takes(pods.live, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
+    if not takes(pods.live if pods.begun else None, same=same if pods.mark is None else pods.mark == digest(pods.cold), roll=roll):
         text = f"DynamoCheckpoint {name} is Ready; running pods stay, and the next change of their template restores from it"
         return Choice(standing=Standing(WAITING, text))
     return Choice(wanted, Standing(RESTORED, f"pods are restored from version {wanted.version} of DynamoCheckpoint {name}"))

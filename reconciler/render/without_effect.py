@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.paths import render
+from dynamo_webhooks.api.paths import Key, render
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
 
@@ -58,7 +58,7 @@ def _of_whole(graph: Graph, *, grove: bool) -> Iterator[Note]:
     said = graph.annotations.get(ENABLE_GROVE, "").lower()
     remembered = provided_by_grove(graph.annotations)
     if remembered is not None and said in ("true", "false") and remembered is not (said == "true"):
-        yield Note(("metadata", "annotations", ENABLE_GROVE), f"has no effect: {WORKLOAD_PROVIDER} decides")
+        yield Note(("metadata", "annotations", Key(ENABLE_GROVE)), f"has no effect: {WORKLOAD_PROVIDER} decides")
     if graph.spec.get("providerOverride") is not None and not grove:
         yield Note(("spec", "providerOverride"), _OFF_GROVE)
     policy: Fields = (graph.spec.get("experimental") or {}).get("kvTransferPolicy") or {}

@@ -101,4 +101,4 @@ def test_what_an_object_owns_is_part_of_all_that_it_leads_to() -> None:
 
 @pytest.mark.parametrize("kind", ["DynamoModel", "DynamoGraphDeploymentScalingAdapter", "ConfigMap"])
 def test_other_kinds_have_no_children(kind: str) -> None:
-    assert render({"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": {"name": "x"}}, SETTINGS[0]) == ([], [])
+    assert render({"apiVersion": "nvidia.com/v1alpha1", "kind": kind, "metadata": {"name": "x"}}, SETTINGS[0]) == ([], [], ())

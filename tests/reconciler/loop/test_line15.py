@@ -1,0 +1,169 @@
+"""What graphs of line 1.5 say: where they run, when their pods start, what becomes of their checkpoint, and what has no effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
+from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
+from tests.reconciler.loop.site import NAMESPACE, Site, running, settings
+from tests.reconciler.loop.test_checkpoint import Scene, claim
+from tests.reconciler.loop.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
+from tests.reconciler.rendering import GROUP, graph, vllm
+
+GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
+WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
+
+
+async def _annotate(site: Site, name: str, value: str | None) -> None:
+    await site.user.merge_patch(GRAPHS, "g", {"metadata": {"annotations": {name: value}}}, NAMESPACE)
+    await site.rest()
+
+
+async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
+    async with running() as site:
+        await site.make(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1)))
+        await site.rest()
+        told = await site.condition(kind="FieldsIgnored")
+        assert (told["status"], told["reason"]) == ("True", "NotActedOn")
+        assert "spec.components[0].runtimeVersionOverride: has no effect" in told["message"]
+        assert "spec.components[0].minAvailable: has no effect: only Grove acts on it" in told["message"]
+        assert (await site.reasons()).count("NotActedOn") == 1
+        assert (await site.graph())["status"]["state"] == "successful"
+        made = [*(await site.all(COMPONENTS)).values()]
+        assert all("minAvailable" not in one["spec"] for one in made)  # admission refuses it there
+        obj = await site.graph()
+        for name in ("runtimeVersionOverride", "minAvailable"):
+            del obj["spec"]["components"][0][name]
+        await site.user.replace(GRAPHS, obj)
+        await site.rest()
+        assert await site.condition(kind="FieldsIgnored") == {}
+        assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
+
+
+async def test_a_standalone_component_says_it_too() -> None:
+    async with running() as site:
+        spec = {**vllm(), "runtimeVersionOverride": "1.5.0"}
+        obj = {"apiVersion": f"{GROUP}/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": NAMESPACE}}
+        await site.make({**obj, "spec": spec})
+        await site.rest()
+        [told] = [one for one in (await site.all(COMPONENTS))["c"]["status"]["conditions"] if one["type"] == "FieldsIgnored"]
+        assert told["message"].startswith("spec.runtimeVersionOverride: has no effect")
+
+
+async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> None:
+    site = Site()
+    site.cluster.served.update({"grove.io": frozenset({"v1alpha1"})})
+    site.start()
+    try:
+        await site.make(graph(vllm(), name="a", annotations={WORKLOAD_PROVIDER: "component"}))
+        await site.make(graph(vllm(), name="g", annotations={WORKLOAD_PROVIDER: "grove", ENABLE_GROVE: "false"}))
+        await site.rest()
+        assert {*await site.all(GROVE)} == {"g"}
+        assert all(name.startswith("a-") for name in await site.all(DEPLOYMENTS))
+        told = await site.condition(kind="FieldsIgnored")
+        assert told["message"] == f"metadata.annotations[{ENABLE_GROVE}]: has no effect: {WORKLOAD_PROVIDER} decides"
+        site.cluster.served.pop("grove.io")
+        await site.later(40)
+        told = await site.condition(kind="Orchestrator")
+        assert told["reason"] == "GroveNotServed"
+        assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
+    finally:
+        await site.stop()
+
+
+@pytest.mark.parametrize("more", [RESTORING, ROLLING])
+async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> None:
+    async with scene(warm(**WAITING), more) as site:
+        assert (await _worker(site))["spec"]["replicas"] == 0
+        assert (await site.graph())["status"]["state"] == "pending"
+        told = await site.condition(kind="Restore")
+        assert (told["reason"], told["message"].rpartition("; ")[2]) == ("CheckpointNotReady", "pods wait for it, as startupPolicy says")
+        [component] = [one for one in (await site.all(COMPONENTS)).values() if one["spec"]["name"] == "worker"]
+        assert ("Available", "False", "WaitingForCheckpoint") in {(c["type"], c["status"], c["reason"]) for c in component["status"]["conditions"]}
+        await _ready(site)
+        assert (await _worker(site))["spec"]["replicas"] == 1
+        assert await _is_restored(site)
+        assert await _told(site) == ("True", "Restored")
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_pods_that_run_are_not_taken_away_to_wait() -> None:
+    async with scene(warm(**{**WAITING, "startupPolicy": "Immediate"})) as site:
+        assert (await _worker(site))["spec"].get("replicas", 1) == 1
+        obj = await site.graph()
+        obj["spec"]["components"][1]["experimental"]["checkpoint"]["startupPolicy"] = "WaitForCheckpoint"
+        await site.user.replace(GRAPHS, obj)
+        await site.later(5)
+        assert (await _worker(site))["spec"]["replicas"] == 1
+        assert len(await site.workers()) == 1  # the policy is no change of the pods
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+@pytest.mark.parametrize("more", ["checkpoint: {enabled: false}\n", RESTORING + "controllers: {checkpoints: 'off'}\n"])
+async def test_nobody_waits_for_what_never_comes(more: str) -> None:
+    async with scene(warm(**WAITING), more) as site:
+        assert (await _worker(site))["spec"]["replicas"] == 1
+        assert (await site.graph())["status"]["state"] == "successful"
+
+
+async def test_pods_wait_on_grove_too() -> None:
+    site = Scene(settings(RESTORING))
+    for each in (site.cluster, site.user, site.kubelet):
+        each.served |= {"grove.io": frozenset({"v1alpha1"})}
+    await site.put(claim())
+    await site.make(graph(vllm("w", replicas=2, experimental={"checkpoint": WAITING})))
+    site.start()
+    try:
+        await site.later(5)
+        [made] = (await site.all(GROVE)).values()
+        [clique] = made["spec"]["template"]["cliques"]
+        assert clique["spec"]["replicas"] == 0
+        owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": "g", "uid": made["metadata"]["uid"], "controller": True}
+        metadata = {"name": "g-0-w", "labels": clique["labels"], "ownerReferences": [owner]}
+        live = {"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "metadata": metadata, "spec": clique["spec"]}
+        await site.kubelet.create(CLIQUE, live, NAMESPACE)
+        await site.later(5)
+        assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 0
+        assert "desired=2, spec.replicas=0" in (await site.condition())["message"]
+        await _ready(site)
+        assert (await site.all(CLIQUE))["g-0-w"]["spec"]["replicas"] == 2
+        assert await _told(site) == ("True", "Restored")
+    finally:
+        await site.stop()
+
+
+async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for() -> None:
+    async with scene(warm(identity=dict(IDENTITY), deletionPolicy="Delete")) as site:
+        [owner] = (await site.checkpoint(NAME))["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["controller"]) == ("DynamoGraphDeployment", "g", False)
+        other = warm(identity=dict(IDENTITY), deletionPolicy="Delete")
+        other["metadata"]["name"] = "h"
+        await site.make(other)
+        await site.rest()
+        assert [one["name"] for one in (await site.checkpoint(NAME))["metadata"]["ownerReferences"]] == ["g", "h"]
+        await site.user.delete(GRAPHS, "g", NAMESPACE)
+        await site.rest()
+        assert NAME in await site.all(CHECKPOINTS)
+        await site.user.delete(GRAPHS, "h", NAMESPACE)
+        await site.rest()
+        assert NAME not in await site.all(CHECKPOINTS)
+
+
+async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
+    async with scene(warm(identity=dict(IDENTITY), deletionPolicy="Delete")) as site:
+        other = warm(identity=dict(IDENTITY), deletionPolicy="Retain")
+        other["metadata"]["name"] = "h"
+        await site.make(other)
+        await site.later(5)
+        assert not (await site.checkpoint(NAME))["metadata"].get("ownerReferences")
+        writes = len(site.cluster.writes)
+        await site.later(60)
+        assert site.quiet_since(writes) == []
+        for name in ("g", "h"):
+            await site.user.delete(GRAPHS, name, NAMESPACE)
+        await site.rest()
+        assert NAME in await site.all(CHECKPOINTS)

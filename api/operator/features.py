@@ -105,6 +105,7 @@ class Checkpoint(Section):
         default="wait",
         description="`wait`: running workers are replaced by restored ones with the next change of their pods; `roll`: at once",
     )
+    fallback: Switch = Field(default=True, description="workers start cold when several could not be restored from a snapshot")
     cleanup_image: Text = Field(default="", description="no effect: nothing is cleaned up by a job")
     seccomp: Seccomp = Seccomp()
     storage: Storage = Storage()

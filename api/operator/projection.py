@@ -230,4 +230,5 @@ def _checkpoint(found: OperatorConfiguration) -> CheckpointSettings:
         claim.storage_class_name,
         claim.access_mode,
         roll=checkpoint.on_ready == "roll",
+        fallback=checkpoint.fallback,
     )

@@ -171,6 +171,7 @@ class CheckpointSettings:
     storage_class: str
     access_mode: str
     roll: bool  # whether running workers are replaced by restored ones at once
+    fallback: bool  # whether workers start cold when restoring fails
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ _ORDER: Final = (
     "ControllerOff",
     "CheckpointMissing",
     "CheckpointFailed",
+    "RestoreFailed",
     "RestoreUnavailable",
     "ImageDiffers",
     "RestoreOff",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.checkpoint.standing import COLD
-from dynamo_webhooks.reconciler.loop.component_status import failed, status_of
+from dynamo_webhooks.reconciler.loop.component_status import failed, is_ready, status_of
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.ignored import noting, say_ignored
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
@@ -17,12 +17,14 @@ from dynamo_webhooks.reconciler.loop.observe import observed_component
 from dynamo_webhooks.reconciler.loop.pathway import on_leader_worker_sets
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
+from dynamo_webhooks.reconciler.loop.restore_failures import Restoring, followed
 from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, Choice, choice_for, is_unlisted, noted, pods_of, say_standing, wanted_by
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import direct_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.names import SELECTOR
 from dynamo_webhooks.reconciler.render.objects import annotated
 from dynamo_webhooks.reconciler.render.service import is_model_service
 
@@ -122,6 +124,11 @@ async def _chosen(work: Work, obj: Node, settings: Settings, observed: Observed)
         return Choice(), {}
     cold = next((one for one in direct_children(obj, settings, observed).children if one["kind"] == "Deployment"), None)
     choice = await choice_for(work, obj, pods_of(work, cold) if cold is not None else None, settings)
+    if cold is not None and (live := work.cache.get(key_of(cold))) is not None:
+        replicas = (live.get("spec") or {}).get("replicas")
+        labels = f"{SELECTOR}={key_of(cold).name}"
+        runs = Restoring(labels, 1 if replicas is None else replicas, is_ready(live))
+        choice = await followed(work, obj, choice, runs)
     return choice, {COLD: digest(cold["spec"]["template"])} if cold is not None else {}
 
 

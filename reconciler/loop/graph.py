@@ -26,7 +26,8 @@ from dynamo_webhooks.reconciler.loop.prerequisites import look_for_claims, look_
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted, say_standing
-from dynamo_webhooks.reconciler.loop.snapshots import chosen_on_grove, found_for, is_hindrance, of_forbidden, settle_owners, snapshots_of, told_of
+from dynamo_webhooks.reconciler.loop.restoring_on_grove import chosen_on_grove
+from dynamo_webhooks.reconciler.loop.snapshots import found_for, is_hindrance, of_forbidden, settle_owners, snapshots_of, told_of
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import CLAIMS, Resource
 from dynamo_webhooks.reconciler.checkpoint import storage
+from dynamo_webhooks.reconciler.checkpoint.failures import given_up, is_given_up
 from dynamo_webhooks.reconciler.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.checkpoint.standing import (
     ANY_IMAGE,
@@ -49,6 +50,7 @@ class Choice(NamedTuple):
     restore: Restore | None = None
     standing: Standing | None = None
     waits: bool = False  # whether it has no pods until its checkpoint is ready
+    checkpoint: str = ""  # the name of the DynamoCheckpoint that pods are restored from
     after: float = 0.0  # seconds after which to look again although nothing changed
 
 
@@ -110,7 +112,12 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
         text = f"DynamoCheckpoint {checkpoint['metadata']['name']} is Ready; pods are replaced once those of another component have been"
         return Choice(standing=Standing(WAITING, text), after=TURN)
     restore = Restore(*identity_of(checkpoint), kept, asked.seccomp_profile)
-    return _decided(pods, restore, str(checkpoint["metadata"]["name"]), held, ready=hindered is None, roll=roll)
+    name = str(checkpoint["metadata"]["name"])
+    made = _decided(pods, restore, name, held, ready=hindered is None, roll=roll)
+    tried = made.restore or restore
+    if work.settings.checkpoint.fallback and is_given_up(obj, tried):
+        return Choice(standing=given_up(obj, tried, name))
+    return made._replace(checkpoint=name)
 
 
 def _waiting(work: Work, component: Node, pods: Pods | None, hindered: Standing | None, settings: Settings) -> Standing | None:

@@ -9,19 +9,15 @@ from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of
 from dynamo_webhooks.reconciler.checkpoint.phases import READY
 from dynamo_webhooks.reconciler.checkpoint.standing import Standing, summed
-from dynamo_webhooks.reconciler.loop.clique_status import running
 from dynamo_webhooks.reconciler.loop.generations import generation_of, member_of
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
-from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, CHECKPOINTS, CLIQUES, GRAPH
+from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, CHECKPOINTS, GRAPH
 from dynamo_webhooks.reconciler.loop.problems import of_error
-from dynamo_webhooks.reconciler.loop.restoring import Pods, choice_for, noted, standing_in
+from dynamo_webhooks.reconciler.loop.restoring import noted, standing_in
 from dynamo_webhooks.reconciler.loop.switched import row_of
 from dynamo_webhooks.reconciler.render.checkpoint import DELETE, RETAIN
-from dynamo_webhooks.reconciler.render.children import direct_children
-from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.names import low
 from dynamo_webhooks.reconciler.render.objects import co_owner
 
 if TYPE_CHECKING:
@@ -32,8 +28,6 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.loop.problems import Problem
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
-    from dynamo_webhooks.reconciler.render.observed import Observed
-    from dynamo_webhooks.reconciler.render.settings import Settings
 
 
 class Snapshots(NamedTuple):
@@ -58,52 +52,10 @@ def found_for(work: Work, graph: Graph, seen: Snapshots) -> dict[str, Node]:
     return {name: one for name, one in found if one is not None}
 
 
-async def chosen_on_grove(work: Work, graph: Graph, seen: Snapshots, settings: Settings, observed: Observed) -> Snapshots:
-    """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
-    rendered = next((one for one in direct_children(graph.object, settings, observed).children if one["kind"] == CLIQUES), None)
-    if not seen.wanted or rendered is None:
-        return seen
-    cold, live = (_templates(one) for one in (rendered, work.cache.get(key_of(rendered))))
-    begun = _begun(work, graph, rendered)
-    standings, restores, waits = {}, {}, set()
-    for member in graph.members:
-        if member.name not in seen.wanted:
-            continue
-        obj = {"kind": graph.object["kind"], "metadata": graph.object["metadata"], "spec": member.fields}
-        clique = low(member.name)
-        pods = Pods(cold[clique], live.get(clique), begun=member.name in begun) if clique in cold else None
-        try:
-            choice = await choice_for(work, obj, pods, settings)
-        except RenderError as error:
-            raise RenderError((*member.path, *error.path[1:]), error.reason) from None
-        if choice.standing is not None:
-            standings[member.name] = choice.standing
-        if choice.restore is not None:
-            restores[member.name] = choice.restore
-        if choice.waits:
-            waits.add(member.name)
-    return seen._replace(on_grove=standings, restores=restores, waits=frozenset(waits))
-
-
-def _begun(work: Work, graph: Graph, rendered: Node) -> set[str]:
-    """Components on Grove that have been asked for pods: by what runs them, or, before that is there, by the template."""
-    live = work.cache.get(key_of(rendered))
-    if live is None:
-        return set()
-    template = (live.get("spec") or {}).get("template") or {}
-    asked = {one.get("name"): (one.get("spec") or {}).get("replicas") for one in items(template.get("cliques"))}
-    asked |= {one.get("name"): one.get("replicas") for one in items(template.get("podCliqueScalingGroups"))}
-    replicas = {
-        member.name: one["spec"].get("replicas") if one is not None else asked.get(low(member.name), 0)
-        for member, one in running(graph, work.cache.owned(live))
-    }
-    return {name for name, count in replicas.items() if count != 0}
-
-
 async def settle_owners(work: Work, graph: Graph, seen: Snapshots, refused: list[Problem]) -> None:
     """Has a checkpoint that goes with the graphs it was made for go with this one too, or with none if it is to stay.
 
-    Only the graph that makes a checkpoint begins that, so that graphs that disagree don't undo each other. Costs one write where it changes.
+    Only the graph that makes a checkpoint begins that, so that graphs that disagree don't undo each other. Costs a write where it changes.
     """
     for name, checkpoint in found_for(work, graph, seen).items():
         wanted, owners = seen.wanted[name], items(checkpoint["metadata"].get("ownerReferences"))
@@ -170,14 +122,3 @@ def is_hindrance(problem: Problem) -> bool:
 def _entry(checkpoint: Node) -> Node:
     ready = (checkpoint.get("status") or {}).get("phase") == READY
     return {"checkpointName": checkpoint["metadata"]["name"], "identityHash": hash_of(checkpoint), "ready": ready}
-
-
-def _templates(cliques: Node | None) -> dict[str, Node]:
-    """The pod template of each clique of a set, by the clique's name."""
-    found = items((((cliques or {}).get("spec") or {}).get("template") or {}).get("cliques"))
-    return {str(one.get("name")): _template(one) for one in found}
-
-
-def _template(clique: Node) -> Node:
-    metadata = {name: clique.get(name) or {} for name in ("labels", "annotations")}
-    return {"metadata": metadata, "spec": (clique.get("spec") or {}).get("podSpec") or {}}

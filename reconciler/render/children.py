@@ -88,7 +88,9 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
         name = str((obj.get("metadata") or {}).get("name") or "")
         known = name in observed.old_selectors, observed.restores.get(name), name in observed.waits
         made = _ordered(_collected(component_children, obj, settings, *known))
-        return made if made.problems or owning_graph(obj.get("metadata") or {}) else made._replace(notes=without_effect.of_component(_new(obj)))
+        if made.problems or owning_graph(obj.get("metadata") or {}):
+            return made
+        return made._replace(notes=without_effect.of_component(_new(obj)))
     if kind == CHECKPOINT:
         return _collected(job.jobs, obj, settings.checkpoints)
     return Rendered([], [])

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
-    from dynamo_webhooks.conversion.lens.protocol import Fields
 
 PLACEHOLDER: Final = "worker-hash"  # placeholder for the generation while it is computed
 _NO_SHAPE: Final = ("replicas", "scalingAdapter", "runtimeVersionOverride")  # the number of pods, and what nothing acts on

@@ -184,6 +184,7 @@ ROWS: Final[dict[str, tuple[Any, list[Any], list[tuple[Any, str]]]]] = {
     "controllers.models": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
     "controllers.checkpoints": ("auto", ["on", "off"], [("yes", "must be one of auto, on, off"), (1, "must be one of auto, on, off")]),
     "checkpoint.onReady": ("wait", ["roll"], [("at once", "must be one of wait, roll")]),
+    "checkpoint.fallback": (True, [False], SWITCHES),
     "secrets.pull": ("none", ["none"], [(each, "must be one of none, labelled, all") for each in ("named", True)]),
     "secrets.namespaces": ([], [["a", "b"]], [(each, "must be a list of DNS labels, each once") for each in (["a", "a"], "a")]),
     "secrets.mpiKeys": ("shared", ["perGraph"], [("none", "must be one of shared, perGraph")]),

@@ -91,6 +91,7 @@ LATER: Final = {"orchestrators.volcanoScheduler.enabled", "serviceMesh.enabled",
 # keys of ours within sections of the reference
 ADDED: Final = {
     "checkpoint.onReady",
+    "checkpoint.fallback",
     "server.metrics.namespaceLabel",
     "namespace.scope.grace",
     "namespace.scope.maxSkew",

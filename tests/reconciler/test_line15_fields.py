@@ -114,9 +114,9 @@ def _objects(where: str, path: str) -> tuple[Fields, Fields]:
     name, value, *_ = _row(where, path)
     spec: Fields = _component(version, name)
     if kind == "DynamoGraphDeploymentRequest":
-        spec = {"model": "m", "backend": "vllm", "image": "p:1.5.0"} if version == "v1beta1" else {"model": "m", "backend": "vllm"}
         hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8}
-        spec |= {"hardware": hardware} if version == "v1beta1" else {"profilingConfig": {"profilerImage": "p:1.5.0", "config": {"hardware": hardware}}}
+        old = {"profilingConfig": {"profilerImage": "p:1.5.0", "config": {"hardware": hardware}}}
+        spec = {"model": "m", "backend": "vllm"} | ({"image": "p:1.5.0", "hardware": hardware} if version == "v1beta1" else old)
     if kind == "DynamoGraphDeployment":
         spec = {"components": [{"name": "worker", **spec}]} if version == "v1beta1" else {"services": {"worker": spec}}
     if "kvTransfer" in path:

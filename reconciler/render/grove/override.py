@@ -46,7 +46,7 @@ def check_roles(member: Member) -> None:
     for role in ROLES:
         if ((member.fields.get("multinode") or {}).get(role) or {}).get(FIELD) is not None:
             path = (*member.path, "multinode", role, FIELD)
-            raise RenderError(path, "must be absent: only a component on several nodes without inter-pod GPU sharing has leader and workers")
+            raise RenderError(path, "must be absent: only a component on several nodes, not sharing GPUs between pods, has these roles")
 
 
 def own(holder: Fields) -> Fields:

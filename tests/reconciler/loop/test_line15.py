@@ -83,7 +83,8 @@ async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> No
         told = await site.condition(kind="Restore")
         assert (told["reason"], told["message"].rpartition("; ")[2]) == ("CheckpointNotReady", "pods wait for it, as startupPolicy says")
         [component] = [one for one in (await site.all(COMPONENTS)).values() if one["spec"]["name"] == "worker"]
-        assert ("Available", "False", "WaitingForCheckpoint") in {(c["type"], c["status"], c["reason"]) for c in component["status"]["conditions"]}
+        [available] = [one for one in component["status"]["conditions"] if one["type"] == "Available"]
+        assert (available["status"], available["reason"]) == ("False", "WaitingForCheckpoint")
         await _ready(site)
         assert (await _worker(site))["spec"]["replicas"] == 1
         assert await _is_restored(site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.line import Line, of_version
 from dynamo_webhooks.api.operator.server import MODES
 from dynamo_webhooks.api.operator.settings import (
     PER_GRAPH,
@@ -186,7 +187,7 @@ def _features(found: OperatorConfiguration) -> Features:
         orchestrators.kai_scheduler.enabled,
         found.dra.enabled,
         found.gpu.discovery_enabled,
-        found.feature_gates.gms_snapshot,
+        found.feature_gates.gms_snapshot or of_version(found.operator.version) >= Line.V1_5,  # which has no such gate
         found.checkpoint.enabled,
     )
 

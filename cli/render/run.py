@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.api.line import Line, of_version
 from dynamo_webhooks.api.paths import render as rendered_path
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check.objects import objects, unfolded, unknown
@@ -164,7 +165,9 @@ def choose(known: Facts, config: str | None, *, lenient: bool = False) -> tuple[
     told = {name: getattr(known, name) for name in ABILITIES if getattr(known, name) is not UNKNOWN}
     version = usual.operator_version if known.operatorVersion is UNKNOWN else str(known.operatorVersion)
     restricted = usual.restricted if known.operatorScope is UNKNOWN else known.operatorScope == "namespace"
-    settings = usual._replace(**told, operator_version=version, restricted=restricted)
+    gate = usual.checkpoints.gate or of_version(version) >= Line.V1_5
+    kept = usual.checkpoints._replace(gate=gate)
+    settings = usual._replace(**told, operator_version=version, restricted=restricted, checkpoints=kept)
     assumed = [f"{name}={str(getattr(settings, name)).lower()}" for name in ABILITIES if name not in told]
     assumed += ["no operatorVersion"] * (not version)
     said = f"not known, so assumed: {', '.join(assumed)}; --set-fact or --facts say otherwise" if assumed else ""

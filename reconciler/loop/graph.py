@@ -27,7 +27,16 @@ from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_rende
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
 from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted, say_standing
 from dynamo_webhooks.reconciler.loop.restoring_on_grove import chosen_on_grove
-from dynamo_webhooks.reconciler.loop.snapshots import found_for, is_hindrance, of_forbidden, settle_owners, snapshots_of, told_of
+from dynamo_webhooks.reconciler.loop.snapshots import (
+    found_for,
+    is_hindrance,
+    is_snapshots,
+    of_forbidden,
+    put_claim_template,
+    settle_owners,
+    snapshots_of,
+    told_of,
+)
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
@@ -131,13 +140,15 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     await look_for_queue(work, rendered.children, problems)
     await give_keys(work, graph, [child for child in rendered.children if child["kind"] == SECRET], problems)
     for child in rendered.children:
-        if child["kind"] == SECRET or (waits and child["kind"] in (CLIQUES, COMPONENT)):
+        if child["kind"] == SECRET or is_snapshots(child) or (waits and child["kind"] in (CLIQUES, COMPONENT)):
             continue
         made = await _put(work, started(graph, observed.waits), child, refused if child["kind"] == CHECKPOINT else problems)
         if child["kind"] == COMPONENT:
             expected.append(child["metadata"]["name"])
         if child["kind"] == CLIQUES and made is not None:
             grove = said_by_grove(started(graph), made, work.cache.owned(made))
+    for child in filter(is_snapshots, rendered.children):
+        await put_claim_template(work, child, refused)
     problems += [problem for problem in refused if not is_hindrance(problem)]
     if not problems and not waits:
         names = {(child["kind"], child["metadata"]["name"]) for child in rendered.children}

@@ -8,9 +8,10 @@ from dynamo_webhooks.api.operator.settings import OFF
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of
 from dynamo_webhooks.reconciler.checkpoint.phases import READY
+from dynamo_webhooks.reconciler.checkpoint.shared_gpus import shares_gpus
 from dynamo_webhooks.reconciler.checkpoint.standing import Standing, summed
 from dynamo_webhooks.reconciler.loop.generations import generation_of, member_of
-from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
+from dynamo_webhooks.reconciler.loop.keys import Key, key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, CHECKPOINTS, GRAPH
 from dynamo_webhooks.reconciler.loop.problems import of_error
 from dynamo_webhooks.reconciler.loop.restoring import noted, standing_in
@@ -18,7 +19,7 @@ from dynamo_webhooks.reconciler.loop.switched import row_of
 from dynamo_webhooks.reconciler.render.checkpoint import DELETE, RETAIN
 from dynamo_webhooks.reconciler.render.graph import experimental
 from dynamo_webhooks.reconciler.render.merge import items
-from dynamo_webhooks.reconciler.render.objects import co_owner
+from dynamo_webhooks.reconciler.render.objects import co_owner, reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +74,20 @@ async def settle_owners(work: Work, graph: Graph, seen: Snapshots, refused: list
             await work.merge(graph.object, CHECKPOINTS, key_of(checkpoint).name, {"metadata": {**metadata, "ownerReferences": owners}})
         except ForbiddenError as error:
             refused.append(of_error(error, f"{CHECKPOINT} {key_of(checkpoint).name}"))
+
+
+def is_snapshots(child: Node) -> bool:
+    """Whether a child goes with a checkpoint that the graph makes: the claims of its pod."""
+    return any(one.get("kind") == CHECKPOINT for one in child["metadata"].get("ownerReferences") or ())
+
+
+async def put_claim_template(work: Work, child: Node, refused: list[Problem]) -> None:
+    """Makes the claim template of a checkpoint once: a later change of the graph is none of what its pod runs with."""
+    metadata = child["metadata"]
+    owner = work.cache.get(Key(CHECKPOINT, metadata["namespace"], metadata["ownerReferences"][0]["name"]))
+    if owner is None or not shares_gpus(owner) or work.cache.get(key_of(child)) is not None:
+        return
+    await work.put({**child, "metadata": {**metadata, "ownerReferences": [reference(owner)]}}, owner, refused)
 
 
 def of_forbidden(seen: Snapshots, refused: Sequence[Problem]) -> Snapshots:

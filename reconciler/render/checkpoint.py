@@ -8,7 +8,8 @@ from dynamo_webhooks.reconciler.checkpoint import storage
 from dynamo_webhooks.reconciler.checkpoint.identity import FIRST_VERSION, identity_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.framework import framework_of
-from dynamo_webhooks.reconciler.render.graph import experimental
+from dynamo_webhooks.reconciler.render.gms import DEVICE_CLASS, claim_spec, gpus_of, wire
+from dynamo_webhooks.reconciler.render.graph import experimental, spans_pods
 from dynamo_webhooks.reconciler.render.merge import filled, items, texts
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID, COMPONENT, MAIN
 from dynamo_webhooks.reconciler.render.objects import child, co_owner
@@ -42,25 +43,63 @@ def checkpoints(graph: Graph, member: Member, settings: Settings, observed: Obse
     identity = wanted.get("identity")
     if not identity:
         raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
-    shared = settings.checkpoints.gate and experimental(member.fields, "gpuMemoryService") is not None
-    if wanted.get("mode") == "Manual" or member.name in observed.checkpoints or shared:  # what keeps shared GPU memory is made by hand
+    if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either
         return claims
     identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
-    name = identity_hash(identity)
     out = child(
         "nvidia.com/v1alpha1",
         "DynamoCheckpoint",
-        f"checkpoint-{name}",
+        f"checkpoint-{identity_hash(identity)}",
         graph.namespace,
-        labels={CHECKPOINT_ID: name},
+        labels={CHECKPOINT_ID: identity_hash(identity)},
         annotations={ARTIFACT_VERSION: FIRST_VERSION},
     )
+    shared = [_claim_template(member, wanted, out)] if _shares_gpus(member, settings) else []
+    if member.name in observed.checkpoints:
+        return [*claims, *shared]
     if wanted.get("deletionPolicy") == DELETE:
         out["metadata"]["ownerReferences"] = [co_owner(graph.object)]
-    target = wanted.get("targetContainerName") or MAIN
-    template = _template(graph, member, wanted, str(target), settings)
-    out["spec"] = {"identity": identity, "job": {"targetContainerName": target, "podTemplateSpec": template}}
-    return [*claims, out]
+    target = str(wanted.get("targetContainerName") or MAIN)
+    out["spec"] = {"identity": identity, "job": {"targetContainerName": target}}
+    out["spec"]["job"]["podTemplateSpec"] = _template(graph, member, wanted, target, settings)
+    if shared:
+        _share_gpus(out, member, wanted)
+    return [*claims, *shared, out]
+
+
+def _shares_gpus(member: Member, settings: Settings) -> bool:
+    return settings.checkpoints.gate and experimental(member.fields, "gpuMemoryService") is not None
+
+
+def _share_gpus(checkpoint: Fields, member: Member, wanted: Fields) -> None:
+    """Wire the pod of a checkpoint, in place, for the GPU memory service of the component."""
+    spec, gms = checkpoint["spec"], experimental(member.fields, "gpuMemoryService") or {}
+    target, clients = spec["job"]["targetContainerName"], [str(one) for one in (wanted.get("job") or {}).get("gmsClientContainers") or ()]
+    wire(spec["job"]["podTemplateSpec"]["spec"], {target, *clients}, target, _claim_name(checkpoint))
+    device = {"deviceClassName": gms.get("deviceClassName") or DEVICE_CLASS}
+    extra = {"extraClientContainers": clients} if clients else {}
+    spec["gpuMemoryService"] = {"enabled": True, "mode": "intraPod", **device, **extra}
+
+
+def _claim_template(member: Member, wanted: Fields, checkpoint: Fields) -> Fields:
+    """The claim of the GPUs that the containers of a checkpoint's pod share; it goes with the checkpoint.
+
+    Raises: RenderError if the target container asks for none.
+    """
+    target, gms = str(wanted.get("targetContainerName") or MAIN), experimental(member.fields, "gpuMemoryService") or {}
+    containers = ((member.fields.get("podTemplate") or {}).get("spec") or {}).get("containers") or ()
+    where = (*member.path, "podTemplate", "spec", "containers")
+    count = sum(gpus_of(one, (*where, index)) for index, one in enumerate(containers) if one and one.get("name") == target)
+    if not count:
+        path = (*member.path, "experimental", "checkpoint", "targetContainerName")
+        raise RenderError(path, f"must be a container that asks for GPUs, which gpuMemoryService shares; {target[:80]!r} asks for none")
+    namespace = checkpoint["metadata"]["namespace"]
+    out = child("resource.k8s.io/v1", "ResourceClaimTemplate", _claim_name(checkpoint), namespace, owner=checkpoint)
+    return {**out, "spec": claim_spec("gpus", gms, count)}
+
+
+def _claim_name(checkpoint: Fields) -> str:
+    return f"{checkpoint['metadata']['name']}-worker-gpu"
 
 
 def _template(graph: Graph, member: Member, wanted: Fields, target: str, settings: Settings) -> Fields:

@@ -14,6 +14,8 @@ from dynamo_webhooks.reconciler.render.names import MAIN, claim_template
 from dynamo_webhooks.reconciler.render.objects import child
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dynamo_webhooks.api.paths import Path
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
@@ -56,14 +58,19 @@ def gpu_count(component: Fields, path: Path) -> int:
 
     Raises: RenderError if the amount is not an integer.
     """
-    resources = main_of(component).get("resources") or {}
+    return gpus_of(main_of(component), path_of_main(component, path))
+
+
+def gpus_of(container: Fields, path: Path) -> int:
+    """The same of one container. Raises: RenderError if the amount is not an integer."""
+    resources = container.get("resources") or {}
     for part in ("limits", "requests"):
         amounts = {name: amount for name, amount in (resources.get(part) or {}).items() if is_gpu(name) and amount is not None}
         if amounts:
             amount = amounts[min(amounts)]
             count = whole(amount) if is_quantity(amount) else None
             if count is None:
-                where = (*path_of_main(component, path), "resources", part)
+                where = (*path, "resources", part)
                 raise RenderError(where, f"must ask for whole GPUs to share them, got {str(amount)[:40]!r}")
             return count
     return 0
@@ -78,12 +85,16 @@ def share_gpus(spec: Fields, plan: PodPlan) -> None:
     if gms is None or gms.get("mode") == "InterPod":
         return
     clients = {MAIN, *(str(name) for name in gms.get("extraClientContainers") or ())}
+    wire(spec, clients, MAIN, claim_template(plan.parent, plan.name))
+
+
+def wire(spec: Fields, clients: Collection[object], server_like: str, template: str) -> None:
+    """Change a pod spec in place so that `clients` share GPUs through a claim of the template and a server with the image of one."""
     for container in items(spec.get("containers")):
         if container.get("name") in clients:
             _join(container)
-    image = next((one.get("image") for one in items(spec.get("containers")) if one.get("name") == MAIN), None)
+    image = next((one.get("image") for one in items(spec.get("containers")) if one.get("name") == server_like), None)
     spec["initContainers"] = [*items(spec.get("initContainers")), _server(image)]
-    template = claim_template(plan.parent, plan.name)
     claims = [one for one in items(spec.get("resourceClaims")) if one.get("name") != CLAIM]
     spec["resourceClaims"] = [*claims, {"name": CLAIM, "resourceClaimTemplateName": template}]
     add_toleration(spec)

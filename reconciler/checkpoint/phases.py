@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from dynamo_webhooks.kube.times import parsed, seconds
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, job_name, version_of
 from dynamo_webhooks.reconciler.checkpoint.shared_gpus import SWITCHED_OFF
+from dynamo_webhooks.reconciler.loop.image_pulls import FAILED as FAILED_PULL
+from dynamo_webhooks.reconciler.loop.image_pulls import PULLED, said_of
 from dynamo_webhooks.reconciler.loop.marks import RETRY
 from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found
 from dynamo_webhooks.reconciler.render.merge import texts
@@ -108,6 +110,18 @@ def progressed(checkpoint: Node, status: Node, job: Node, lease: Node | None, ke
     if _is(job, "Failed"):
         return _failed(checkpoint, status, "JobFailed", "Checkpoint job failed", moment)
     return Step(status)
+
+
+def pulled(checkpoint: Node, step: Step, failures: list[str], moment: datetime) -> Step:
+    """A step with what the pod of the Job can't pull, or with the end of that."""
+    said = said_of(step.status, failures)
+    if said.text:
+        told = Condition(PULLED, "False", FAILED_PULL, said.text, _generation(checkpoint))
+        return step._replace(status=_with(step.status, [told], moment), events=(*step.events, *said.events))
+    if not found(step.status, PULLED):
+        return step
+    rest = [one for one in step.status["conditions"] if one.get("type") != PULLED]
+    return step._replace(status={**step.status, "conditions": rest})
 
 
 def compared(checkpoint: Node, status: Node, moment: datetime) -> Step:

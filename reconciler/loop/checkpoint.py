@@ -5,18 +5,20 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dynamo_webhooks.kube.errors import ConflictError
+from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES
 from dynamo_webhooks.reconciler.checkpoint import phases, shared_gpus, storage
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, job_name
 from dynamo_webhooks.reconciler.checkpoint.job import KEPT_FOR, image_of, jobs
 from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, IMAGE, PENDING, READY, Step
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
+from dynamo_webhooks.reconciler.loop.image_pulls import pull_failures
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, is_controlled, key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS
 from dynamo_webhooks.reconciler.loop.likeness import digest
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, RECONCILED
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined
+from dynamo_webhooks.reconciler.loop.requests import pods_of_job
 from dynamo_webhooks.reconciler.loop.surroundings import render_settings
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -123,7 +125,7 @@ async def _look(work: Work, obj: Node, status: Node) -> _Outcome:
             return _Outcome(phases.not_made(obj, status, "TakenName", text, work.now(), final=True))
         job = await _adopt(work, obj, job)  # the status names it, and nobody owns it
     if job is None:
-        return _Outcome(phases.lost(obj, status, work.now()))
+        return _Outcome(phases.pulled(obj, phases.lost(obj, status, work.now()), [], work.now()))
     job = await _adopt(work, obj, job)
     lease: Node | None = None
     if phases.asks_for_lease(job):
@@ -134,7 +136,21 @@ async def _look(work: Work, obj: Node, status: Node) -> _Outcome:
     if step.status["phase"] == CREATING:
         compared = phases.compared(obj, step.status, work.now())
         step = step._replace(status=compared.status, events=(*step.events, *compared.events))
-    return _Outcome(step)
+        return await _looked_for_pulls(work, obj, job, step)
+    return _Outcome(phases.pulled(obj, step, [], work.now()))
+
+
+async def _looked_for_pulls(work: Work, obj: Node, job: Node, step: Step) -> _Outcome:
+    """Looks once a minute whether the Job's pod can pull its images, until it runs. Costs a list of that pod."""
+    if (job.get("status") or {}).get("ready"):
+        return _Outcome(phases.pulled(obj, step, [], work.now()))
+    if not work.reads.may(f"{uid_of(job)}/pulls", work.now()):
+        return _Outcome(step, after=step.until or SLOWLY)
+    try:
+        pods = await pods_of_job(work.cluster, job)
+    except ForbiddenError:
+        return _Outcome(step)  # Jobs go on without a word about their pods
+    return _Outcome(phases.pulled(obj, step, pull_failures(pods), work.now()), after=step.until or SLOWLY)
 
 
 def _hindered(work: Work, obj: Node, status: Node, reason: str, text: str, problems: list[Problem] | None = None) -> _Outcome:

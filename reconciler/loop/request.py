@@ -108,7 +108,7 @@ async def _frozen(work: Work, requests: Requests, obj: Node, phase: str) -> Turn
         if not applies(obj) or stored(obj, await output_data(work, obj)) is None:
             return Turn()
         return Turn(Step(phases.DEPLOYING))
-    return await deploying(work, obj)
+    return await deploying(work, requests, obj)
 
 
 async def _pending(work: Work, requests: Requests, obj: Node) -> Turn:
@@ -157,8 +157,8 @@ async def _profiling(work: Work, requests: Requests, obj: Node) -> Turn:
         return Turn(phases.profiling_failed(status, data, text))
     done = found(job.get("status") or {}, "Complete")
     if done.get("status") != "True":
-        waits = await requests.waits(job, work.now().timestamp())
-        return Turn(phases.progressed(status, data or {}, waits), POLL)
+        waits, pulls = await requests.waits(job, work.now().timestamp())
+        return Turn(phases.with_pulls(phases.progressed(status, data or {}, waits), status, pulls), POLL)
     ended = parsed((job.get("status") or {}).get("completionTime"))
     if not is_there(data) and ended is not None and (work.now() - ended).total_seconds() < LATE:
         return Turn(None, SOON)

@@ -11,7 +11,7 @@ from dynamo_webhooks.reconciler.loop.keys import Key, key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
 from dynamo_webhooks.reconciler.loop.problems import Problem
 from dynamo_webhooks.reconciler.loop.request_writes import make_config_maps, make_graph, note, output_data
-from dynamo_webhooks.reconciler.loop.requests import SOON, Turn
+from dynamo_webhooks.reconciler.loop.requests import PATIENCE, SOON, Turn
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of
 from dynamo_webhooks.reconciler.loop.work import SLOWLY
 from dynamo_webhooks.reconciler.request import phases
@@ -23,10 +23,11 @@ from dynamo_webhooks.reconciler.request.result import Result, ResultError, appli
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
+    from dynamo_webhooks.reconciler.loop.requests import Requests
     from dynamo_webhooks.reconciler.loop.work import Work
 
 
-async def deploying(work: Work, obj: Node) -> Turn:
+async def deploying(work: Work, requests: Requests, obj: Node) -> Turn:
     """One look at the graph of a request, which is made if it never was. Raises: ApiError, StandDownError."""
     status, progress = obj["status"], progress_of(obj)
     name, namespace = str(status.get("dgdName") or graph_of(obj)), key_of(obj).namespace
@@ -34,7 +35,10 @@ async def deploying(work: Work, obj: Node) -> Turn:
     if graph is not None and _is_mine(obj, graph):
         if not progress.graph:
             await _made(work, obj, await _readable(work, obj), graph)
-        return Turn(phases.deployed(obj, graph))
+        step = phases.deployed(obj, graph)
+        if step.phase == phases.DEPLOYED:
+            return Turn(step)
+        return Turn(phases.with_pulls(step, status, await requests.pulls(graph, work.now().timestamp())), PATIENCE)
     if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
         return Turn(phases.deleted(name))
     if graph is not None:

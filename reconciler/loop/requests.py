@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError
 from dynamo_webhooks.kube.resources import PODS
 from dynamo_webhooks.kube.times import parsed
+from dynamo_webhooks.reconciler.loop.image_pulls import pull_failures
 from dynamo_webhooks.reconciler.loop.keys import uid_of
 from dynamo_webhooks.reconciler.loop.pod_reasons import why
+from dynamo_webhooks.reconciler.render.names import GRAPH_NAME
 from dynamo_webhooks.reconciler.request.configured import settings_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.reconciler.request.phases import Step
 
 PATIENCE: Final = 60.0  # seconds that a pod may take to start, and between two looks at one that doesn't
-REMEMBERED: Final = 1000  # Jobs whose pods wait
+REMEMBERED: Final = 1000  # Jobs and graphs whose pods wait
+READ: Final = 100  # pods of one of them that are read
 
 SOON: Final = 2.0  # seconds until the next look at what is about to change
 
@@ -43,9 +46,8 @@ class Requests:
     settings: ReconcilerSettings
     gpus: Gpus
     _image: str = ""
-    _waits: OrderedDict[str, tuple[float, str]] = field(
-        default_factory=OrderedDict
-    )  # uid of a Job -> when its pods were read, and why they wait
+    # uid of a Job or a graph -> when its pods were read, why they wait, and which of them can't pull an image
+    _waits: OrderedDict[str, tuple[float, str, list[str]]] = field(default_factory=OrderedDict)
 
     async def job_settings(self) -> JobSettings:
         """What the configuration says of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
@@ -64,25 +66,38 @@ class Requests:
         mine = next((one for one in containers if one.get("name") == "reconciler"), containers[0])
         return str(mine.get("image") or "")
 
-    async def waits(self, job: Node, moment: float) -> str:
-        """Why the pod of a Job doesn't run; empty when it does, or has just been made. Reads pods once a minute at most."""
-        began = parsed(job["metadata"].get("creationTimestamp"))
-        if (job.get("status") or {}).get("ready") or began is None or moment - began.timestamp() < PATIENCE:
-            return ""
-        uid = uid_of(job)
-        when, text = self._waits.get(uid, (-PATIENCE, ""))
+    async def waits(self, job: Node, moment: float) -> tuple[str, list[str]]:
+        """Why the pod of a Job doesn't run, and what it can't pull; empty when it does, or has just been made.
+
+        Reads pods once a minute at most.
+        """
+        if (job.get("status") or {}).get("ready"):
+            return "", []
+        return await self._read(job, f"job-name={job['metadata']['name']}", moment)
+
+    async def pulls(self, graph: Node, moment: float) -> list[str]:
+        """What pods of a graph can't pull; the same bounds hold."""
+        return (await self._read(graph, f"{GRAPH_NAME}={graph['metadata']['name']}", moment))[1]
+
+    async def _read(self, obj: Node, labels: str, moment: float) -> tuple[str, list[str]]:
+        began = parsed(obj["metadata"].get("creationTimestamp"))
+        if began is None or moment - began.timestamp() < PATIENCE:
+            return "", []
+        uid = uid_of(obj)
+        when, text, failures = self._waits.get(uid, (-PATIENCE, "", []))
         if moment - when >= PATIENCE:
-            text = why(await pods_of_job(self.cluster, job))
-            self._waits[uid] = (moment, text)
+            pods = (await self.cluster.list(PODS, obj["metadata"]["namespace"], labels=labels, limit=READ)).items
+            text, failures = why(pods), pull_failures(pods)
+            self._waits[uid] = (moment, text, failures)
             while len(self._waits) > REMEMBERED:
                 self._waits.popitem(last=False)
-        return text
+        return text, failures
 
 
 async def pods_of_job(cluster: Cluster, job: Node) -> list[Node]:
     """The pods of a Job, few as they are. Raises: ApiError."""
     metadata = job["metadata"]
-    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=20)).items
+    return (await cluster.list(PODS, metadata["namespace"], labels=f"job-name={metadata['name']}", limit=READ)).items
 
 
 async def ending_of(cluster: Cluster, job: Node, message: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dynamo_webhooks.reconciler.loop.image_pulls import FAILED as FAILED_PULL
+from dynamo_webhooks.reconciler.loop.image_pulls import PULLED, said_of
 from dynamo_webhooks.reconciler.loop.problems import LONGEST
 from dynamo_webhooks.reconciler.loop.status import Condition, Say, conditions, found
 from dynamo_webhooks.reconciler.request.progress import digest
@@ -60,7 +62,8 @@ class Step(NamedTuple):
 def status_after(request: Node, step: Step, moment: datetime) -> Node:
     """The whole status after a step."""
     before, generation = request.get("status") or {}, request["metadata"].get("generation")
-    kept = [one for one in before.get("conditions") or () if one.get("type") not in step.gone]
+    gone = step.gone if step.phase in (PROFILING, DEPLOYING) else (*step.gone, PULLED)
+    kept = [one for one in before.get("conditions") or () if one.get("type") not in gone]
     told = [Condition(kind, word, reason, message[:LONGEST], generation) for kind, word, reason, message in step.told]
     status: dict[str, Any] = {**before, **step.fields, "phase": step.phase, "observedGeneration": generation}
     status["conditions"] = conditions(kept, told, moment)
@@ -146,6 +149,14 @@ def progressed(status: Node, data: Node, waits: str) -> Step:
     if was.get("reason") in (None, "Initializing") or str(was.get("message")).startswith("Profiling is in progress. Pods wait"):
         return Step(PROFILING, ((RUN, "False", "ProfilingRunning", "Profiling is in progress"),))
     return Step(PROFILING)
+
+
+def with_pulls(step: Step, status: Node, failures: list[str]) -> Step:
+    """A step with what pods can't pull, or with the end of that."""
+    said = said_of(status, failures)
+    if not said.text:
+        return step._replace(gone=(*step.gone, PULLED)) if found(status, PULLED) else step
+    return step._replace(told=(*step.told, (PULLED, "False", FAILED_PULL, said.text)), events=step.events + said.events)
 
 
 def profiling_failed(status: Node, data: Node | None, text: str) -> Step:

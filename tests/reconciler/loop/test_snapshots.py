@@ -242,3 +242,23 @@ async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
         assert (await site.condition(kind="Restore"))["status"] == "False"
     finally:
         await site.stop()
+
+
+@pytest.mark.parametrize("how", [{"multinode": {"nodeCount": 2}}, {"gpuMemoryService": {"mode": "InterPod"}}])
+async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(how: dict[str, Any]) -> None:
+    experimental = {"checkpoint": {"identity": dict(IDENTITY)}, **{name: how[name] for name in how if name == "gpuMemoryService"}}
+    fields = {name: how[name] for name in how if name == "multinode"}
+    site = Scene(settings(RESTORING))
+    for each in (site.cluster, site.user, site.kubelet):
+        each.served |= {"grove.io": frozenset({"v1alpha1"})}
+    await site.put(claim())
+    await site.make(graph(vllm("worker", experimental=experimental, **fields)))
+    site.start()
+    try:
+        await site.later(5)
+        assert await _told(site) == ("False", "RestoreUnavailable")
+        assert await site.all(CHECKPOINTS) == {}  # nobody would be restored from it
+        [found] = (await site.all(OPTIONAL["grove"])).values()
+        assert all(TARGET not in one["labels"] for one in found["spec"]["template"]["cliques"])
+    finally:
+        await site.stop()

@@ -230,4 +230,27 @@ CASES: Final[dict[str, Case]] = {
         {"namespace": "n", "resource_type": "DynamoCheckpoint"},
         "DynamoCheckpoint: more objects are in the phase Failed than half an hour ago. Their conditions say why.",
     ),
+    "DynamoWebhooksObjectsStuck": Case(
+        65,
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Deploying"}}': "1x80"},
+        {
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoCheckpoint", status="Pending"}}': "1x50 _ _ _ _ _ _ 1x30",
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Deploying"}}': "1x20 0 1x60",
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Ready"}}': "1x80",
+            f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeployment", status="pending"}}': "1x80",
+        },
+        {"namespace": "n", "resource_type": "DynamoGraphDeploymentRequest", "status": "Deploying"},
+        "DynamoGraphDeploymentRequest: for an hour some have been in the phase Deploying, which takes minutes. Their conditions say"
+        " what they wait for.",
+    ),
+    "DynamoWebhooksSnapshotsStuck": Case(
+        125,
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoCheckpoint", status="Creating"}}': "1x140"},
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoCheckpoint", status="Creating"}}': "1x60 0 1x90"},
+    ),
+    "DynamoWebhooksProfilingStuck": Case(
+        1510,
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Profiling"}}': "1x1520"},
+        {f'{_OBJECTS}{{{POD}, resource_type="DynamoGraphDeploymentRequest", status="Profiling"}}': "1x1440 0x80"},
+    ),
 }

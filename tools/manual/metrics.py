@@ -46,6 +46,8 @@ RECONCILER_EVENTS: Final = (
     "CleanupFailed",
     "ConfigMapCreationFailed",
     "PullSecretUnreadable",
+    "NotActedOn",
+    "ImagePullFailed",
     "NoController",
     "Forbidden",
 )

@@ -248,11 +248,11 @@ async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
 async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(how: dict[str, Any]) -> None:
     experimental = {"checkpoint": {"identity": dict(IDENTITY)}, **{name: how[name] for name in how if name == "gpuMemoryService"}}
     fields = {name: how[name] for name in how if name == "multinode"}
-    site = Scene(settings(RESTORING))
+    site = Scene(settings(RESTORING + "featureGates: {gmsSnapshot: true}\n"))
     for each in (site.cluster, site.user, site.kubelet):
         each.served |= {"grove.io": frozenset({"v1alpha1"})}
     await site.put(claim())
-    await site.make(graph(vllm("worker", experimental=experimental, **fields)))
+    await site.make(graph(vllm("worker", experimental=experimental, **fields), backendFramework="vllm"))
     site.start()
     try:
         await site.later(5)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.policies.review import CREATE
@@ -24,6 +25,7 @@ ORIGIN_VERSION: Final = "nvidia.com/dynamo-operator-origin-version"
 WORKLOAD_PROVIDER: Final = "nvidia.com/workload-provider"
 GROVE_UPDATE_STRATEGY: Final = "nvidia.com/grove-update-strategy"
 POWER_LIMIT: Final = "dynamo.nvidia.com/gpu-power-limit"
+POWER_LIMIT_PATH: Final = ("extraPodMetadata", "annotations", Key(POWER_LIMIT))  # of a service
 GROVE: Final = "grove"  # the providers of workloads
 COMPONENTS: Final = "component"
 LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
@@ -144,6 +146,11 @@ def off_grove(at: At) -> str:
             return lacking(at, "grove", "Grove")
         return f'the annotation {GROVE_OPT_OUT} is "{at.review.annotations[GROVE_OPT_OUT]}"'
     return "" if at.fact("grove") else lacking(at, "grove", "Grove")
+
+
+def component_off_grove(at: At) -> str:
+    """The same of a component, be it of a graph or alone."""
+    return off_grove(at) if at.review.kind.startswith("DynamoGraphDeployment/") else "a standalone component never runs on Grove"
 
 
 def lacking(at: At, fact: str, name: str) -> str:

@@ -1,9 +1,9 @@
 """DYN215: a scaling group of Grove for what Grove does not run."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import off_grove
+from dynamo_webhooks.policies.domain import component_off_grove
 from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.rule import COMPONENT_V1BETA1, DGD_V1BETA1, Hits, rule
+from dynamo_webhooks.policies.rule import COMPONENT_V1BETA1, Hits, rule
 
 
 @rule("DYN215", where=COMPONENT_V1BETA1, when="experimental", stage=Stage.COMPONENT, needs=("grove",), since="1.5")
@@ -48,7 +48,5 @@ def force_scaling_group_requires_grove(at: At) -> Hits:
               experimental: {grove: {forceScalingGroup: true}}
         ```
     """
-    if at.get("experimental.grove.forceScalingGroup") is True:
-        reason = off_grove(at) if at.review.kind == DGD_V1BETA1 else "a standalone component never runs on Grove"
-        if reason:
-            yield at.forbidden("experimental.grove.forceScalingGroup", f"must be unset without Grove, got true: {reason}")
+    if at.get("experimental.grove.forceScalingGroup") is True and (reason := component_off_grove(at)):
+        yield at.forbidden("experimental.grove.forceScalingGroup", f"must be unset without Grove, got true: {reason}")

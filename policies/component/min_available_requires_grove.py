@@ -1,9 +1,9 @@
 """DYN214: a smallest number of replicas that nobody would heed."""
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import off_grove
+from dynamo_webhooks.policies.domain import component_off_grove
 from dynamo_webhooks.policies.order import Stage
-from dynamo_webhooks.policies.rule import COMPONENT, DGD, Hits, rule
+from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
 
 @rule("DYN214", where=COMPONENT, when="minAvailable", stage=Stage.COMPONENT, needs=("grove",), since="1.5")
@@ -45,6 +45,5 @@ def min_available_requires_grove(at: At) -> Hits:
               extraPodSpec: {mainContainer: {image: "example/vllm:1.5.0"}}
         ```
     """
-    reason = off_grove(at) if at.review.kind == DGD else "a standalone component never runs on Grove"
-    if reason:
+    if reason := component_off_grove(at):
         yield at.forbidden("minAvailable", f"must be unset without Grove, got {at.value['minAvailable']}: {reason}")

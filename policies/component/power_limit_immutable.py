@@ -1,8 +1,7 @@
 """DYN718: a power limit, or what it was planned for, that changes later."""
 
-from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import POWER_LIMIT, node_count, power_limit, said
+from dynamo_webhooks.policies.domain import POWER_LIMIT_PATH, node_count, power_limit, said
 from dynamo_webhooks.policies.gpu import plain_gpus
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import UPDATE
@@ -72,8 +71,7 @@ def power_limit_immutable(at: At) -> Hits:
         return
     limit, before = power_limit(at.value), power_limit(at.old)
     if limit != before:
-        path = ("extraPodMetadata", "annotations", Key(POWER_LIMIT))
-        yield at.immutable(path, f"must stay {_shown(before)} after creation, got {_shown(limit)}", value=limit)
+        yield at.immutable(POWER_LIMIT_PATH, f"must stay {_shown(before)} after creation, got {_shown(limit)}", value=limit)
     if before is None:
         return
     (gpus, place), (gpus_before, _) = plain_gpus(at.value), plain_gpus(at.old)

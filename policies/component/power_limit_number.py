@@ -1,8 +1,7 @@
 """DYN216: a power limit that is no number of watts."""
 
-from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.domain import POWER_LIMIT, power_limit, said, whole_number
+from dynamo_webhooks.policies.domain import POWER_LIMIT_PATH, power_limit, said, whole_number
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
@@ -41,5 +40,4 @@ def power_limit_number(at: At) -> Hits:
     """
     limit = power_limit(at.value)
     if limit is not None and (whole_number(limit) or 0) <= 0:
-        path = ("extraPodMetadata", "annotations", Key(POWER_LIMIT))
-        yield at.invalid(path, limit, f'must be a whole number of watts above 0, got "{said(limit)}"')
+        yield at.invalid(POWER_LIMIT_PATH, limit, f'must be a whole number of watts above 0, got "{said(limit)}"')

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError
-from dynamo_webhooks.kube.resources import CLAIMS, LEASES
+from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.reconciler.checkpoint import phases, shared_gpus, storage
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, job_name
 from dynamo_webhooks.reconciler.checkpoint.job import KEPT_FOR, image_of, jobs
@@ -17,6 +17,7 @@ from dynamo_webhooks.reconciler.loop.keys import Key, controller, is_controlled,
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, JOBS
 from dynamo_webhooks.reconciler.loop.likeness import digest
 from dynamo_webhooks.reconciler.loop.marks import APPLIED_HASH, RECONCILED
+from dynamo_webhooks.reconciler.loop.prerequisites import lacking_storage
 from dynamo_webhooks.reconciler.loop.problems import Problem, joined
 from dynamo_webhooks.reconciler.loop.requests import pods_of_job
 from dynamo_webhooks.reconciler.loop.surroundings import render_settings
@@ -29,7 +30,6 @@ from dynamo_webhooks.reconciler.render.objects import reference
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
-    from dynamo_webhooks.reconciler.render.settings import Checkpoints as Settings
 
 SOON: Final = 2.0  # seconds until it is asked again whether a deleted Job is gone
 UNLISTED: Final = 5.0  # seconds until it is asked again whether Jobs have been listed
@@ -89,7 +89,7 @@ async def _make(work: Work, obj: Node, status: Node) -> _Outcome:
         children = jobs(obj, settings)
     except RenderError as error:
         return _hindered(work, obj, status, "InvalidTemplate" if error.path else "StorageNotReady", str(error))
-    if lacking := await _lacking_claim(work, obj, settings):
+    if lacking := await lacking_storage(work, settings, key_of(obj).namespace):
         return _hindered(work, obj, status, "StorageNotReady", lacking)
     *claims, wanted = children
     problems: list[Problem] = []
@@ -157,14 +157,6 @@ def _hindered(work: Work, obj: Node, status: Node, reason: str, text: str, probl
     """What only a person can mend: it is told, and looked at again once a minute."""
     told = tuple(problems or (Problem(text, "validation"),))
     return _Outcome(phases.not_made(obj, status, reason, text, work.now()), told, SLOWLY)
-
-
-async def _lacking_claim(work: Work, obj: Node, settings: Settings) -> str:
-    """What is said where the claim of the configuration isn't there, and isn't to be made. Raises: ApiError."""
-    kept, namespace = storage.configured(settings), key_of(obj).namespace
-    if kept is None or settings.claim_create or await work.cluster.get(CLAIMS, kept.claim, namespace) is not None:
-        return ""
-    return storage.missing(kept, namespace)
 
 
 def _storage(work: Work, namespace: str) -> storage.Storage | None:

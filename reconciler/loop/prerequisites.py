@@ -1,4 +1,4 @@
-"""What a graph needs and nobody makes for it: claims that it names, and the queue of its pods. One call each in a pass."""
+"""What graphs and checkpoints need and nobody makes for them: claims, and the queue of pods. One call each in a pass."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError
 from dynamo_webhooks.kube.resources import CLAIMS, QUEUES
+from dynamo_webhooks.reconciler.checkpoint import storage
 from dynamo_webhooks.reconciler.loop.kinds import CLIQUES
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error
 from dynamo_webhooks.reconciler.render.grove.member import QUEUE, QUEUE_SAID
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
     from dynamo_webhooks.reconciler.render.graph import Graph
+    from dynamo_webhooks.reconciler.render.settings import Checkpoints
 
 
 async def look_for_claims(work: Work, graph: Graph, problems: list[Problem]) -> None:
@@ -33,6 +35,17 @@ async def look_for_claims(work: Work, graph: Graph, problems: list[Problem]) -> 
             problems.append(
                 Problem(f"PersistentVolumeClaim {name} must exist, since create is not true; make it, or set create", "not_found")
             )
+
+
+async def lacking_storage(work: Work, asked: Checkpoints, namespace: str) -> str:
+    """What is said where the claim that the configuration names for snapshots isn't there, and isn't to be made.
+
+    Raises: ApiError, RenderError.
+    """
+    kept = storage.configured(asked)
+    if kept is None or asked.claim_create or await work.cluster.get(CLAIMS, kept.claim, namespace) is not None:
+        return ""
+    return storage.missing(kept, namespace)
 
 
 async def look_for_queue(work: Work, children: Sequence[Node], problems: list[Problem]) -> None:

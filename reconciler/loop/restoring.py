@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.kube.errors import ForbiddenError
-from dynamo_webhooks.kube.resources import CLAIMS, Resource
+from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.checkpoint import storage
 from dynamo_webhooks.reconciler.checkpoint.failures import given_up, is_given_up
 from dynamo_webhooks.reconciler.checkpoint.restore import Restore
@@ -26,6 +26,7 @@ from dynamo_webhooks.reconciler.checkpoint.standing import (
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, key_of
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINT, COMPONENT, GRAPH
 from dynamo_webhooks.reconciler.loop.likeness import digest, says
+from dynamo_webhooks.reconciler.loop.prerequisites import lacking_storage
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
 from dynamo_webhooks.reconciler.loop.switched import row_of
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -176,8 +177,8 @@ async def _storage(work: Work, namespace: str, settings: Settings) -> storage.St
     """The claim that holds the snapshot, or why there is none. Raises: ApiError, RenderError."""
     kept = storage.configured(settings.checkpoints)
     if kept is not None:
-        if not settings.checkpoints.claim_create and await work.cluster.get(CLAIMS, kept.claim, namespace) is None:
-            raise RenderError((), storage.missing(kept, namespace))
+        if lacking := await lacking_storage(work, settings.checkpoints, namespace):
+            raise RenderError((), lacking)
         for claim in storage.claims(settings.checkpoints, namespace):
             await work.writer.put(claim, None)
         return kept

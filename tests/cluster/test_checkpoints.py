@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.reconciler.checkpoint.identity import identity_hash
 from tests.cluster.playing import MERGE
 from tests.cluster.reconciling import COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, Reconciled, controllers, installed
@@ -38,6 +39,7 @@ def granted(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     home = tmp_path_factory.mktemp("checkpoints")
     objects = composed(home / "rendered", "self-signed", "../checkpoints")
     definitions = [crd("DynamoCheckpoint", versions=["v1alpha1"])]
+    definitions += [crd(kind, versions=["v1beta1"], line=Line.V1_5) for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment")]
     with (
         installed(assets, home, objects=objects, definitions=definitions) as site,
         controllers(site.plane),
@@ -96,10 +98,11 @@ def _end(site: Reconciled, namespace: str, job: str, phase: str) -> None:
     site.patch(PODS, namespace, f"{pod}/status", {"status": {"phase": phase, "containerStatuses": containers}})
 
 
-def _warm(namespace: str) -> Node:
+def _warm(namespace: str, model: str = "warm", **policies: str) -> Node:
+    wanted = {"enabled": True, "identity": {"model": model, "backendFramework": "vllm"}, **policies}
     made = graph(
         component("Frontend", "frontend", {"image": "img:1"}, replicas=1),
-        vllm("worker", replicas=2, experimental={"checkpoint": {"identity": {"model": "warm", "backendFramework": "vllm"}}}),
+        vllm("worker", replicas=2, experimental={"checkpoint": wanted}),
     )
     made["metadata"]["namespace"] = namespace
     return made
@@ -136,6 +139,26 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
         assert site.plane.request("DELETE", f"{path.format(namespace)}/{one}").status == 200
     site.until(lambda: not any(site.names(path, namespace) for path in (JOBS, DEPLOYMENTS, PODS, COMPONENTS)), "nothing being left")
     assert site.names(CLAIMS, namespace) == {"snaps"}
+
+
+def test_pods_wait_for_their_checkpoint_which_goes_with_the_graph(granted: Reconciled) -> None:
+    site, namespace, job = granted, granted.plane.namespace(), _job("waits")
+    name = f"checkpoint-{identity_hash(_identity('waits'))}"
+    site.plane.apply(_warm(namespace, "waits", startupPolicy="WaitForCheckpoint", deletionPolicy="Delete"))
+    site.until(lambda: job in site.names(JOBS, namespace), "the Job being made")
+    site.until(lambda: _reason(site.get(GRAPHS, namespace, "g").get("status", {}), "Restore") == "CheckpointNotReady", "the graph waiting")
+    [worker] = [one for one in site.names(DEPLOYMENTS, namespace) if "worker" in one]
+    assert site.get(DEPLOYMENTS, namespace, worker)["spec"]["replicas"] == 0
+    assert site.state(namespace) == "pending"
+    _mark(site, namespace, job, "completed")
+    _end(site, namespace, job, "Succeeded")
+    site.until(lambda: site.get(DEPLOYMENTS, namespace, worker)["spec"]["replicas"] == 2, "the pods being asked for")
+    assert _template(site, namespace, worker)["metadata"]["labels"].get(TARGET) == "true"
+    site.ready(namespace)
+    [owner] = site.get(CHECKPOINTS, namespace, name)["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("DynamoGraphDeployment", "g", False)
+    assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
+    site.until(lambda: not site.names(CHECKPOINTS, namespace), "the checkpoint being collected")
 
 
 def _template(site: Reconciled, namespace: str, name: str) -> Node:

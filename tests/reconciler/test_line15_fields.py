@@ -121,14 +121,14 @@ def _objects(where: str, path: str) -> tuple[Fields, Fields]:
         spec = {"components": [{"name": "worker", **spec}]} if version == "v1beta1" else {"services": {"worker": spec}}
     if "kvTransfer" in path:
         spec["experimental"] = {"kvTransferPolicy": {"domain": "rack"}}
-    before = {
+    before: Fields = {
         "apiVersion": f"nvidia.com/{version}",
         "kind": kind,
         "metadata": {"name": "g", "namespace": "demo", "annotations": {}},
         "spec": spec,
     }
     after = copy.deepcopy(before)
-    at = after["spec"]
+    at: Fields = after["spec"]
     if path.startswith(FOUND[where][0]):
         at = at["components"][0] if "components" in at else at["services"]["worker"] if "services" in at else at
     _put(at, f"experimental.{name}" if version == "v1beta1" and name.startswith("checkpoint") else name, value)
@@ -167,7 +167,7 @@ def test_every_field_of_kubernetes_types_is_known() -> None:
     assert found == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
 
 
-POD: Final = {
+POD: Final[Fields] = {
     "schedulingGroup": {"podGroupName": "pods"},
     "volumes": [
         {

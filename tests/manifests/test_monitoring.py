@@ -14,7 +14,9 @@ import yaml
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.certs.timings import SKEW_WARN
 from dynamo_webhooks.cli.daemon.metrics import PROCESS_METRICS
+from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, PENDING
 from dynamo_webhooks.reconciler.loop.object_counts import FAILED
+from dynamo_webhooks.reconciler.request.phases import DEPLOYING, PROFILING
 from dynamo_webhooks.webhooks.conversion_statistics import CONVERTED, FAULT, REFUSED, SAME
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.metrics_table import COUNTER, DECLARED, HISTOGRAM, Declared
@@ -29,7 +31,7 @@ FUNCTIONS: Final = {"abs", "absent", "count", "delta", "histogram_quantile", "in
 WORDS: Final = {"by", "or"}
 VALUES: Final = {
     "resource_type": set(BY_NAME),
-    "status": {FAILED, "ready", "not_ready"},
+    "status": {FAILED, "ready", "not_ready", CREATING, PENDING, PROFILING, DEPLOYING},
     "bound": {each.value for each in Bound},
     "outcome": {CONVERTED, FAULT, REFUSED, SAME},
     "webhook": {"/convert"},

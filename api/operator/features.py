@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dynamo_webhooks.api.operator.section import Section
-from dynamo_webhooks.api.operator.values import Automatic, Name, Switch, Text, one_of, span_of
+from dynamo_webhooks.api.operator.values import Automatic, Name, Switch, Text, TrimmedName, one_of, span_of
 
 
 class Grove(Section):
@@ -73,7 +73,7 @@ class Seccomp(Section):
 class Pvc(Section):
     """A claim that keeps checkpoints."""
 
-    pvc_name: Name = Field(default="", description="name of the claim")
+    pvc_name: TrimmedName = Field(default="", description="name of the claim; surrounding blanks are ignored")
     base_path: Text = Field(default="", description="mount path of the claim")
     create: Switch = Field(default=False, description="create the claim if it is missing")
     size: Text = Field(default="", description="size of a created claim")

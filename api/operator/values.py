@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import GetCoreSchemaHandler
@@ -96,9 +96,11 @@ Port: TypeAlias = Annotated[int, whole(0, 65535)]
 Label: TypeAlias = Annotated[
     str, Allowed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", good=_named(_LABEL, 63))
 ]
-Name: TypeAlias = Annotated[
-    str, Allowed("a DNS name of at most 253 lower-case letters, digits, hyphens and dots", good=_named(rf"{_LABEL}(\.{_LABEL})*", 253))
-]
+_NAME: Final = Allowed(
+    "a DNS name of at most 253 lower-case letters, digits, hyphens and dots", good=_named(rf"{_LABEL}(\.{_LABEL})*", 253)
+)
+Name: TypeAlias = Annotated[str, _NAME]
+TrimmedName: TypeAlias = Annotated[str, replace(_NAME, read=str.strip, write=str)]
 Bytes: TypeAlias = Annotated[
     int, Allowed("a size such as 65536, 64Ki, 7Mi or 1Gi", read=durations.size, write=durations.amount, numbers=True)
 ]

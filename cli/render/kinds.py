@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from dynamo_webhooks.api.operator.settings import LABELLED, NONE
-from dynamo_webhooks.reconciler.checkpoint.held import observed_in
+from dynamo_webhooks.reconciler.checkpoint.held import lacking_claim, observed_in
 from dynamo_webhooks.reconciler.checkpoint.shared_gpus import refusal_of
 from dynamo_webhooks.reconciler.loop.marks import PULL_SECRET
 from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, render
@@ -69,12 +69,14 @@ def _label(secret: Fields) -> object:
 
 
 def _snapshot(obj: Fields, held: Held, operator: Operator) -> Rendered:
-    """The Job of a checkpoint, and its claim unless the input holds that; a claim that is neither made nor held is taken for there."""
+    """The Job of a checkpoint, and its claim unless the input holds that; a claim that is not to be made must be held."""
     refusal = refusal_of(obj, gate=operator.settings.checkpoints.gate)
     if refusal is not None:
         return Rendered([], [RenderError(("spec", "gpuMemoryService"), refusal.message.removeprefix("spec.gpuMemoryService: "))])
     made = render(obj, operator.settings)
     namespace = str(obj["metadata"]["namespace"])
+    if not made.problems and (text := lacking_claim(held, operator.settings.checkpoints, namespace)):
+        return Rendered([], [RenderError((), text)])
     return made._replace(children=[one for one in made.children if held.get(one["kind"], namespace, one["metadata"]["name"]) is None])
 
 

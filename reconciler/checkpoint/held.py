@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.held import Held
-    from dynamo_webhooks.reconciler.render.settings import Settings
+    from dynamo_webhooks.reconciler.render.settings import Checkpoints, Settings
 
 
 class Start(NamedTuple):
@@ -68,6 +68,8 @@ def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str,
     hindered = hindrance(checkpoint, component["spec"], asked, any_image=annotations.get(ANY_IMAGE) == "true")
     if hindered is not None or checkpoint is None:
         return Start(waits=asked.enabled and waiting(hindered, component["spec"]) is not None)
+    if text := lacking_claim(held, asked, namespace):
+        raise RenderError(("spec", "experimental", "checkpoint"), text)
     kept = storage.configured(asked) or _at_agents(held, namespace)
     return Start(Restore(*identity_of(checkpoint), kept, asked.seccomp_profile) if kept is not None else None)
 
@@ -84,6 +86,14 @@ def _mentions_waiting(graph: Fields) -> bool:
     blocks = [one.get("checkpoint") for one in services.values() if isinstance(one, dict)] if isinstance(services, dict) else []
     blocks += [experimental(one, "checkpoint") for one in items(spec.get("components"))]
     return any(isinstance(one, dict) and one.get("startupPolicy") == WAIT for one in blocks)
+
+
+def lacking_claim(held: Held, asked: Checkpoints, namespace: str) -> str:
+    """What is said where the claim of the configuration is not held, and not to be made. Raises: RenderError as `storage.configured`."""
+    kept = storage.configured(asked)
+    if kept is None or asked.claim_create or held.get("PersistentVolumeClaim", namespace, kept.claim) is not None:
+        return ""
+    return f"{storage.missing(kept, namespace)}; where the cluster has it, add it to the input"
 
 
 def _found(wanted: Fields, held: Held, namespace: str) -> Fields | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PENDING, CREATING, READY, FAILED = "Pending", "Creating", "Ready", "Failed"
 ENDED: Final = frozenset({READY, FAILED})
+SOON: Final = 2.0  # seconds until the next look at what is about to change
 JOB_CREATED: Final = "JobCreated"
 JOB_COMPLETED: Final = "JobCompleted"
 RETRIED: Final = "Retried"  # its message is the last value of the annotation that asks for another try
@@ -57,7 +58,7 @@ def opened(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Step
         told = [Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))] if value else []
         return Step(_with(_begun(status), told, moment), again=True)
     if phase == CREATING and not before.get("jobName"):
-        return Step({**_begun(status), "message": "checkpoint job is missing from status"})
+        return Step({**_begun(status), "message": "checkpoint job is missing from status"}, until=SOON)
     return Step(status)
 
 

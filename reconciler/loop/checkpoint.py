@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.resources import LEASES
 from dynamo_webhooks.reconciler.checkpoint import phases, shared_gpus, storage
 from dynamo_webhooks.reconciler.checkpoint.identity import hash_of, job_name
 from dynamo_webhooks.reconciler.checkpoint.job import KEPT_FOR, image_of, jobs
-from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, IMAGE, PENDING, READY, Step
+from dynamo_webhooks.reconciler.checkpoint.phases import CREATING, IMAGE, PENDING, READY, SOON, Step
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.image_pulls import pull_failures
 from dynamo_webhooks.reconciler.loop.keys import Key, controller, is_controlled, key_of, uid_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
 
-SOON: Final = 2.0  # seconds until it is asked again whether a deleted Job is gone
 UNLISTED: Final = 5.0  # seconds until it is asked again whether Jobs have been listed
 _REASONS: Final = {"forbidden": "Forbidden", "already_exists": "TakenName", "validation": "InvalidTemplate"}
 
@@ -73,6 +72,8 @@ async def _advance(work: Work, obj: Node) -> tuple[Step, _Outcome]:
     step = phases.opened(obj, work.checkpoints.older(work.cache, obj), gate=gate, moment=work.now())
     if step.again:
         await _discard(work, obj)
+    if step.until:
+        return step, _Outcome(step._replace(events=()))
     if step.status["phase"] == PENDING:
         return step, await _make(work, obj, step.status)
     if step.status["phase"] == CREATING:

@@ -16,7 +16,9 @@ from dynamo_webhooks.reconciler.loop.request_writes import (
     begin,
     drop_job,
     found_hardware,
+    is_refusal,
     live_job,
+    make_config_maps,
     note,
     output_data,
     write_hardware,
@@ -92,7 +94,7 @@ async def _turn(work: Work, requests: Requests, obj: Node) -> Turn:
     except TakenError as error:
         return Turn(_refused(phase, "NameTaken", str(error)))
     except (ForbiddenError, InvalidError) as error:
-        if isinstance(error, ForbiddenError) and "admission webhook" not in error.message:
+        if not is_refusal(error):
             raise
         return Turn(_refused(phase, "DeploymentRejected", error.message))
 
@@ -189,6 +191,8 @@ async def _finish(work: Work, obj: Node, data: Node | None) -> Turn:
     if refusal := refused(work, obj, result):
         return Turn(phases.unusable(refusal))
     await note(work, obj, _annotations(result))
+    if applies(obj):
+        await make_config_maps(work, obj, result)
     step = phases.generated(str(result.graph["metadata"]["name"]), results, apply=applies(obj))
     told = [Say("Warning", "ResourceIgnored", f"{each} of the result is not applied: it is no ConfigMap") for each in result.ignored]
     return Turn(step._replace(events=(*step.events, *told)), SOON)
@@ -201,7 +205,7 @@ def _read(obj: Node, data: Node | None) -> tuple[Result, Node]:
 
 def _annotations(result: Result) -> dict[str, str | None]:
     """The result as the Go operator keeps it, for its readers, while it is small; ours stays in its ConfigMap."""
-    extra = "---\n".join(yaml_text(one) for one in result.config_maps)
+    extra = "---\n".join(yaml_text(one) for one in result.beside)
     texts = {SPEC: yaml_text(bare(result.graph)), EXTRA: extra or None}
     return {name: text for name, text in texts.items() if text is None or len(text.encode()) <= ANNOTATED}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dynamo_webhooks.kube.errors import AlreadyExistsError
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from dynamo_webhooks.reconciler.loop.judge import judged
 from dynamo_webhooks.reconciler.loop.keys import Key, key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPH, GRAPHS
 from dynamo_webhooks.reconciler.loop.problems import Problem
-from dynamo_webhooks.reconciler.loop.request_writes import make_config_maps, make_graph, note, output_data
+from dynamo_webhooks.reconciler.loop.request_writes import drop_config_maps, is_refusal, make_config_maps, make_graph, note, output_data
 from dynamo_webhooks.reconciler.loop.requests import PATIENCE, SOON, Turn
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of
 from dynamo_webhooks.reconciler.loop.work import SLOWLY
@@ -42,6 +42,7 @@ async def deploying(work: Work, requests: Requests, obj: Node) -> Turn:
     if progress.graph or (graph is None and status.get("phase") == phases.DEPLOYED):
         return Turn(phases.deleted(name))
     if graph is not None:
+        await drop_config_maps(work, obj, await _readable(work, obj))
         text = f"DynamoGraphDeployment {name} was not made for this request, and is left alone; rename or remove it"
         return Turn(phases.not_deployed("NameTaken", text))
     if not applies(obj):
@@ -60,11 +61,16 @@ async def _create(work: Work, obj: Node, name: str) -> Turn:
         text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
         return Turn(None, SLOWLY, (Problem(text, "not_found"),))
     if refusal := refused(work, obj, result):
+        await drop_config_maps(work, obj, result)
         return Turn(phases.unusable(refusal))
     try:
         graph = await make_graph(work, obj, result)
     except AlreadyExistsError:
         return Turn(None, SOON)
+    except (ForbiddenError, InvalidError) as error:
+        if is_refusal(error):
+            await drop_config_maps(work, obj, result)  # nobody would own them
+        raise
     await _made(work, obj, result, graph)
     return Turn(phases.created(str(result.graph["metadata"]["name"])))
 

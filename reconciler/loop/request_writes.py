@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamo_webhooks.kube.errors import AlreadyExistsError
+from dynamo_webhooks.kube.errors import AlreadyExistsError, ForbiddenError, InvalidError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS
 from dynamo_webhooks.reconciler.loop.keys import controller, is_controlled, key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import GRAPHS, GRAPHS_ALPHA, REQUESTS
@@ -113,16 +113,40 @@ async def make_graph(work: Work, request: Node, result: Result) -> Node:
     return made
 
 
-async def make_config_maps(work: Work, request: Node, result: Result, graph: Node) -> None:
-    """Creates what a graph's pods mount, for the graph; one of another name's owner is told of. Raises: ApiError, StandDownError."""
-    owner = reference({**graph, "apiVersion": GRAPHS.api_version, "kind": GRAPHS.kind})
+async def make_config_maps(work: Work, request: Node, result: Result, graph: Node | None = None) -> None:
+    """Creates what a graph's pods mount, or gives it to the graph; one of another name's owner is told of.
+
+    Without a graph they have no owner yet: whichever operator makes the graph finds them. Raises: ApiError, StandDownError.
+    """
+    owner = reference({**graph, "apiVersion": GRAPHS.api_version, "kind": GRAPHS.kind}) if graph is not None else None
     for one in result.config_maps:
         metadata = one["metadata"]
         work.ask(request)
+        wanted = {**one, "metadata": {**metadata, "ownerReferences": [owner]}} if owner is not None else one
         try:
-            await work.cluster.create(CONFIG_MAPS, {**one, "metadata": {**metadata, "ownerReferences": [owner]}}, metadata["namespace"])
+            await work.cluster.create(CONFIG_MAPS, wanted, metadata["namespace"])
         except AlreadyExistsError:
-            await _adopt(work, request, one, owner)
+            if owner is not None:
+                await _adopt(work, request, one, owner)
+        except (ForbiddenError, InvalidError) as error:
+            if not is_refusal(error):
+                raise
+            await work.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {metadata['name'][:253]}: {error.message}")
+
+
+def is_refusal(error: ForbiddenError | InvalidError) -> bool:
+    """Whether an object itself was refused for good, by its schema or by a webhook; a missing permission may be granted."""
+    return isinstance(error, InvalidError) or "admission webhook" in error.message
+
+
+async def drop_config_maps(work: Work, request: Node, result: Result | None) -> None:
+    """Deletes them where no graph will own them; others' stay. Raises: ApiError, StandDownError."""
+    for one in result.config_maps if result is not None else ():
+        name, namespace = one["metadata"]["name"], one["metadata"]["namespace"]
+        live = await work.cluster.get(CONFIG_MAPS, name, namespace)
+        if live is not None and controller(live) is None and _is_labelled(live, request):
+            work.ask(request)
+            await work.cluster.delete(CONFIG_MAPS, name, namespace, uid=uid_of(live))
 
 
 async def _adopt(work: Work, request: Node, wanted: Node, owner: Node) -> None:
@@ -130,10 +154,8 @@ async def _adopt(work: Work, request: Node, wanted: Node, owner: Node) -> None:
     live = await work.cluster.get(CONFIG_MAPS, name, namespace)
     if live is None:
         return
-    labels, found = live["metadata"].get("labels") or {}, controller(live)
-    named = labels.get(NAME) == request["metadata"]["name"] and labels.get(MANAGED)
-    ours = named and (found is None or found.get("uid") == owner.get("uid"))
-    if not ours:
+    found = controller(live)
+    if not _is_labelled(live, request) or (found is not None and found.get("uid") != owner.get("uid")):
         await work.say(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
         return
     if found is None:
@@ -142,6 +164,11 @@ async def _adopt(work: Work, request: Node, wanted: Node, owner: Node) -> None:
             "data": wanted.get("data"),
         }
         await work.cluster.merge_patch(CONFIG_MAPS, name, patch, namespace)
+
+
+def _is_labelled(live: Node, request: Node) -> bool:
+    labels = live["metadata"].get("labels") or {}
+    return labels.get(NAME) == request["metadata"]["name"] and bool(labels.get(MANAGED))
 
 
 async def _put_output(work: Work, request: Node, wanted: Node) -> None:

@@ -29,6 +29,7 @@ class Result(NamedTuple):
 
     graph: Fields  # as it is applied: name, namespace, labels and annotations are ours
     config_maps: tuple[Fields, ...] = ()  # beside it, without an owner
+    beside: tuple[Fields, ...] = ()  # the same and everything else beside the graph, as it was written
     ignored: tuple[str, ...] = ()  # kind and name of what isn't applied
 
 
@@ -79,7 +80,7 @@ def result_of(request: Fields, data: Fields | None) -> Result:
     ignored = [f"{str(one.get('kind'))[:60]} {_name(one)[:60]}" for one in others if not _is_config_map(one)]
     if len(extra) > EXTRAS:
         raise ResultError(f"{RESULT}: must hold at most {EXTRAS} ConfigMaps, found {len(extra)}")
-    return Result(_graph(request, graphs[0]), tuple(_config_map(request, one) for one in extra), tuple(ignored[:_NAMED]))
+    return Result(_graph(request, graphs[0]), tuple(_config_map(request, one) for one in extra), tuple(others), tuple(ignored[:_NAMED]))
 
 
 def bare(graph: Fields) -> Fields:

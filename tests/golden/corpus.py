@@ -53,13 +53,15 @@ def compare_render() -> ModuleType:
     return module
 
 
+def lines(name: str) -> Iterator[dict[str, Any]]:
+    """All cases of a file, in its order."""
+    with gzip.open(corpus_file(name), "rt") as found:
+        yield from map(json.loads, found)
+
+
 def cases(name: str, kind: str) -> Iterator[dict[str, Any]]:
     """The cases of one kind, in file order."""
-    with gzip.open(corpus_file(name), "rt") as lines:
-        for line in lines:
-            case = json.loads(line)
-            if case["kind"] == kind:
-                yield case
+    return (case for case in lines(name) if case["kind"] == kind)
 
 
 def without_conversion(obj: dict[str, Any]) -> dict[str, Any]:

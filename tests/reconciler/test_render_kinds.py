@@ -83,11 +83,20 @@ STORAGE = CONFIG + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcNa
 @pytest.mark.parametrize("grove", [False, True])
 def test_pods_of_a_graph_are_restored_from_a_checkpoint_of_the_file(command: Command, files: Files, *, grove: bool) -> None:
     worker = vllm(experimental={"checkpoint": {"checkpointRef": "ck"}})
-    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": [graph(worker), READY]}), b=json.dumps(graph(worker)), config=STORAGE)
+    items = [graph(worker), READY, {**CLAIM, "metadata": {"name": "snaps", "namespace": "demo"}}]
+    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), b=json.dumps(graph(worker)), config=STORAGE)
     words = ("render", "-q", "-o", "json", "--set-fact", f"grove={str(grove).lower()}", "--config", "config.yaml")
     warm, cold = (_worker(command(*words, name).json) for name in ("a.yaml", "b.yaml"))
     assert warm["command"] == ["sleep", "infinity"]
     assert cold["command"] != warm["command"]
+
+
+@pytest.mark.parametrize("items", [[graph(vllm(experimental={"checkpoint": {"checkpointRef": "ck"}})), READY], [{**READY, "status": {}}]])
+def test_a_claim_that_the_file_lacks_is_told(command: Command, files: Files, items: list[dict[str, Any]]) -> None:
+    files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), config=STORAGE)
+    ran = command("render", "-q", "-o", "json", "-n", "demo", "--config", "config.yaml", "a.yaml")
+    assert ran.code == 1
+    assert "checkpoint storage PVC demo/snaps does not exist and checkpoint.storage.pvc.create is false" in ran.err
 
 
 def test_what_contradicts_a_checkpoint_is_told_at_the_component(command: Command, files: Files) -> None:

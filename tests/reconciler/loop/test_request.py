@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, UnavailableError
+from dynamo_webhooks.kube.errors import ConflictError, ForbiddenError, InvalidError, UnavailableError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, JOBS, NODES, PODS, ROLES, SERVICE_ACCOUNTS
 from dynamo_webhooks.reconciler.loop.kinds import GRAPHS, REQUESTS
 from dynamo_webhooks.reconciler.loop.marks import FINALIZER, RETRY
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 OUTPUT = "dgdr-output-req"
 JOB = "profile-req"
+FOREIGN = {"apiVersion": GRAPHS.api_version, "kind": "DynamoGraphDeployment", "metadata": {"name": "req-dgd"}, "spec": {"components": []}}
 CONFIGURATION = "requests: {copierImage: 'copier:1'}\n"
 NODE = {
     "apiVersion": "v1",
@@ -269,13 +270,7 @@ async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -
 
 async def test_a_graph_of_somebody_else_is_left_alone() -> None:
     async with scene() as site:
-        other = {
-            "apiVersion": GRAPHS.api_version,
-            "kind": "DynamoGraphDeployment",
-            "metadata": {"name": "req-dgd"},
-            "spec": {"components": []},
-        }
-        before = await site.user.create(GRAPHS, other, NAMESPACE)
+        before = await site.user.create(GRAPHS, FOREIGN, NAMESPACE)
         await site.ask()
         await site.find()
         assert (await site.told("DeploymentReady"))[1] == "NameTaken"
@@ -431,15 +426,52 @@ async def test_config_maps_of_a_result_are_the_graphs_and_others_are_left_alone(
     async with scene() as site:
         theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken"}, "data": {"x": "theirs"}}
         await site.user.create(CONFIG_MAPS, theirs, NAMESPACE)
-        maps = "".join(
-            f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{x: ours}}\n---\n" for name in ("taken", "free")
-        )
         await site.ask()
-        await site.find(maps + GRAPH)
+        await site.find(_maps("taken", "free") + GRAPH)
         await site.later(3)
         found = await site.all(CONFIG_MAPS)
         assert found["taken"]["data"] == {"x": "theirs"}
         assert found["free"]["metadata"]["ownerReferences"][0]["uid"] == (await site.graph("req-dgd"))["metadata"]["uid"]
+        assert "ConfigMapCreationFailed" in await site.reasons()
+
+
+def _maps(*names: str) -> str:
+    return "".join(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{x: ours}}\n---\n" for name in names)
+
+
+async def test_config_maps_of_a_result_are_there_before_its_graph_and_go_where_none_is_made() -> None:
+    async with scene() as site:
+        said = {"text": 'cannot create resource "dynamographdeployments"'}
+        allow = site.cluster.fail(
+            lambda verb, what, *_: ForbiddenError(403, "Forbidden", said["text"]) if (verb, what) == ("create", GRAPHS) else None
+        )
+        await site.ask()
+        await site.find(_maps("free") + GRAPH)
+        assert "ownerReferences" not in (await site.all(CONFIG_MAPS))["free"]["metadata"]
+        said["text"] = 'admission webhook "x" denied the request: no'
+        await site.later(70)
+        assert await site.phase() == "Failed"
+        assert "free" not in await site.all(CONFIG_MAPS)
+        allow()
+        await site.user.create(GRAPHS, FOREIGN, NAMESPACE)
+        await site.edit_request({RETRY: "1"})
+        await site.later(3)
+        assert (await site.told("DeploymentReady"))[1] == "NameTaken"
+        assert "free" not in await site.all(CONFIG_MAPS)
+
+
+async def test_a_config_map_that_is_refused_is_told_and_keeps_no_graph_away() -> None:
+    async with scene() as site:
+        site.cluster.fail(
+            lambda verb, what, _, name: (
+                InvalidError(422, "Invalid", "metadata.name: Invalid value") if (verb, what, name) == ("create", CONFIG_MAPS, "Free_") else None
+            )
+        )
+        await site.ask()
+        await site.find(_maps("Free_", "free") + GRAPH)
+        await site.later(3)
+        assert await site.phase() == "Deployed"
+        assert "free" in await site.all(CONFIG_MAPS)
         assert "ConfigMapCreationFailed" in await site.reasons()
 
 

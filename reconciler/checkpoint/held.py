@@ -14,6 +14,7 @@ from dynamo_webhooks.reconciler.render.graph import NEW, WAIT, converted, experi
 from dynamo_webhooks.reconciler.render.merge import items, texts
 from dynamo_webhooks.reconciler.render.names import PART
 from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
+from dynamo_webhooks.reconciler.render.workload import labelled_graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +36,11 @@ def observed_in(obj: Fields, held: Held, settings: Settings) -> Observed:
 
     Raises: RenderError where component, checkpoint and configuration contradict each other, or a part can't be rendered.
     """
-    if obj.get("kind") == COMPONENT:
-        return _noted({str(obj["metadata"]["name"]): start_of(converted(obj, NEW), held, settings)})
     namespace = str(obj["metadata"]["namespace"])
+    if obj.get("kind") == COMPONENT:
+        name = str(obj["metadata"]["name"])
+        left = frozenset({name}) if held.get(GRAPH, namespace, labelled_graph(obj)) is not None else frozenset()
+        return _noted({name: start_of(converted(obj, NEW), held, settings)}, NOTHING._replace(left=left))
     if obj.get("kind") != GRAPH or not (held.all(CHECKPOINT, namespace) or _mentions_waiting(obj)):
         return NOTHING
     graph = read_graph(obj)

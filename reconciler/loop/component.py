@@ -27,6 +27,7 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.names import SELECTOR
 from dynamo_webhooks.reconciler.render.objects import annotated
 from dynamo_webhooks.reconciler.render.service import is_model_service
+from dynamo_webhooks.reconciler.render.workload import labelled_graph
 
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
@@ -50,7 +51,8 @@ async def reconcile_component(work: Work, obj: Node) -> PassResult:
     settings = settings._replace(lws=settings.lws or wide)
     if wanted_by(obj) is not None and is_unlisted(work):
         return PassResult((), UNLISTED)
-    observed = observed_component(obj, work.cache.owned(obj))
+    graph = work.cache.get(Key(GRAPH, key_of(obj).namespace, labelled_graph(obj)))
+    observed = observed_component(obj, work.cache.owned(obj), beside_graph=graph is not None)
     try:
         choice, marks = await _chosen(work, obj, settings, observed)
     except RenderError as error:

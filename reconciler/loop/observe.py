@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dynamo_webhooks.reconciler.loop.generations import generation_of, is_ready, member_of
+from dynamo_webhooks.reconciler.render.merge import items
 from dynamo_webhooks.reconciler.render.names import COMPONENT_TYPE, RESTART_AT, SUB_TYPE, WORKER
 from dynamo_webhooks.reconciler.render.observed import Observed
+from dynamo_webhooks.reconciler.render.pod.env import PARENT
+from dynamo_webhooks.reconciler.render.workload import labelled_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,14 +37,20 @@ def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observe
     )
 
 
-def observed_component(component: Node, children: Sequence[Node]) -> Observed:
-    """The state of one component's object: whether its Service or workload has the selectors of older releases."""
+def observed_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:
+    """The state of one component's object: whether its Service or workload has the selectors of older releases, and whose it was.
+
+    `beside_graph` says that the graph which its label names is there.
+    """
+    name = frozenset({str(component["metadata"]["name"])})
+    left = beside_graph or any(labelled_graph(component) in _parents(one) for one in children)
+    found = Observed(left=name if left else frozenset())
     kind = (component.get("spec") or {}).get("type")
     if kind not in ("prefill", "decode"):
-        return Observed()
+        return found
     told = [_told(one) for one in children]
     old = any(one.get(COMPONENT_TYPE) == WORKER and one.get(SUB_TYPE, "") in ("", kind) for one in told)
-    return Observed(old_selectors=frozenset({component["metadata"]["name"]}) if old else frozenset())
+    return found._replace(old_selectors=name if old else frozenset())
 
 
 def restart_mark(obj: Node) -> str:
@@ -52,8 +61,19 @@ def restart_mark(obj: Node) -> str:
 
 def _told(child: Node) -> dict[str, str]:
     """The pod selector of a child, if it has one."""
-    spec = child.get("spec") or {}
     if child["kind"] == "Service":
-        return spec.get("selector") or {}
+        return (child.get("spec") or {}).get("selector") or {}
+    return (_template(child).get("metadata") or {}).get("labels") or {}
+
+
+def _parents(child: Node) -> set[str]:
+    """The graphs that the pods of a child are told that they belong to."""
+    containers = items((_template(child).get("spec") or {}).get("containers"))
+    variables = [one for each in containers for one in items(each.get("env")) if one.get("name") == PARENT]
+    return {str(one.get("value")) for one in variables}
+
+
+def _template(child: Node) -> Node:
+    spec = child.get("spec") or {}
     templates = {"Deployment": spec.get("template"), "LeaderWorkerSet": (spec.get("leaderWorkerTemplate") or {}).get("workerTemplate")}
-    return ((templates.get(child["kind"]) or {}).get("metadata") or {}).get("labels") or {}
+    return templates.get(child["kind"]) or {}

@@ -85,9 +85,7 @@ def direct_children(obj: Fields, settings: Settings, observed: Observed = NOTHIN
     if kind == GRAPH:
         return _graph(obj, settings, observed)
     if kind == COMPONENT:
-        name = str((obj.get("metadata") or {}).get("name") or "")
-        known = name in observed.old_selectors, observed.restores.get(name), name in observed.waits
-        made = _ordered(_collected(component_children, obj, settings, *known))
+        made = _ordered(_collected(component_children, obj, settings, observed))
         if made.problems or owning_graph(obj.get("metadata") or {}):
             return made
         return made._replace(notes=without_effect.of_component(_new(obj)))

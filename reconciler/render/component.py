@@ -9,12 +9,14 @@ from dynamo_webhooks.reconciler.render.errors import RenderError
 from dynamo_webhooks.reconciler.render.graph import at_start
 from dynamo_webhooks.reconciler.render.ingress import ways_in
 from dynamo_webhooks.reconciler.render.lws import leader_worker_set
+from dynamo_webhooks.reconciler.render.observed import NOTHING
 from dynamo_webhooks.reconciler.render.service import model_services, services
 from dynamo_webhooks.reconciler.render.workload import owning_graph, read_workload, uses_old_selectors
 
 if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.checkpoint.restore import Restore
+    from dynamo_webhooks.reconciler.render.observed import Observed
     from dynamo_webhooks.reconciler.render.settings import Settings
     from dynamo_webhooks.reconciler.render.workload import Workload
 
@@ -30,20 +32,18 @@ def no_orchestrator(settings: Settings, grove_will_not: str) -> str:
     return f"needs LeaderWorkerSets together with Volcano to span several nodes, which {where}; {grove_will_not}"
 
 
-def component_children(
-    obj: Fields, settings: Settings, old_selectors: bool = False, restore: Restore | None = None, waits: bool = False
-) -> list[Fields]:
-    """All children of one component's object, its workload first. With `restore` its pods are restored from a snapshot.
-
-    While it `waits` for its snapshot it has no pods.
+def component_children(obj: Fields, settings: Settings, observed: Observed = NOTHING) -> list[Fields]:
+    """All children of one component's object, its workload first; while it waits for its snapshot it has no pods.
 
     Raises: RenderError if they can't be rendered.
     """
-    workload = read_workload(obj, old_selectors=old_selectors or uses_old_selectors(obj))
-    workload = workload._replace(spec=at_start(workload.spec, waits=waits))
+    name = str((obj.get("metadata") or {}).get("name") or "")
+    old = name in observed.old_selectors or uses_old_selectors(obj)
+    workload = read_workload(obj, old_selectors=old, left=name in observed.left)
+    workload = workload._replace(spec=at_start(workload.spec, waits=name in observed.waits))
     settings = settings._replace(key_per_graph=settings.key_per_graph and bool(workload.graph))
     return [
-        *_controllers(workload, settings, restore),
+        *_controllers(workload, settings, observed.restores.get(name)),
         *services(workload, settings),
         *([] if owning_graph(workload.object["metadata"]) else model_services(workload.spec, workload.namespace, workload.object)),
         *ways_in(workload.name, workload.namespace, workload.type, workload.graph, workload.alpha, workload.object, settings),

@@ -24,6 +24,7 @@ class Observed(NamedTuple):
     # component objects, or components on Grove, whose pods are still selected as `worker` with a sub-type
     grove: bool | None = None  # whether the graph runs on Grove, or is to; None: as the cluster serves it and the graph says
     old_selectors: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()  # component objects without an owner that belong to the graph which their label names
     checkpoints: frozenset[str] = frozenset()  # components whose checkpoint is there, so that none is made
     waits: frozenset[str] = frozenset()  # component objects, or components on Grove, that have no pods until their checkpoint is ready
     restores: Mapping[str, Restore] = _EMPTY  # component object, or component on Grove -> the snapshot that its pods are restored from

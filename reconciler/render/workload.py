@@ -79,10 +79,11 @@ class Workload(NamedTuple):
         return experimental(self.spec, feature)
 
 
-def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
+def read_workload(obj: Fields, *, old_selectors: bool = False, left: bool = False) -> Workload:
     """Read a component's object of either version.
 
-    With `old_selectors` its pods are selected as `worker` with a sub-type: selectors of running pods can't change.
+    With `old_selectors` its pods are selected as `worker` with a sub-type: selectors of running pods can't change. With `left` it has no
+    owner, and still belongs to the graph that its label names.
 
     Raises: RenderError if it has a wrong type or can't be converted, or its framework contradicts its command.
     """
@@ -92,7 +93,7 @@ def read_workload(obj: Fields, *, old_selectors: bool = False) -> Workload:
     if not metadata.get("name"):
         raise RenderError(("metadata", "name"), "must say what the children are named after; a generated name is known only to the cluster")
     own = texts(metadata.get("labels"))
-    who = _who(metadata, spec, alpha, own)
+    who = _who(metadata, spec, alpha, own, labelled_graph(new) if left else "")
     kind = str(spec.get("type") or "")
     template = (spec.get("podTemplate") or {}).get("metadata") or {}
     return Workload(
@@ -139,9 +140,14 @@ def owning_graph(metadata: Fields) -> str:
     return next((str(one.get("name") or "") for one in owners if one and one.get("kind") == "DynamoGraphDeployment"), "")
 
 
-def _who(metadata: Fields, spec: Fields, alpha: Fields, own: dict[str, str]) -> _Who:
+def labelled_graph(obj: Fields) -> str:
+    """The name of the graph that a component's object was made for, by its label."""
+    return texts((obj.get("metadata") or {}).get("labels")).get(GRAPH_NAME, "")
+
+
+def _who(metadata: Fields, spec: Fields, alpha: Fields, own: dict[str, str], left_to: str = "") -> _Who:
     name, namespace = str(metadata.get("name") or ""), str(metadata.get("namespace") or "default")
-    graph = own.get(GRAPH_NAME) or owning_graph(metadata)
+    graph = owning_graph(metadata) or left_to
     component = str(spec.get("name") or own.get(COMPONENT) or alpha.get("serviceName") or name)
     return _Who(name, namespace, graph, component, dynamo_namespace_of(spec, namespace, graph or name))
 

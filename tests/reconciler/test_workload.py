@@ -50,18 +50,27 @@ def test_a_label_of_another_role_changes_nothing() -> None:
     assert _types(_component(labels={TYPE: "worker", SUB_TYPE: "prefill"}), Observed())[0] == "decode"
 
 
+LABELLED: Fields = {"labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}
+
+
 @pytest.mark.parametrize(
     ("metadata", "parent"),
     [
         ({}, "g-decode"),
-        ({"labels": {"nvidia.com/dynamo-graph-deployment-name": "g"}}, "g"),
+        (LABELLED, "g-decode"),
         ({"ownerReferences": [{"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u"}]}, "g"),
         ({"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u"}]}, "g-decode"),
     ],
 )
-def test_a_component_belongs_to_the_graph_that_its_label_or_owner_names(metadata: Fields, parent: str) -> None:
+def test_a_component_belongs_to_the_graph_that_owns_it(metadata: Fields, parent: str) -> None:
     env = env_of(main_of(children(_component(**metadata))["Deployment g-decode"]))
     assert (env["DYN_PARENT_DGD_K8S_NAME"], env["DYN_NAMESPACE"]) == (parent, f"demo-{parent}")
+
+
+def test_a_component_that_a_graph_has_left_belongs_to_it_still() -> None:
+    made = render(stored(_component(**LABELLED)), Settings(), Observed(left=frozenset({"g-decode"})))
+    env = env_of(main_of(next(one for one in made.children if one["kind"] == "Deployment")))
+    assert (env["DYN_PARENT_DGD_K8S_NAME"], env["DYN_NAMESPACE"]) == ("g", "demo-g")
 
 
 def test_owners_that_are_stored_are_named_with_their_uid() -> None:

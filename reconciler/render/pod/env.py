@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NIXL_TELEMETRY_PORT = 19090
 PLANNER_PORT = 9085
+PARENT = "DYN_PARENT_DGD_K8S_NAME"  # the graph of a pod, or its component where that belongs to none
 
 
 def default_env(plan: PodPlan, kind: str, settings: Settings) -> list[Fields]:
@@ -22,7 +23,7 @@ def default_env(plan: PodPlan, kind: str, settings: Settings) -> list[Fields]:
     values = {
         "DYN_NAMESPACE": plan.dynamo_namespace,
         "DYN_COMPONENT": kind,
-        "DYN_PARENT_DGD_K8S_NAME": plan.parent,
+        PARENT: plan.parent,
         "DYN_PARENT_DGD_K8S_NAMESPACE": plan.namespace,
         **_discovery(plan, settings),
         **_typed(plan, kind),

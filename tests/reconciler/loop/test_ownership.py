@@ -91,19 +91,25 @@ async def _orphaned(site: Site) -> None:
     await site.user.delete(GRAPHS, "g", NAMESPACE)
 
 
+async def _pods(site: Site) -> dict[str, tuple[str, Any]]:
+    """The uid and the pod template of each Deployment."""
+    return {name: (one["metadata"]["uid"], one["spec"]["template"]) for name, one in (await site.all(DEPLOYMENTS)).items()}
+
+
 async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None:
     async with running() as site:
         await site.make(_served())
         await site.rest()
-        before = {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+        before = await _pods(site)
         await site.stop()
         await _orphaned(site)
         site.start()
         await site.rest()
+        assert await _pods(site) == before  # they find each other without their graph, too
         await site.make(_served())
         await site.rest()
         assert (await site.condition())["status"] == "True"
-        assert {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()} == before
+        assert await _pods(site) == before
         graph_uid = (await site.graph())["metadata"]["uid"]
         assert {one["metadata"]["ownerReferences"][0]["uid"] for one in (await site.all(COMPONENTS)).values()} == {graph_uid}
 

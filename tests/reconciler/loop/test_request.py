@@ -462,11 +462,8 @@ async def test_config_maps_of_a_result_are_there_before_its_graph_and_go_where_n
 
 async def test_a_config_map_that_is_refused_is_told_and_keeps_no_graph_away() -> None:
     async with scene() as site:
-        site.cluster.fail(
-            lambda verb, what, _, name: (
-                InvalidError(422, "Invalid", "metadata.name: Invalid value") if (verb, what, name) == ("create", CONFIG_MAPS, "Free_") else None
-            )
-        )
+        refused = InvalidError(422, "Invalid", "metadata.name: Invalid value")
+        site.cluster.fail(lambda *call: refused if call[:2] == ("create", CONFIG_MAPS) and call[3] == "Free_" else None)
         await site.ask()
         await site.find(_maps("Free_", "free") + GRAPH)
         await site.later(3)

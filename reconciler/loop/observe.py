@@ -40,7 +40,7 @@ def observed_graph(graph: Graph, roll: Roll, objects: Sequence[Node]) -> Observe
 def observed_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> Observed:
     """The state of one component's object: whether its Service or workload has the selectors of older releases, and whose it was.
 
-    `beside_graph` says that the graph which its label names is there.
+    `beside_graph` says that the graph which its label names is there. Costs one look at each variable of its containers.
     """
     name = frozenset({str(component["metadata"]["name"])})
     left = beside_graph or any(labelled_graph(component) in _parents(one) for one in children)

@@ -140,7 +140,7 @@ def is_refusal(error: ForbiddenError | InvalidError) -> bool:
 
 
 async def drop_config_maps(work: Work, request: Node, result: Result | None) -> None:
-    """Deletes them where no graph will own them; others' stay. Raises: ApiError, StandDownError."""
+    """Deletes them where no graph will own them; others' stay. Costs 20 reads and deletions at most. Raises: ApiError, StandDownError."""
     for one in result.config_maps if result is not None else ():
         name, namespace = one["metadata"]["name"], one["metadata"]["namespace"]
         live = await work.cluster.get(CONFIG_MAPS, name, namespace)

@@ -6,7 +6,7 @@ of the cache fill. On an idle machine of two CPUs a run takes about six minutes,
 
 `--graphs N` measures the reconciler alone, with N graphs that come at once (1,000: three minutes; 10,000: half an hour); with several
 numbers also what a graph costs in each. `--models M` has so many models beside them. `--minutes` bounds each run, which then tells how far
-it came, as it does on Ctrl-C.
+it came, as it does on Ctrl-C. `--fleets M` measures the reconciler with M models of 1,000 pods each.
 """
 
 from __future__ import annotations
@@ -103,11 +103,21 @@ def main() -> None:
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")
-    parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs: the most that a run may take")
+    parser.add_argument("--fleets", type=int, metavar="M", help="only how the reconciler does with so many models of many pods")
+    parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs or --fleets: the most that a run may take")
     given = parser.parse_args()
     table = Table()
     if given.graphs:
         graphs(table, given)
+        return
+    if given.fleets:
+        from tests.bench.fleets import fleets
+        from tests.bench.fleets import section_of as heading
+
+        with tempfile.TemporaryDirectory() as name:
+            fleets(table, Path(name), given.fleets, given.minutes)
+        if given.write:
+            table.write_section(heading(given.fleets))
         return
     if given.hostile:
         with tempfile.TemporaryDirectory() as name:

@@ -21,7 +21,7 @@ from tests.bench.footprint import footprint, spent
 from tests.cluster.rendering import composed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from dynamo_webhooks.kube.protocol import Node
@@ -47,7 +47,9 @@ def objects_for(folder: Path) -> list[Node]:
 class Fleet:
     """All worker pods at one address, and the models that they serve."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: float = LOAD) -> None:
+        """A worker loads an adapter in so many seconds."""
+        self._load_time = load
         self.loads: Counter[str] = Counter()  # by adapter
         self.asked = 0  # other calls
         self.open = self.most = 0
@@ -73,26 +75,35 @@ class Fleet:
 
     async def measure(self, crowd: Crowd, process: Process, found: Figures) -> None:
         """Adds what so many models of a few pods cost, and one of many pods; all of them rest afterwards."""
+        async with self.watching(crowd):
+            await self._several(crowd, process, found)
+            await self._one(crowd, process, found)
+        await crowd.rest()
+
+    @contextlib.asynccontextmanager
+    async def watching(self, crowd: Crowd) -> AsyncIterator[None]:
+        """Learns of the models in their namespace, which is made."""
         client = crowd.client
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": WHERE}})
         watching = Reflector(client, MODELS, WHERE)
         watching.subscribe(self._hear)
         task = asyncio.ensure_future(watching.run())
         try:
-            await self._several(crowd, process, found)
-            await self._one(crowd, process, found)
+            yield
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        await crowd.rest()
+
+    async def begin(self, crowd: Crowd, names: list[str], pods: int, patience: float = PATIENCE) -> None:
+        """Creates models of so many pods each, one after the other, and waits until all are ready."""
+        for name in names:
+            await self._serve(crowd, name, pods)
+            await self._ask_for(crowd, name)
+        await self._until(lambda: all(self._ready.get(name) == (True, pods) for name in names), patience)
 
     async def _several(self, crowd: Crowd, process: Process, found: Figures) -> None:
         size, before, began = footprint(process.pid), await crowd.calls(), time.monotonic()
-        for number in range(found.models):
-            await self._serve(crowd, f"m{number}", PODS)
-            await self._ask_for(crowd, f"m{number}")
-        names = [f"m{number}" for number in range(found.models)]
-        await self._until(lambda: all(self._ready.get(name) == (True, PODS) for name in names))
+        await self.begin(crowd, [f"m{number}" for number in range(found.models)], PODS)
         seconds = time.monotonic() - began
         await crowd.rest()
         calls, grown = (await crowd.calls() - before) / found.models, (footprint(process.pid) - size) / found.models / 1000
@@ -172,8 +183,8 @@ class Fleet:
         metadata = {"name": name, "namespace": WHERE}
         await crowd.client.create(MODELS, {"apiVersion": MODELS.api_version, "kind": "DynamoModel", "metadata": metadata, "spec": spec})
 
-    async def _until(self, question: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
+    async def _until(self, question: Callable[[], bool], patience: float = PATIENCE) -> None:
+        async with asyncio.timeout(patience):
             while not question():
                 self._news.clear()
                 await self._news.wait()
@@ -192,7 +203,7 @@ class Fleet:
         self.most = max(self.most, self.open)
         try:
             self.loads[(await request.json())["lora_name"]] += 1
-            await asyncio.sleep(LOAD)
+            await asyncio.sleep(self._load_time)
         finally:
             self.open -= 1
         return web.json_response({"status": "success"})

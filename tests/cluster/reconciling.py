@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
 
+    from dynamo_webhooks.kube.protocol import Cluster
     from dynamo_webhooks.reconciler.model.worker import Caller, Patience
 
 Node: TypeAlias = dict[str, Any]
@@ -214,12 +215,17 @@ def _write_kubeconfig(plane: ControlPlane, file: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def reconciling(home: Path, caller: Callable[[Patience], Caller], **changed: Any) -> AsyncIterator[Reconciler]:
-    """A reconciler in this process, with nothing but its account's rights; `changed` are settings other than those of the configuration."""
+async def reconciling(
+    home: Path, caller: Callable[[Patience], Caller], through: Callable[[Cluster], Cluster] = lambda cluster: cluster, **changed: Any
+) -> AsyncIterator[Reconciler]:
+    """A reconciler in this process, with nothing but its account's rights; `changed` are settings other than those of the configuration.
+
+    Its calls go through what `through` makes of the API server.
+    """
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
     settings = replace(projected(configuration), **changed)
-    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", caller=caller)
+    found = Reconciler(through(cluster), settings, f"tests-{id(cluster)}", caller=caller)
     task = asyncio.ensure_future(found.run())
     try:
         yield found

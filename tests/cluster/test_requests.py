@@ -62,6 +62,7 @@ class Kubelet(Player):
         super().__init__(plane, PODS.format(namespace))
         self._namespace = namespace
         self.addresses: dict[str, str] = {}
+        self.held = False  # whether no pod starts
 
     def see_to(self, pod: Node) -> None:
         """Plays the kubelet for one pod; a profiler's is played elsewhere."""
@@ -69,7 +70,7 @@ class Kubelet(Player):
         path = f"{PODS.format(self._namespace)}/{name}"
         if pod["metadata"].get("deletionTimestamp"):
             self.plane.request("DELETE", f"{path}?gracePeriodSeconds=0")
-        elif "job-name" not in pod["metadata"]["labels"] and name not in self.addresses:
+        elif "job-name" not in pod["metadata"]["labels"] and name not in self.addresses and not self.held:
             target = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": NODE}}
             self.plane.request("POST", f"{path}/binding", target)
             address = f"10.7.0.{len(self.addresses) + 1}"
@@ -85,10 +86,10 @@ class Scene:
     def __init__(self, plane: ControlPlane, home: Path, fleet: Fleet) -> None:
         self.plane, self.home, self.fleet, self.namespace = plane, home, fleet, plane.namespace()
 
-    def reconciling(self) -> AbstractAsyncContextManager[Reconciler]:
-        """A reconciler with nothing but its account's rights."""
+    def reconciling(self, **changed: Any) -> AbstractAsyncContextManager[Reconciler]:
+        """A reconciler with nothing but its account's rights; `changed` as `reconciling` has it."""
         how = RequestSettings("dynamo-webhooks:1", 3600.0, write_hardware=False)
-        return reconciling(self.home, self.fleet.caller, requests=how)
+        return reconciling(self.home, self.fleet.caller, **{"requests": how, **changed})
 
     async def ask(self, verb: str, path: str, body: Node | None = None, kind: str = "application/json") -> Node:
         """One call of an admin."""
@@ -101,11 +102,12 @@ class Scene:
         found: list[Node] = (await self.ask("GET", path))["items"]
         return found
 
-    async def request(self, name: str = "chat", **spec: Any) -> None:
+    async def request(self, name: str = "chat", annotations: dict[str, str] | None = None, **spec: Any) -> None:
         """Creates a request as a user with a model and hardware does."""
         hardware = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8, "totalGpus": 8, "interconnect": "nvlink", "rdma": False}
         whole = {"model": BASE, "backend": "vllm", "image": "planner:1", "hardware": hardware, **spec}
-        made = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "metadata": {"name": name}, "spec": whole}
+        made = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeploymentRequest", "spec": whole}
+        made["metadata"] = {"name": name, "annotations": annotations or {}}
         await self.ask("POST", REQUESTS, made)
 
     async def until(self, path: str, name: str, question: Callable[[Node], object]) -> Node:
@@ -128,9 +130,13 @@ class Scene:
 
     async def pod_of(self, name: str = "chat") -> str:
         """The pod that the Job's controller has made for a request."""
+        return await self.pod_of_job(f"profile-{name}")
+
+    async def pod_of_job(self, job: str) -> str:
+        """The pod that the Job's controller has made."""
         async with asyncio.timeout(PATIENCE):
             while True:
-                pods = await self.all(f"{PODS}?labelSelector=job-name%3Dprofile-{name}")
+                pods = await self.all(f"{PODS}?labelSelector=job-name%3D{job}")
                 if pods:
                     return str(pods[0]["metadata"]["name"])
                 await asyncio.sleep(0.1)
@@ -179,7 +185,7 @@ async def scene(planned: tuple[ControlPlane, Path], tmp_path_factory: pytest.Tem
     await fleet.stop()
 
 
-def _graph(image: str = "i:1", **worker: Any) -> Node:
+def graph_found(image: str = "i:1", **worker: Any) -> Node:
     """What a profiler finds: a frontend, and workers that serve the model and are scaled by an adapter."""
 
     def part(name: str, kind: str, **more: Any) -> Node:
@@ -197,7 +203,7 @@ async def _play_profiler(site: Scene, folder: Path) -> None:
     async with site.as_profiler() as cluster:
         running = asyncio.ensure_future(copy(cluster, site.namespace, "dgdr-output-chat", folder, ended))
         extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "planner-data"}, "data": {"x": "1"}}
-        (folder / "final_config.yaml").write_text(yaml.safe_dump_all([extra, _graph()]))
+        (folder / "final_config.yaml").write_text(yaml.safe_dump_all([extra, graph_found()]))
         (folder / "profiler_status.yaml").write_text("phase: Done\nmessage: done\nstatus: success\n")
         ended.set()
         await running
@@ -278,16 +284,16 @@ async def test_the_jobs_account_may_write_its_own_result_and_nothing_else(scene:
 
 async def test_what_one_profiler_writes_ends_its_own_request_alone(scene: Scene) -> None:
     async with scene.reconciling():
-        foreign = {**_graph(), "metadata": {"name": "taken-dgd", "labels": {"whose": "mine"}}}
+        foreign = {**graph_found(), "metadata": {"name": "taken-dgd", "labels": {"whose": "mine"}}}
         await scene.ask("POST", GRAPHS, foreign)
         names = ("bad", "odd", "taken", "large", "good")
         for name in names:
             await scene.request(name, autoApply=name != "good")
         for name in names:
             await scene.phase("Profiling", name)
-        fine = yaml.safe_dump(_graph())
+        fine = yaml.safe_dump(graph_found())
         large = yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "profile"}, "data": {"x": "y" * 800_000}})
-        refused = yaml.safe_dump(_graph(multinode={"nodeCount": 0}))
+        refused = yaml.safe_dump(graph_found(multinode={"nodeCount": 0}))
         results = {"bad": "{{{", "odd": refused, "taken": fine, "large": f"{large}---\n{fine}", "good": fine}
         await asyncio.gather(*(scene.end(name, profiler_status="success", final_config__yaml=text) for name, text in results.items()))
         told = {name: await scene.phase("Failed", name) for name in ("bad", "odd", "taken")}

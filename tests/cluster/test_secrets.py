@@ -6,14 +6,18 @@ import base64
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
 
 from dynamo_webhooks.api.kinds import BETA
+from dynamo_webhooks.reconciler.loop.marks import PULL_SECRET
 from tests.cluster.objects import make, path_of
-from tests.cluster.reconciling import ACCOUNT, DEPLOYMENTS, EVENTS, GRAPHS, NAMESPACE, Reconciled, controllers, installed
+from tests.cluster.reconciling import ACCOUNT, COMPONENTS, DEPLOYMENTS, EVENTS, GRAPHS, NAMESPACE, Reconciled, controllers, installed
 from tests.cluster.rendering import charted
+from tests.golden.corpus import cases
+from tests.golden.differences import DIFFERENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 Node: TypeAlias = dict[str, Any]
 SECRETS: Final = "/api/v1/namespaces/{}/secrets"
 PULLED: Final = "pulled"
+MARKED: Final = "marked"  # of whose Secrets only those with our label are asked for
+RECORDED: Final = {f"recorded-{number}": case for number, case in enumerate(cases("controllers.ndjson.gz", "pull-secrets"))}
 PASSWORD: Final = base64.b64encode(b"user:hunter2").decode()
 USER: Final = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
 POLICY: Final = {
@@ -32,7 +38,7 @@ POLICY: Final = {
 }
 VALUES: Final = (
     "reconciler.pullSecrets.mode=all",
-    f"reconciler.pullSecrets.namespaces={{{PULLED}}}",
+    f"reconciler.pullSecrets.namespaces={{{','.join((PULLED, MARKED, *RECORDED))}}}",
     "reconciler.mpiKeys=true",
     "config.orchestrators.lws.enabled=true",
 )
@@ -43,7 +49,7 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rec
     home = tmp_path_factory.mktemp("secrets")
     (home / "policy.yaml").write_text(json.dumps(POLICY))
     flags = (f"--audit-policy-file={home / 'policy.yaml'}", f"--audit-log-path={home / 'audit.log'}", "--audit-log-mode=blocking")
-    namespaces = (PULLED, "plain", "shared", "own")
+    namespaces = (PULLED, MARKED, *RECORDED, "other", "plain", "shared", "own")
     with (
         installed(assets, home, objects=charted(NAMESPACE, *VALUES), namespaces=namespaces, flags=flags) as found,
         controllers(found.plane),
@@ -52,10 +58,15 @@ def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rec
         yield found
 
 
-def _run(site: Reconciled, **secrets: Any) -> str:
-    """Starts a reconciler with another section about Secrets in place of the one that runs; gives the moment, as audit logs write it."""
+def _stop(site: Reconciled) -> None:
+    """Ends the reconciler that runs."""
     while site.processes:
         site.kill()
+
+
+def _run(site: Reconciled, **secrets: Any) -> str:
+    """Starts a reconciler with another section about Secrets in place of the one that runs; gives the moment, as audit logs write it."""
+    _stop(site)
     file = site.home / f"secrets-{len([*site.home.glob('secrets-*')])}.yaml"
     config = yaml.safe_load((site.home / "config.yaml").read_text())
     file.write_text(json.dumps({**config, "secrets": secrets}))
@@ -65,19 +76,24 @@ def _run(site: Reconciled, **secrets: Any) -> str:
     return since
 
 
-def _asked(site: Reconciled, since: str, *namespaces: str) -> list[tuple[str, str]]:
-    """Verb and namespace of each request for Secrets that began after a moment: in some namespaces, "" being all of them, or for lists."""
+def _requests(site: Reconciled, since: str) -> list[Node]:
+    """The audited requests of the reconciler for Secrets that began after a moment."""
     log = site.home / "audit.log"
     found = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    mine = [one for one in found if one["user"]["username"] == USER and one["requestReceivedTimestamp"] >= since]
-    requests = [(str(one["verb"]), str(one["objectRef"].get("namespace", ""))) for one in mine]
+    return [one for one in found if one["user"]["username"] == USER and one["requestReceivedTimestamp"] >= since]
+
+
+def _asked(site: Reconciled, since: str, *namespaces: str) -> list[tuple[str, str]]:
+    """Verb and namespace of each request for Secrets that began after a moment: in some namespaces, "" being all of them, or for lists."""
+    requests = [(str(one["verb"]), str(one["objectRef"].get("namespace", ""))) for one in _requests(site, since)]
     return [(verb, where) for verb, where in requests if where in namespaces or verb in ("list", "watch")]
 
 
-def _secret(site: Reconciled, name: str, text: str) -> None:
+def _secret(site: Reconciled, name: str, text: str, namespace: str = PULLED, **labels: str) -> None:
     data = {".dockerconfigjson": base64.b64encode(text.encode()).decode()}
-    made = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson", "data": data}
-    assert site.plane.request("POST", SECRETS.format(PULLED), made).status == 201
+    metadata = {"name": name, "labels": labels}
+    made = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/dockerconfigjson", "data": data}
+    assert site.plane.request("POST", SECRETS.format(namespace), made).status == 201
 
 
 def _graph(site: Reconciled, namespace: str, name: str, *, wide: bool = False) -> None:
@@ -129,6 +145,37 @@ def test_pods_get_the_pull_secrets_of_the_named_namespace_alone(site: Reconciled
     logs = "".join(file.read_text() for file in site.home.glob("reconciler-*.log"))
     assert logs
     assert PASSWORD not in logs
+
+
+def test_only_secrets_with_the_label_are_asked_for(site: Reconciled) -> None:
+    for name, labels in (("plain", {}), ("marked", {PULL_SECRET: "true"})):
+        _secret(site, name, json.dumps({"auths": {"nvcr.io": {"auth": PASSWORD}}}), MARKED, **labels)
+    since = _run(site, pull="labelled", namespaces=[MARKED])
+    _graph(site, MARKED, "g")
+    site.ready(MARKED)
+    assert _pods(site, MARKED)[1] == ["marked"]
+    queries = [parse_qs(urlsplit(one["requestURI"]).query) for one in _requests(site, since) if one["verb"] in ("list", "watch")]
+    assert queries
+    assert [one for one in queries if one.get("labelSelector") != [f"{PULL_SECRET}=true"]] == []
+
+
+def test_pods_get_the_recorded_pull_secrets(site: Reconciled) -> None:
+    refused = []
+    _stop(site)  # what another one renders without these Secrets would stay so
+    for namespace, case in RECORDED.items():
+        component = {**case["object"], "metadata": {"name": "g-worker", "labels": case["object"]["metadata"]["labels"]}}
+        assert site.plane.request("POST", COMPONENTS.format(namespace), component).status == 201
+        for secret in case.get("others", ()):
+            where = {"demo": namespace}.get(secret["metadata"]["namespace"], "other")
+            made = {**secret, "metadata": {"name": secret["metadata"]["name"]}}
+            refused += [case["id"]] * (site.plane.request("POST", SECRETS.format(where), made).status == 422)
+    assert refused == ["ps-broken"]  # text that is no JSON comes into no cluster
+    _run(site, pull="all", namespaces=[*RECORDED])
+    for namespace, case in RECORDED.items():
+        site.until(lambda where=namespace: bool(site.names(DEPLOYMENTS, where)), f"the Deployment in {namespace}")
+        [recorded] = [one for one in case["expect"] if one["kind"] == "Deployment"]
+        wanted = [one["name"] for one in recorded["spec"]["template"]["spec"].get("imagePullSecrets", [])]
+        assert (_pods(site, namespace)[1] != wanted) == (case["id"] in DIFFERENT), (case["id"], wanted)
 
 
 def test_ten_graphs_at_once_share_one_pair_of_keys_that_is_never_written_again(site: Reconciled) -> None:

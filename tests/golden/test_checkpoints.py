@@ -51,7 +51,7 @@ def _settings(case: Node) -> Settings:
     return settings_from(settings(_lines(case)), Abilities())
 
 
-def _made(case: Node) -> tuple[list[Node], str]:
+def made_of(case: Node) -> tuple[list[Node], str]:
     """What is made of a recorded checkpoint, and why nothing is."""
     try:
         found = _settings(case).checkpoints
@@ -79,7 +79,7 @@ def _differences(made: list[Node], expected: list[Node]) -> list[str]:
 @pytest.mark.parametrize("name", RECORDED_JOBS)
 def test_a_recorded_job(name: str) -> None:
     case = RECORDED_JOBS[name]
-    made, why = _made(case)
+    made, why = made_of(case)
     outcome = case["outcome"]
     said = outcome.get("error") or outcome["status"].get("message") or ""
     differences: list[Any] = _differences(made, case["expect"])

@@ -27,9 +27,11 @@ from tests.reconciler.loop.site import NAMESPACE, Site, settings
 if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Node
     from dynamo_webhooks.reconciler.loop.work import Work
+    from dynamo_webhooks.reconciler.render.children import Rendered
 
 pytestmark = pytest.mark.golden
 CASES: Final = {case["id"]: case for kind in ("request-step", "profiling-job") for case in cases("controllers.ndjson.gz", kind)}
+PROFILED: Final = [name for name, case in CASES.items() if case["kind"] == "profiling-job"]
 _RESOURCES: Final = {one.kind: one for one in (CLAIMS, CONFIG_MAPS, GRAPHS, JOBS, NODES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS)}
 _MADE: Final = (CONFIG_MAPS, JOBS, ROLE_BINDINGS, SERVICE_ACCOUNTS, GRAPHS, GRAPHS_ALPHA)
 _RIGHTS: Final = ("ServiceAccount", "Role", "RoleBinding")  # ours to choose: compared by what the Job's pods need of them
@@ -69,17 +71,21 @@ async def test_a_recorded_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert bool(differences) == (name in DIFFERENT), differences
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name]["kind"] == "profiling-job"])
+@pytest.mark.parametrize("name", PROFILED)
 def test_render_prints_the_recorded_job(name: str) -> None:
-    case = as_we_read_products(CASES[name])
-    how = settings(_lines(case))
-    rendered = children(_beta(case["object"]), Held(case.get("others", ())), Operator(Settings(), lambda: how))
+    case, rendered = as_we_read_products(CASES[name]), rendered_of(CASES[name])
     made = [plain(one, case) for one in rendered.children if one["kind"] == "Job"]
     want = [plain(one, case) for one in case["expect"] if one["kind"] == "Job"]
     theirs = compare_render()
     differences = [*compare().diff(theirs.tidy(made, None), theirs.tidy(want, None))]
     assert bool(differences) == (name in DIFFERENT), differences
     assert bool(rendered.problems) == (not made)
+
+
+def rendered_of(case: Node) -> Rendered:
+    """What is rendered of a recorded request."""
+    how = settings(_lines(case))
+    return children(_beta(case["object"]), Held(case.get("others", ())), Operator(Settings(), lambda: how))
 
 
 def as_we_read_products(case: Node) -> Node:

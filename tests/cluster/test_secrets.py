@@ -171,8 +171,8 @@ def test_pods_get_the_recorded_pull_secrets(site: Reconciled) -> None:
             refused += [case["id"]] * (site.plane.request("POST", SECRETS.format(where), made).status == 422)
     assert refused == ["ps-broken"]  # text that is no JSON comes into no cluster
     _run(site, pull="all", namespaces=[*RECORDED])
+    site.until(lambda: all(site.names(DEPLOYMENTS, namespace) for namespace in RECORDED), "the Deployments")
     for namespace, case in RECORDED.items():
-        site.until(lambda where=namespace: bool(site.names(DEPLOYMENTS, where)), f"the Deployment in {namespace}")
         [recorded] = [one for one in case["expect"] if one["kind"] == "Deployment"]
         wanted = [one["name"] for one in recorded["spec"]["template"]["spec"].get("imagePullSecrets", [])]
         assert (_pods(site, namespace)[1] != wanted) == (case["id"] in DIFFERENT), (case["id"], wanted)

@@ -15,6 +15,7 @@ from dynamo_webhooks.reconciler.checkpoint import shared_gpus, storage
 from dynamo_webhooks.reconciler.checkpoint.job import KEPT_FOR, jobs
 from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE
 from dynamo_webhooks.reconciler.loop import switched
+from dynamo_webhooks.reconciler.loop.checkpoint import reconcile_checkpoint
 from dynamo_webhooks.reconciler.loop.keys import controller
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, JOBS
 from dynamo_webhooks.reconciler.loop.work import PassResult
@@ -121,7 +122,7 @@ def _limit(monkeypatch: pytest.MonkeyPatch, passes: int) -> None:
         if not left[0]:
             return PassResult()
         left[0] -= 1
-        return await row.reconcile(work, obj)
+        return await reconcile_checkpoint(work, obj)
 
     monkeypatch.setitem(switched._ROWS, CHECKPOINTS.kind, row._replace(reconcile=limited))
 

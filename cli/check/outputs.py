@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from dynamo_webhooks.cli.check.result import Result
 
-FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown")
+FORMATS: Final = ("text", "json", "jsonl", "sarif", "github", "junit", "markdown", "html")
+DRAWN: Final = ("markdown", "html")  # which show pictures of graphs
 _TOLD: Final = ("json", "jsonl")  # their reports hold the counts that the summary says
 
 
@@ -171,6 +172,10 @@ def _report(arguments: argparse.Namespace, form: str, result: Result, code: int,
         from dynamo_webhooks.cli.check.reports import markdown
 
         return markdown.document(result)
+    if form == "html":
+        from dynamo_webhooks.cli.check.reports import webpage
+
+        return webpage.document(result)
     from dynamo_webhooks.cli.check.reports import machine
 
     return machine.document(result, code) if form == "json" else machine.lines(result, code)

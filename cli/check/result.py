@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dynamo_webhooks.cli import exits
@@ -14,6 +14,7 @@ from dynamo_webhooks.cli.yaml.load import Source
 
 if TYPE_CHECKING:
     from dynamo_webhooks.cli.check.answer import Answer
+    from dynamo_webhooks.cli.picture.parts import Picture
     from dynamo_webhooks.cli.yaml.load import Position
 
 COMMENT: Final = "comment"
@@ -71,6 +72,7 @@ class Result(NamedTuple):
     passed: list[InputError]  # files of others that can't be read
     others: int = 0  # documents of other kinds, which nobody looked at
     line: JudgedBy | None = None  # None where nothing was to be judged
+    pictures: Sequence[Picture] = ()  # of the checked graphs, where a report shows them
 
     def count(self, level: str) -> int:
         """How many findings have a level."""

@@ -88,7 +88,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from dynamo_webhooks.cli.check.choice import choose
     from dynamo_webhooks.cli.check.inputs import gather
     from dynamo_webhooks.cli.check.line import judged_by
-    from dynamo_webhooks.cli.check.outputs import deliver, wishes
+    from dynamo_webhooks.cli.check.outputs import DRAWN, deliver, wishes
     from dynamo_webhooks.cli.check.pipeline import Settings
     from dynamo_webhooks.cli.check.progress import over
     from dynamo_webhooks.cli.check.result import exit_code
@@ -151,6 +151,10 @@ def _check(arguments: argparse.Namespace) -> int:
         from dynamo_webhooks.cli.check.same import one_each
 
         result = result._replace(findings=one_each(result.findings))
+    if any(one.form in DRAWN for one in asked):
+        from dynamo_webhooks.cli.check.pictures import drawn
+
+        result = result._replace(pictures=drawn(arguments, result, settings.facts))
     code = exit_code(
         result,
         arguments.fail_on,

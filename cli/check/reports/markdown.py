@@ -1,7 +1,7 @@
 """The report for a comment on a pull request or the summary of a CI step: a table by rule, and each file to unfold.
 
 GitHub takes 65,536 characters for a comment, so the report is bounded: files that don't fit are counted at its end. What comes from a
-manifest stands in fences and code spans alone, where no markup, link or mention is read.
+manifest stands in fences and code spans alone, where no markup, link or mention is read. GitHub draws the charts of graphs, of bounded size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.api.wording import many, printable
 from dynamo_webhooks.cli.check import record
@@ -20,9 +20,14 @@ from dynamo_webhooks.cli.check.reports.paths import relative, top
 from dynamo_webhooks.cli.check.reports.text import frame, summary
 from dynamo_webhooks.cli.check.result import Result, by_rule
 
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.picture.parts import Picture
+
 MOST: Final = 60_000  # characters of the whole report
 ROWS: Final = 40  # of the table
 _A_FILE: Final = 12_000  # characters of one file
+_CHARTS: Final = 15_000  # characters of all charts
+_EDGES: Final = 400  # of one chart; GitHub draws none with more than 500
 _LEVELS: Final = (record.ERROR, record.WARNING, record.FAULT)
 _TICKS: Final = re.compile("`+")
 
@@ -32,7 +37,12 @@ def document(result: Result, folder: str = "") -> str:
     here = folder or top()
     head = "\n".join(["## dynamo-webhooks check", "", f"{summary(result)}.", *_table(result), ""])
     files = groupby(result.findings, lambda finding: finding.source.name)
-    sections = [*_unread(result, here), *(_file(relative(name, here), list(group)) for name, group in files), *_notes(result)]
+    sections = [
+        *_graphs(result.pictures),
+        *_unread(result, here),
+        *(_file(relative(name, here), list(group)) for name, group in files),
+        *_notes(result),
+    ]
     out, room = [head], MOST - len(head) - 200  # for the last sentence
     for number, section in enumerate(sections):
         room -= len(section)
@@ -51,6 +61,22 @@ def _table(result: Result) -> Iterator[str]:
     yield from (f"| {_code(row.rule)} ({row.code}) | {row.level} | {row.findings} | {row.files} |" for row in rows[:ROWS])
     if len(rows) > ROWS:
         yield f"| {len(rows) - ROWS} more | | | |"
+
+
+def _graphs(pictures: Iterable[Picture]) -> Iterator[str]:
+    """A chart of each graph, as far as there is room."""
+    from dynamo_webhooks.cli.picture.mermaid import mermaid
+
+    blocks, room, left = [], _CHARTS, 0
+    for one in pictures:
+        chart = mermaid([one])
+        fits = len(chart) <= room and chart.count("-->") + chart.count("-.-") <= _EDGES
+        room -= len(chart) if fits else 0
+        left += not fits
+        blocks += [f"```mermaid\n{chart}```\n"] if fits else []
+    if blocks or left:
+        more = [f"{many(left, 'more graph')} not drawn.\n"] if left else []
+        yield _folded(many(len(blocks), "graph"), [*blocks, *more])
 
 
 def _file(name: str, findings: list[Reported]) -> str:

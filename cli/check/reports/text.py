@@ -21,8 +21,8 @@ _COLOURS: Final = {record.ERROR: "31;1", record.FAULT: "31;1", record.WARNING: "
 _DIM: Final = "2"
 _WIDTH: Final = 100  # characters of remedy and hint up to which they share a line
 _TAB: Final = 4
-_COLUMNS: Final = 120  # of source that are shown of a long line
-_LEAD: Final = 40  # of them before the finding
+COLUMNS: Final = 120  # of source that are shown of a long line
+LEAD: Final = 40  # of them before the finding
 
 
 def text(result: Result, *, colour: bool, quiet: bool) -> str:
@@ -130,10 +130,10 @@ def frame(lines: list[str], position: Position) -> list[str]:
     line = lines[index]
     start = min(position.column - 1, len(line))
     end = max(min(position.end_column - 1, len(line)), start)
-    cut = max(0, start - _LEAD) if len(line) > _COLUMNS else 0
-    before = _shown(line[cut:start])
-    marked = _shown(line[start : min(end, cut + _COLUMNS)])
-    rest = _shown(line[max(end, start) : max(cut + _COLUMNS, start)])
+    cut = max(0, start - LEAD) if len(line) > COLUMNS else 0
+    before = shown(line[cut:start])
+    marked = shown(line[start : min(end, cut + COLUMNS)])
+    rest = shown(line[max(end, start) : max(cut + COLUMNS, start)])
     out = [f"{number:>7} | {_clipped(lines[number - 1])}" for number in (index,) if number and lines[number - 1].strip()]
     out.append(f"{index + 1:>7} | {before}{marked}{rest}".rstrip())
     out.append(f"{'':>7} | {' ' * _width(before)}{'^' * max(_width(marked), 1)}")
@@ -141,10 +141,10 @@ def frame(lines: list[str], position: Position) -> list[str]:
 
 
 def _clipped(line: str) -> str:
-    return _shown(line[:_COLUMNS]).rstrip()
+    return shown(line[:COLUMNS]).rstrip()
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """What a terminal prints without moving its cursor oddly: tabs as blanks, control characters as dots."""
     if text.isprintable():
         return text

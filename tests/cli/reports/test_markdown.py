@@ -19,7 +19,7 @@ OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
 
 def outside_of_code(report: str) -> str:
     """What a reader of Markdown reads as markup: fenced blocks taken out, each by the fence that opened it, then code spans."""
-    text = re.sub(r"^(`{3,})text\n.*?\n\1\n", "", report, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(`{3,})(?:text|mermaid)\n.*?\n\1\n", "", report, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
 
 
@@ -58,6 +58,22 @@ def test_no_text_of_a_manifest_is_read_as_markup(message: str, name: str) -> Non
     assert "@" not in rest
     assert "[a]" not in rest
     assert set(re.findall(r"<[^>]*>", rest)) == {"<details>", "<summary>", "<code>", "</code>", "</summary>", "</details>"}
+
+
+def test_graphs_are_drawn_as_charts_of_bounded_size(command: Command, files: Files) -> None:
+    files(good=GOOD, bad=BAD)
+    report = command("check", ".", "-o", "markdown").out
+    assert "<details><summary>2 graphs</summary>" in report
+    assert report.count("```mermaid\nflowchart LR\n") == 2
+    components = "".join(
+        f"    c{number}: {{componentType: {kind}}}\n" for number in range(25) for kind in ("frontend", "worker")[number % 2 :][:1]
+    )
+    files(**{f"g{number}": GOOD.partition("    worker")[0].replace("good", f"g{number}") + components for number in range(9)})
+    report = command("check", ".", "-o", "markdown").out
+    assert len(report) <= markdown.MOST
+    drawn, left = report.count("```mermaid\n"), re.search(r"(\d+) more graphs? not drawn", report)
+    assert left is not None
+    assert drawn + int(left[1]) == 11
 
 
 def test_other_kinds_are_counted(command: Command, files: Files) -> None:

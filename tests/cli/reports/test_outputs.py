@@ -54,7 +54,7 @@ def test_a_file_is_replaced_and_its_mode_stays(command: Command, files: Files) -
     [
         (["-o", "json", "-o", "text"], "-o json and -o text would both be printed; give one a file: -o text=FILE"),
         (["-o", "json", "-o", "jsonl=-"], "-o json and -o jsonl would both be printed; give one a file: -o jsonl=FILE"),
-        (["-o", "sarf"], "must be one of text, json, jsonl, sarif, github, junit, markdown, got 'sarf'; did you mean sarif?"),
+        (["-o", "sarf"], "must be one of text, json, jsonl, sarif, github, junit, markdown, html, got 'sarf'; did you mean sarif?"),
         (["-o", "sarif="], "must name a file behind sarif=, or leave the = out to print the report"),
         (["-o", "sarif=nowhere/out"], "-o sarif=nowhere/out: its folder does not exist"),
         (["-o", "sarif=."], "-o sarif=.: must be a file, and is a folder"),

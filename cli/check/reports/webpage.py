@@ -1,0 +1,205 @@
+"""The report as one page: summary by rule and file, a filter, findings in their source, pictures of graphs, and the pages of the rules.
+
+The page fetches nothing. Manifests may be anybody's: every text of theirs is escaped, and the page's policy lets no script or style run but
+its own two, by their hashes; pictures are images, in which nothing runs. It has at most MOST characters of findings, whatever a run found.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from html import escape
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from dynamo_webhooks.api.wording import many, printable
+from dynamo_webhooks.cli.check import record
+from dynamo_webhooks.cli.check.reports.notes import grouped, why
+from dynamo_webhooks.cli.check.reports.paths import relative, top
+from dynamo_webhooks.cli.check.reports.style import SCRIPT, STYLE
+from dynamo_webhooks.cli.check.reports.text import COLUMNS, LEAD, shown, summary
+from dynamo_webhooks.cli.check.result import Result, by_rule
+from dynamo_webhooks.cli.escaping import unicode_text
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.check.record import Reported
+    from dynamo_webhooks.cli.picture.parts import Picture
+
+MOST: Final = 8_000_000  # characters of findings
+ROWS: Final = 1_000  # of the table of files, and of each list
+AROUND: Final = 2  # lines of source before and behind a finding
+_LEVELS: Final = (record.ERROR, record.WARNING, record.FAULT)
+_CODE: Final = re.compile(r"`([^`]+)`")
+
+
+def document(result: Result, folder: str = "") -> str:
+    """The whole page; `folder` is where file names are relative to, by default what `top` says."""
+    here = folder or top()
+    files = [(relative(name, here), list(group)) for name, group in groupby(result.findings, lambda one: one.source.name)]
+    body = [
+        f"<header><h1>dynamo-webhooks check</h1><p>{_text(summary(result))}.</p></header>",
+        *_by_rule(result),
+        *_by_file(files),
+        *_pictures(result.pictures),
+        *_findings(files),
+        *_list("Not checked", [_place(error.name, error.line, here, error.text) for error in result.unreadable] + result.unreachable),
+        *_list("Not evaluated", [f"{note.name}: {why(note.first)}; {note.where}" for note in grouped(result.not_evaluated)]),
+        *_list("Accepted", [f"{one.finding.rule}: {one.finding.about}: {one.reason} ({one.by})" for one in result.suppressed]),
+        *_pages(sorted({one.rule for one in result.findings})),
+    ]
+    return unicode_text("\n".join([_head(), *body, f"<script>{SCRIPT}</script>", "</body>", "</html>", ""]))
+
+
+def _head() -> str:
+    policy = f"default-src 'none'; img-src data:; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; base-uri 'none'; form-action 'none'"
+    return "\n".join(
+        (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width">\n<meta name="color-scheme" content="light dark">',
+            f"<title>dynamo-webhooks check</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _text(text: str) -> str:
+    """A text of anybody's as it is to be read, and never as markup."""
+    return escape(printable(text))
+
+
+def _prose(text: str) -> str:
+    """A text of ours, whose words in backticks are code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
+def _by_rule(result: Result) -> Iterator[str]:
+    rows = by_rule(result)
+    if not rows:
+        return
+    yield '<section id="rules"><h2>By rule</h2><table><tr><th>Rule</th><th>Level</th><th class="n">Findings</th><th class="n">Files</th></tr>'
+    for row in rows:
+        rule = f'<a href="#rule-{escape(row.rule)}">{escape(row.rule)}</a> <span class="dim">{escape(row.code)}</span>'
+        count = f'<button type="button" data-word="{escape(row.rule)}" title="show only these">{row.findings}</button>'
+        yield f'<tr><td>{rule}</td><td class="{row.level}">{row.level}</td><td class="n">{count}</td><td class="n">{row.files}</td></tr>'
+    yield "</table></section>"
+
+
+def _by_file(files: list[tuple[str, list[Reported]]]) -> Iterator[str]:
+    if not files:
+        return
+    yield '<section id="files"><h2>By file</h2><table><tr><th>File</th><th>Findings</th></tr>'
+    for number, (name, findings) in enumerate(files[:ROWS]):
+        yield f'<tr><td><a href="#file-{number}">{_text(name)}</a></td><td>{_counted(findings)}</td></tr>'
+    yield "</table>"
+    yield f"<p>{many(len(files) - ROWS, 'more file')}.</p></section>" if len(files) > ROWS else "</section>"
+
+
+def _counted(findings: list[Reported]) -> str:
+    counts = Counter(one.level for one in findings)
+    return ", ".join(many(counts[level], level) for level in _LEVELS if counts[level])
+
+
+def _pictures(pictures: Iterable[Picture]) -> Iterator[str]:
+    from dynamo_webhooks.cli.picture.svg import svg
+
+    images = []
+    for one in pictures:
+        data = base64.b64encode(unicode_text(svg([one])).encode()).decode()
+        images.append(f'<img alt="{_text(one.title)}" src="data:image/svg+xml;base64,{data}">')
+    if images:
+        yield f'<section id="pictures"><h2>Graphs</h2><details open><summary>{many(len(images), "graph")}</summary>'
+        yield from images
+        yield "</details></section>"
+
+
+def _findings(files: list[tuple[str, list[Reported]]]) -> Iterator[str]:
+    """The findings file by file, as far as there is room."""
+    if not files:
+        return
+    boxes = "".join(f'<label><input type="checkbox" value="{level}" checked> {level}</label>' for level in _LEVELS)
+    yield '<section id="findings"><h2>Findings</h2>'
+    search = '<input type="search" id="words" placeholder="rule, object, field or word" aria-label="filter">'
+    yield f'<div id="filter" hidden>{search}{boxes}<span id="count" class="dim" role="status"></span></div>'
+    room, left = MOST, 0
+    for number, (name, findings) in enumerate(files):
+        blocks = []
+        for one in findings:
+            block = _finding(one) if room > 0 else ""
+            room -= len(block)
+            blocks += [block] if block and room >= 0 else []
+        left += len(findings) - len(blocks)
+        if blocks:
+            yield f'<section class="file" id="file-{number}"><h3>{_text(name)}</h3>'
+            yield from blocks
+            yield "</section>"
+    if left:
+        yield f"<p>{many(left, 'more finding')} left out: -o json has all of them.</p>"
+    yield "</section>"
+
+
+def _finding(one: Reported) -> str:
+    line, column, _ = one.position
+    rule = f'<a href="#rule-{escape(one.rule)}">{escape(one.rule)}</a> <span class="dim">{escape(one.code)}</span>'
+    head = f'<span class="level {one.level}">{one.level}</span> {rule} <span class="dim">line {line}, column {column}, {one.stage}</span>'
+    about = "  ".join(part for part in (str(one.identity or ""), one.path) if part)
+    parts = [f'<article data-level="{one.level}"><div>{head}</div>']
+    parts += [f"<p><code>{_text(about)}</code></p>"] if about else []
+    parts += [f"<p>{_text(one.message)}</p>"]
+    parts += [f'<p class="dim">also {_text(str(also))}: {_text(also.message)}</p>' for also in one.also]
+    parts += [f'<div class="frame">{"".join(_frame(one))}</div>', f"<p>Fix: {_prose(printable(one.fix))}</p>" if one.fix else ""]
+    return "\n".join([*filter(None, parts), "</article>"])
+
+
+def _frame(one: Reported) -> Iterator[str]:
+    """The line of a finding with what it marks, and lines around it; long lines are cut around the mark."""
+    lines, (line, column, end) = one.source.lines, one.position
+    for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
+        text = lines[number - 1]
+        if number != line:
+            yield f"<div><i>{number}</i>{escape(shown(text[:COLUMNS]))}</div>"
+            continue
+        first = min(column - 1, len(text))
+        last = max(min(end - 1, len(text)), first)
+        cut = max(0, first - LEAD) if len(text) > COLUMNS else 0
+        before, marked, rest = text[cut:first], text[first : min(last, cut + COLUMNS)], text[last : max(cut + COLUMNS, last)]
+        words = f"{escape(shown(before))}<mark>{escape(shown(marked)) or ' '}</mark>{escape(shown(rest))}"
+        yield f'<div class="hit"><i>{number}</i>{words}</div>'
+
+
+def _list(title: str, lines: list[str]) -> Iterator[str]:
+    if not lines:
+        return
+    yield f"<section><h2>{title}</h2><ul>"
+    yield from (f"<li>{_text(line[:2_000])}</li>" for line in lines[:ROWS])
+    yield "</ul>"
+    yield f"<p>{len(lines) - ROWS} more.</p></section>" if len(lines) > ROWS else "</section>"
+
+
+def _place(name: str, line: int, here: str, text: str) -> str:
+    return f"{relative(name, here) if name else 'input'}{f':{line}' if line else ''}: {text}"
+
+
+def _pages(rules: list[str]) -> Iterator[str]:
+    """The pages of the rules that found something, so that links need no network."""
+    from dynamo_webhooks.cli.explain.rule import find
+
+    if rules:
+        yield '<section id="pages"><h2>Rules</h2>'
+        yield from (_page(page) for page in map(find, rules) if page is not None)
+        yield "</section>"
+
+
+def _page(page: dict[str, Any]) -> str:
+    parts = [f'<article id="rule-{escape(page["rule"])}"><h3>{escape(page["rule"])} <span class="dim">{escape(page["code"])}</span></h3>']
+    parts += [f"<p>{_prose(page['title'])}</p><p><b>Why.</b> {_prose(page['why'])}</p>"]
+    parts += [f"<p><b>Fix.</b> {_prose(page['fix'])}</p>"] if page["fix"] else []
+    for name, blocks in page["examples"].items():
+        parts += [f"<h4>{escape(name.capitalize())}</h4><pre>{escape(block)}</pre>" for block in blocks]
+    return "\n".join([*parts, "</article>"])

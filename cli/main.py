@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "reconcile": "run graphs: create and maintain their workloads",
     "check": "check files as the API server and the webhooks do, and list all findings",
     "default": "show or write the defaults of the mutating webhooks",
-    "diff": "show what changes between files, folders or Git revisions, and the response to the update",
+    "diff": "show what changes between files, folders, Git revisions or a cluster, and the response to the update",
     "test": "run case files (allow, deny, default, convert) and compare with what they expect",
     "convert": "convert objects in files to another version; other documents stay byte for byte",
     "render": "print the child resources that the reconciler would apply",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.kinds import GROUP, KINDS
+from dynamo_webhooks.api.kinds import BY_NAME, GROUP, KINDS
 from dynamo_webhooks.cli.cluster import connected
 from dynamo_webhooks.cli.rewrite.fresh import yaml_text
 from dynamo_webhooks.cli.yaml.load import InputError, Source
@@ -20,14 +20,20 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
 MANAGER: Final = "dynamo-webhooks-check"  # how this command calls itself to an API server
+PATIENCE: Final = 120  # seconds for everything that is asked; a hundred thousand objects take half of it
 
 
 class Sight(NamedTuple):
-    """What was seen: texts of objects, kinds that can't be listed, the known facts as a facts file says them; or why nothing was."""
+    """What was seen: objects, kinds that can't be listed, the known facts as a facts file says them; or why nothing was."""
 
-    files: list[Source | InputError]
+    items: list[Node | InputError]
     facts: Mapping[str, Any]
     unreachable: str = ""
+
+    @property
+    def files(self) -> list[Source | InputError]:
+        """The objects as texts, each named after its object."""
+        return [one if isinstance(one, InputError) else source(one) for one in self.items]
 
     def fill(self, facts: Facts) -> Facts:
         """Facts with what the cluster tells of those that are not known."""
@@ -44,7 +50,11 @@ def look(kubeconfig: str, context: str, namespace: str) -> Sight:
 
 async def _look(kubeconfig: str, context: str, namespace: str) -> Sight:
     async with connected(MANAGER, kubeconfig, context) as cluster:
-        return await see(cluster, namespace)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await see(cluster, namespace)
+        except TimeoutError:
+            return Sight([], {}, f"the cluster can't be asked: it took longer than {PATIENCE} s")
 
 
 async def see(cluster: Cluster, namespace: str) -> Sight:
@@ -53,13 +63,13 @@ async def see(cluster: Cluster, namespace: str) -> Sight:
 
     try:
         served = (await cluster.groups()).get(GROUP, frozenset())
-        files = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
-        return Sight(files, (await gathered(cluster)).values)
+        items = [one for kind in KINDS for one in await _stored(cluster, kind, served, namespace)]
+        return Sight(items, (await gathered(cluster)).values)
     except ApiError as error:
         return Sight([], {}, f"the cluster can't be asked: {error.message}")
 
 
-async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespace: str) -> list[Source | InputError]:
+async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespace: str) -> list[Node | InputError]:
     """The objects of a kind, in the version that etcd keeps, which needs no conversion; in another one where that is not served."""
     others = [version.name for version in kind.versions if not version.storage]
     for version in (kind.storage_version, *others):
@@ -73,15 +83,16 @@ async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespac
             if error.code == 0:  # no answer at all
                 raise
             return [InputError(f"can't be listed: {error.message}", f"cluster:{kind.plural}")]
-        return [_source(kind, item) for item in sorted(listing.items, key=_order)]
+        return [*sorted(listing.items, key=_order)]
     return []
 
 
-def _source(kind: Kind, item: Node) -> Source:
+def source(item: Node) -> Source:
+    """An object as a text to check or compare, without its managed fields."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}  # for servers, and long
     head = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}
     text = yaml_text({**head, **{key: value for key, value in item.items() if key not in head}})
-    return Source("/".join((f"cluster:{kind.plural}", *_order(item))), text)
+    return Source("/".join((f"cluster:{BY_NAME[item['kind']].plural}", *_order(item))), text)
 
 
 def _order(item: Node) -> tuple[str, str]:

@@ -56,8 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_argument("--fix", action="store_true", help="write remedies that need no judgement into the files, then check these")
     inputs.add_argument("--diff", action="store_true", help="with --fix: print what it would write, and write nothing")
-    inputs.add_argument("--cluster", action="store_true", help="check a cluster's objects in all namespaces, and read unknown facts")
-    inputs.add_argument("-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace")
+    inputs.add_argument("--watch", action="store_true", help="go on, and check files again when they change, until Ctrl-C")
+    inputs.add_argument(
+        "--cluster",
+        action="store_true",
+        help="judge files as updates of a cluster's objects; without files, check its objects; also reads unknown facts",
+    )
+    inputs.add_argument(
+        "-n", "--namespace", metavar="NS", default="", help="with --cluster: only this namespace, also of objects that name none"
+    )
     inputs.add_argument("--kubeconfig", metavar="FILE", default="", help="with --cluster: kubeconfig file (or KUBECONFIG)")
     inputs.add_argument("--context", metavar="NAME", default="", help="with --cluster: context of the kubeconfig")
     inputs.add_argument("--old", action="append", default=[], metavar="PATH", help="stored objects of an update; repeatable")
@@ -70,7 +77,7 @@ def gather(arguments: argparse.Namespace) -> Inputs:
     Raises: UsageError for flags that don't go together or say nothing.
     """
     _agree(arguments)
-    paths = [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
+    paths = named(arguments)
     _read_once(arguments, paths)
     files: list[str | Source | InputError] = [*found(arguments, paths)]
     if arguments.kustomize:
@@ -83,8 +90,22 @@ def gather(arguments: argparse.Namespace) -> Inputs:
         from dynamo_webhooks.cli.check.cluster import look
 
         sight = look(arguments.kubeconfig, arguments.context, arguments.namespace)
-        files += sight.files
+        if _names_files(arguments):
+            from dynamo_webhooks.cli.check.live import Live
+
+            old = Live(sight, arguments.namespace)
+        else:
+            files = [*sight.files]
     return Inputs(files, old, fill, sight)
+
+
+def named(arguments: argparse.Namespace) -> list[str]:
+    """The paths that flags and the list of `--files-from` name."""
+    return [*arguments.paths, *(listed(arguments.files_from) if arguments.files_from else [])]
+
+
+def _names_files(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.paths or arguments.files_from or arguments.kustomize or arguments.helm)
 
 
 def found(arguments: argparse.Namespace, paths: list[str]) -> list[str | InputError]:
@@ -131,10 +152,12 @@ def _agree(arguments: argparse.Namespace) -> None:
     if against and arguments.op != "auto":
         raise UsageError(f"--against decides what is an update and what is new: leave out --op {arguments.op}")
     if against and arguments.cluster:
-        raise UsageError("--against compares files, and the objects of --cluster are in none")
-    named = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
-    if named and not arguments.cluster:
-        raise UsageError(f"--{named} is for --cluster: add it to check what a cluster holds")
+        raise UsageError("--against and --cluster both tell the stored objects: use one of them")
+    if arguments.cluster and _names_files(arguments) and (arguments.old or arguments.op != "auto"):
+        raise UsageError(f"--cluster tells which files are updates: leave out {'--old' if arguments.old else f'--op {arguments.op}'}")
+    word = next((flag for flag in ("namespace", "kubeconfig", "context") if getattr(arguments, flag)), "")
+    if word and not arguments.cluster:
+        raise UsageError(f"--{word} is for --cluster: add it to check what a cluster holds")
     for flag, folders in (("-k", arguments.kustomize), ("--helm", arguments.helm)):
         if against and folders:
             raise UsageError(f"--against compares files, and what {flag} renders is none: use --old")
@@ -142,7 +165,7 @@ def _agree(arguments: argparse.Namespace) -> None:
         raise UsageError("--values is for --helm: name the chart; --set and --env-file fill ${NAME} in files")
     if arguments.op == "update" and not arguments.old:
         raise UsageError("--op update needs --old with the stored objects")
-    if not (arguments.paths or arguments.files_from or arguments.kustomize or arguments.helm or arguments.cluster):
+    if not (_names_files(arguments) or arguments.cluster):
         raise UsageError("name at least one file, folder or glob, - for standard input, or --cluster; or paths in .dynamo-webhooks.yaml")
 
 

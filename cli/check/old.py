@@ -22,12 +22,13 @@ class Past(NamedTuple):
     """The stored object as the server would hand it to the webhooks; without one the request creates.
 
     `why` says why no update could be judged, where there may have been an object. `moved` is the object as it was written where that was
-    in another version.
+    in another version. `applied` is what the new one would be with what stays of the stored object, where it would be applied to that.
     """
 
     object: Fields | None = None
     why: str = ""
     moved: Fields | None = None
+    applied: Fields | None = None
 
 
 class Olds(Protocol):

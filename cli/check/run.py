@@ -175,6 +175,8 @@ class Run:
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = found.document.source, found.document.position(()).line
         self._found.checked.append(Checked(source, line, found.identity, operation, _name(found)))
+        if past.applied is not None:
+            found.document.data = past.applied
         if self.answering:
             from dynamo_webhooks.cli.check.answer import answered
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.check.baseline import Entry
     from dynamo_webhooks.cli.check.choice import Choice
+    from dynamo_webhooks.cli.check.outputs import Wish
     from dynamo_webhooks.cli.check.result import Result
     from dynamo_webhooks.cli.check.run import Item
 
@@ -85,16 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from dynamo_webhooks.cli.check.choice import choose
-    from dynamo_webhooks.cli.check.inputs import gather
-    from dynamo_webhooks.cli.check.line import judged_by
-    from dynamo_webhooks.cli.check.outputs import DRAWN, deliver, wishes
-    from dynamo_webhooks.cli.check.pipeline import Settings
-    from dynamo_webhooks.cli.check.progress import over
-    from dynamo_webhooks.cli.check.result import exit_code
-    from dynamo_webhooks.cli.check.run import Run
-    from dynamo_webhooks.cli.exits import OK, REFUSED, worst
-    from dynamo_webhooks.cli.facts.load import asked_facts
+    from dynamo_webhooks.cli.check.outputs import wishes
     from dynamo_webhooks.cli.project.lay import lay
 
     lay(arguments, _KEYS, arguments.paths)
@@ -105,12 +97,34 @@ def _check(arguments: argparse.Namespace) -> int:
         from dynamo_webhooks.cli.check.mend import refuse
 
         refuse(arguments)
-    asked = wishes(arguments)
+    if arguments.watch:
+        from dynamo_webhooks.cli.check.watch import agree, watch
+
+        agree(arguments)
+        return watch(arguments, lambda only: _judged(arguments, wishes(arguments), only))
+    return _judged(arguments, wishes(arguments))
+
+
+def _judged(arguments: argparse.Namespace, asked: list[Wish], only: frozenset[str] | None = None) -> int:
+    """Checks everything, or of that `only` these files, and delivers the reports; returns the exit code."""
+    from dynamo_webhooks.cli.check.choice import choose
+    from dynamo_webhooks.cli.check.inputs import gather
+    from dynamo_webhooks.cli.check.line import judged_by
+    from dynamo_webhooks.cli.check.outputs import DRAWN, deliver
+    from dynamo_webhooks.cli.check.pipeline import Settings
+    from dynamo_webhooks.cli.check.progress import over
+    from dynamo_webhooks.cli.check.result import exit_code
+    from dynamo_webhooks.cli.check.run import Run
+    from dynamo_webhooks.cli.exits import OK, REFUSED, worst
+    from dynamo_webhooks.cli.facts.load import asked_facts
+
     known = _known(arguments)
     facts = asked_facts(arguments)
     severities = arguments.project.values["rules"] if "rules" in arguments.laid else {}
     choice = choose(arguments.select, arguments.ignore, arguments.profile, severities, strict=arguments.strict)
     inputs = gather(arguments)
+    if only is not None:
+        inputs = inputs._replace(files=[file for file in inputs.files if file in only])
     settings = Settings(
         inputs.sight.fill(facts) if inputs.sight is not None else facts,
         arguments.profile,

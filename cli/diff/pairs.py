@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from dynamo_webhooks.cli.check.objects import objects
+from dynamo_webhooks.cli.check.old import Past, place
 from dynamo_webhooks.cli.check.sources import documents, find, is_excluded
 from dynamo_webhooks.cli.revision import Trees, below
 from dynamo_webhooks.cli.yaml.load import InputError, Source
@@ -15,6 +16,8 @@ from dynamo_webhooks.cli.yaml.load import InputError, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from dynamo_webhooks.api.line import Line
+    from dynamo_webhooks.cli.check.live import Live
     from dynamo_webhooks.cli.check.objects import Found, Identity
 
 
@@ -46,6 +49,26 @@ def load_side(path: str, excluded: Sequence[str]) -> Side:
             else:
                 side.objects.extend(objects([one]))
     return side
+
+
+def with_live(path: str, excluded: Sequence[str], live: Live, line: Line) -> tuple[Side, Side]:
+    """The objects of a cluster that files name, and the same with the files applied to them; new ones are on the second side alone.
+
+    What can't be told of a stored object is unreadable there, and the file's object is left out.
+    """
+    old, files = Side([], []), load_side(path, excluded)
+    new = Side([], files.unreadable)
+    for one in files.objects:
+        past = live.past(one, line) if one.known else Past()
+        if isinstance(past, InputError) or past.why:
+            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, place(one)))
+            continue
+        stored = live.stored(one.identity)
+        if stored is not None and past.applied is not None:
+            old.objects.append(stored)
+            one.document.data = past.applied
+        new.objects.append(one if stored is None else one._replace(identity=stored.identity))
+    return old, new
 
 
 def pairs(old: Iterable[Found], new: Iterable[Found]) -> list[Pair]:

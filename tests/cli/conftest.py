@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from dynamo_webhooks.cli.main import main
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.kube.protocol import Cluster
 
 
 class Ran(NamedTuple):
@@ -57,3 +60,21 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
         return tmp_path
 
     return write
+
+
+@pytest.fixture
+def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, ...]]]:
+    """Makes the command find a cluster; returns what it was asked to connect to."""
+    import dynamo_webhooks.kube.client
+
+    asked: list[tuple[str, ...]] = []
+
+    def use(made: Cluster) -> list[tuple[str, ...]]:
+        async def connect(*words: str) -> Cluster:
+            asked.append(words)
+            return made
+
+        monkeypatch.setattr(dynamo_webhooks.kube.client, "connect", connect)
+        return asked
+
+    return use

@@ -10,31 +10,15 @@ from typing import Any, Final
 import pytest
 import yaml
 
-import dynamo_webhooks.kube.client
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.cli.check.cluster import Sight, see
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load
 from dynamo_webhooks.kube.errors import ForbiddenError, InvalidError, NotServedError, UnavailableError
-from dynamo_webhooks.kube.resources import of_kind
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
+from tests.cli.clusters import cluster
 from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, BAD_RULE, GOOD, MODEL, NEEDS_GROVE
 from tests.kube.memory import MemoryCluster
-
-SERVED: Final = {"nvidia.com": frozenset({"v1alpha1", "v1beta1"}), "grove.io": frozenset({"v1alpha1"})}
-
-
-def cluster(*texts: str, served: dict[str, frozenset[str]] = SERVED) -> MemoryCluster:
-    """A cluster that holds objects."""
-    made = MemoryCluster(served=served)
-
-    async def fill() -> None:
-        for text in texts:
-            obj = yaml.safe_load(text)
-            await made.create(of_kind(obj["kind"], obj["apiVersion"].partition("/")[2]), obj, obj["metadata"]["namespace"])
-
-    asyncio.run(fill())
-    return made
 
 
 def _see(made: MemoryCluster, namespace: str = "") -> Sight:
@@ -120,32 +104,15 @@ def test_unknown_facts_come_from_the_cluster_and_known_ones_stay() -> None:
     assert sight._replace(facts={}).fill(Facts()) == Facts()
 
 
-@pytest.fixture
-def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, ...]]]:
-    """Makes the command find a cluster; returns what it was asked to connect to."""
-    asked: list[tuple[str, ...]] = []
-
-    def use(made: MemoryCluster) -> list[tuple[str, ...]]:
-        async def connect(*words: str) -> MemoryCluster:
-            asked.append(words)
-            return made
-
-        monkeypatch.setattr(dynamo_webhooks.kube.client, "connect", connect)
-        return asked
-
-    return use
-
-
-def test_the_command_checks_the_stored_objects(command: Command, files: Files, connected: Callable[..., Any]) -> None:
+def test_the_command_checks_the_stored_objects(command: Command, connected: Callable[..., Any]) -> None:
     made = cluster(BAD, NEEDS_GROVE)
     asked = connected(made)
-    files(a=GOOD)
-    report = command("check", "--cluster", "--context", "c", "-o", "json", "a.yaml").json
+    report = command("check", "--cluster", "--context", "c", "-o", "json").json
     assert asked == [("dynamo-webhooks-check", "", "c")]
     assert made.closed
     [finding] = report["findings"]
     assert (finding["rule"], finding["file"]) == (BAD_RULE, "cluster:dynamographdeployments/llm/bad")
-    assert (report["summary"]["objects"], report["notEvaluated"]) == (3, [])
+    assert (report["summary"]["objects"], report["notEvaluated"]) == (2, [])
     assert command("check", "--cluster", "-n", "nowhere").code == 3
     # what was given wins over what the cluster says
     report = command("check", "--cluster", "--set-fact", "grove=false", "-o", "json").json
@@ -167,6 +134,8 @@ def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, 
     ran = command("check", "--cluster", "a.yaml", "-q")
     assert (ran.code, ran.err) == (6, "the cluster can't be asked: who are you?\n")
     assert BAD_RULE in ran.out
+    [note] = [one for one in command("check", "--cluster", "a.yaml", "-o", "json").json["notEvaluated"] if one["rule"] == "updates"]
+    assert note["reason"] == "the cluster can't be asked: who are you?, so the stored object is not known"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +144,9 @@ def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, 
         (["--cluster", "--kubeconfig", "none.yaml"], "--kubeconfig: "),
         (["-n", "x", "a.yaml"], "--namespace is for --cluster: add it to check what a cluster holds"),
         (["--context", "x", "a.yaml"], "--context is for --cluster"),
-        (["--cluster", "--against", "main"], "--against compares files, and the objects of --cluster are in none"),
+        (["--cluster", "--against", "main"], "--against and --cluster both tell the stored objects: use one of them"),
+        (["--cluster", "--old", "a.yaml", "a.yaml"], "--cluster tells which files are updates: leave out --old"),
+        (["--cluster", "--op", "create", "a.yaml"], "--cluster tells which files are updates: leave out --op create"),
         ([], "name at least one file, folder or glob, - for standard input, or --cluster"),
     ],
 )
@@ -198,3 +169,76 @@ def test_a_group_that_answers_strangely_is_said() -> None:
     made = cluster(GOOD)
     made.fail(lambda verb, *_: InvalidError(400, "", "what?") if verb == "groups" else None)
     assert _see(made).unreachable == "the cluster can't be asked: what?"
+
+
+LIVE: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: chat
+  namespace: llm
+  annotations: {nvidia.com/dynamo-operator-origin-version: 1.2.0}
+  finalizers: [nvidia.com/finalizer]
+spec:
+  backendFramework: vllm
+  services:
+    frontend: {componentType: frontend, replicas: 3}
+    worker: {componentType: worker, multinode: {nodeCount: 2}}
+"""
+WANTED: Final = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeployment
+metadata: {name: chat}
+spec:
+  backendFramework: sglang
+  components:
+  - {name: frontend, type: frontend}
+  - {name: worker, type: worker, multinode: {nodeCount: 2}}
+"""
+IN_LLM: Final = ("--cluster", "-n", "llm")
+
+
+def rules(report: Any) -> set[str]:
+    """The rules that found an error."""
+    return {one["rule"] for one in report["findings"] if one["level"] == "error"}
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_files_are_judged_as_updates_of_live_objects(command: Command, files: Files, connected: Callable[..., Any], version: str) -> None:
+    made = cluster(LIVE)
+    connected(made)
+    files(chat=WANTED, new=GOOD)
+    (Path("chat.yaml")).write_text(command("convert", "chat.yaml", "--to", version).out)
+    made.writes.clear()
+    report = command("check", "chat.yaml", "new.yaml", *IN_LLM, "-o", "json").json
+    assert rules(report) == {"dgd-backend-immutable"}
+    assert {one["file"] for one in report["findings"] if one["level"] == "error"} == {"chat.yaml"}
+    assert made.writes == []
+    # elsewhere there is no such object
+    assert rules(command("check", "chat.yaml", "--cluster", "-n", "other", "-o", "json").json) == set()
+
+
+def test_a_kind_that_may_not_be_listed_leaves_its_updates_unjudged(command: Command, files: Files, connected: Callable[..., Any]) -> None:
+    made = cluster(LIVE)
+    made.denied.add(("list", "dynamographdeployments"))
+    connected(made)
+    files(chat=WANTED)
+    ran = command("check", "chat.yaml", *IN_LLM, "--require-facts", "-o", "json")
+    [note] = [one for one in ran.json["notEvaluated"] if one["rule"] == "updates"]
+    assert (ran.code, note["reason"].partition(": ")[0]) == (5, "cluster:dynamographdeployments")
+
+
+def test_a_cluster_that_takes_too_long_is_unreachable(
+    command: Command, files: Files, connected: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = cluster(LIVE)
+
+    async def never() -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(made, "groups", never)
+    monkeypatch.setattr("dynamo_webhooks.cli.check.cluster.PATIENCE", 0.01)
+    connected(made)
+    files(chat=WANTED)
+    ran = command("check", "chat.yaml", *IN_LLM)
+    assert (ran.code, "the cluster can't be asked: it took longer than 0.01 s" in ran.err) == (6, True)

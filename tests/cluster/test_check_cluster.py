@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dynamo_webhooks.cli.check.applied import applied
 from dynamo_webhooks.cli.main import main
 from tests.cluster.harness import ADMIN, USER, ControlPlane
-from tests.cluster.objects import graph, make
+from tests.cluster.objects import Node, graph, make
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,44 @@ def test_a_version_that_only_other_kinds_have_is_not_the_end(beta: ControlPlane,
     )
     _, report, _ = check(beta, capsys, "-n", name)
     assert report["summary"]["objects"] == 2
+
+
+def _graph(namespace: str, *components: Node, **metadata: Any) -> Node:
+    return make("DGD", "v1beta1", namespace, {"components": [*components]}, **metadata)
+
+
+@pytest.mark.parametrize("flags", [("--server-side",), ()])
+def test_what_an_apply_makes_of_a_stored_object_is_foreseen(
+    beta: ControlPlane, flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = beta.namespace()
+    first = _graph(name, {"name": "a", "type": "worker", "multinode": {"nodeCount": 2}}, {"name": "b"}, labels={"ours": "1", "old": "1"})
+    beta.kubectl("apply", "-f", "-", *flags, input=first)
+    # others write beside it
+    beta.kubectl("label", "-n", name, "dynamographdeployments", "t", "theirs=1")
+    path = "/spec/components/0/replicas"
+    patch = json.dumps([{"op": "add", "path": path, "value": 3}])
+    beta.kubectl("patch", "-n", name, "dynamographdeployments", "t", "--type=json", "-p", patch)
+    second = _graph(name, {"name": "a", "type": "decode"}, {"name": "c"}, labels={"ours": "2"})
+    (tmp_path / "t.yaml").write_text(json.dumps(second))
+
+    def stored() -> Node:
+        return beta.kubectl("get", "-n", name, "dynamographdeployments", "t", "-o", "json", "--show-managed-fields").json()
+
+    before = stored()
+    code, report, _ = check(beta, capsys, "-n", name, "t.yaml")
+    assert (code, "dgd-node-layout-immutable" in {one["rule"] for one in report["findings"]}) == (1, True)
+    code = main(["diff", "t.yaml", "--cluster", "--kubeconfig", str(beta.kubeconfig), "-o", "json"])
+    [told] = json.loads(capsys.readouterr().out)["objects"]
+    assert (code, told["what"]) == (1, "changed")
+    # nothing was written by either
+    assert stored() == before
+    foreseen = applied(second, before, before, second["kind"])
+    beta.kubectl("apply", "-f", "-", *flags, input=second)
+    after = stored()
+    assert foreseen["spec"] == after["spec"]
+    assert foreseen["metadata"]["labels"] == after["metadata"]["labels"] == {"ours": "2", "theirs": "1"}
 
 
 def test_an_empty_namespace_holds_nothing(alpha: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:

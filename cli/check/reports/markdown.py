@@ -1,7 +1,7 @@
 """The report for a comment on a pull request or the summary of a CI step: a table by rule, and each file to unfold.
 
 GitHub takes 65,536 characters for a comment, so the report is bounded: files that don't fit are counted at its end. What comes from a
-manifest stands in fences and code spans alone, where no markup, link or mention is read. GitHub draws the charts of graphs, of bounded size.
+manifest stands in fences and code spans alone, where no markup, link or mention is read. Charts of graphs are bounded, too.
 """
 
 from __future__ import annotations

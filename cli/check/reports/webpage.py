@@ -83,7 +83,8 @@ def _by_rule(result: Result) -> Iterator[str]:
     rows = by_rule(result)
     if not rows:
         return
-    yield '<section id="rules"><h2>By rule</h2><table><tr><th>Rule</th><th>Level</th><th class="n">Findings</th><th class="n">Files</th></tr>'
+    yield '<section id="rules"><h2>By rule</h2><table>'
+    yield '<tr><th>Rule</th><th>Level</th><th class="n">Findings</th><th class="n">Files</th></tr>'
     for row in rows:
         rule = f'<a href="#rule-{escape(row.rule)}">{escape(row.rule)}</a> <span class="dim">{escape(row.code)}</span>'
         count = f'<button type="button" data-word="{escape(row.rule)}" title="show only these">{row.findings}</button>'

@@ -1,0 +1,108 @@
+"""`diff --cluster`: what an apply would change of a cluster's objects, and what it would be told; nothing is written there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from dynamo_webhooks.kube.errors import UnavailableError
+from tests.cli.clusters import cluster
+from tests.cli.conftest import Command, Files
+from tests.cli.objects import GOOD, OTHER_KIND
+
+LIVE: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: chat
+  namespace: llm
+  labels: {argocd: app}
+  annotations: {nvidia.com/dynamo-operator-origin-version: 1.2.0}
+spec:
+  backendFramework: vllm
+  services:
+    frontend: {componentType: frontend, replicas: 3}
+    worker:
+      componentType: worker
+      multinode: {nodeCount: 2}
+      envs: [{name: HF_TOKEN, value: s3cr3t-one}]
+"""
+FILE: Final = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: chat}
+spec:
+  backendFramework: sglang
+  services:
+    frontend: {componentType: frontend}
+    worker:
+      componentType: worker
+      multinode: {nodeCount: 2}
+      envs: [{name: HF_TOKEN, value: s3cr3t-two}]
+"""
+Connected = Callable[..., list[tuple[str, ...]]]
+CLUSTER: Final = ("--cluster", "-n", "llm")
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_what_an_apply_would_change_and_be_told(command: Command, files: Files, connected: Connected, version: str) -> None:
+    made = cluster(LIVE, GOOD)
+    made.writes.clear()
+    asked = connected(made)
+    folder = files(chat=FILE)
+    (folder / "chat.yaml").write_text(command("convert", "chat.yaml", "--to", version).out)
+    ran = command("diff", "chat.yaml", *CLUSTER, "--context", "c")
+    assert (ran.code, made.writes, made.closed, asked[0][1:]) == (1, [], True, ("", "c"))
+    head, *lines = [line.strip() for line in ran.out.splitlines()]
+    assert head == "DynamoGraphDeployment llm/chat  cluster:dynamographdeployments/llm/chat:1 -> chat.yaml:1"
+    assert '~ spec.backendFramework: "vllm" -> "sglang"' in lines
+    [variable] = [line for line in lines if "HF_TOKEN" in line]
+    assert variable.endswith('"<hidden>", another value')
+    assert len([line for line in lines if line[0] in "~+-"]) == 2  # not the replicas, labels and annotations that others wrote
+    assert [line for line in lines if "dgd-backend-immutable" in line]
+    assert "s3cr3t" not in ran.out + ran.err + command("diff", "chat.yaml", *CLUSTER, "-o", "json").out
+
+
+def test_what_is_not_there_is_new_and_what_no_file_names_stays(command: Command, files: Files, connected: Connected) -> None:
+    connected(cluster(LIVE, GOOD))
+    files(chat=FILE.replace("sglang", "vllm").replace("two", "one"), new=GOOD.replace("good", "new"), other=OTHER_KIND)
+    ran = command("diff", ".", *CLUSTER)
+    assert (ran.code, ran.err) == (1, "2 objects: 1 added, 1 equal\n")
+    assert ran.out == "DynamoGraphDeployment llm/new  only in new.yaml:1\n"
+    assert command("diff", "chat.yaml", *CLUSTER).code == 0
+
+
+def test_a_cluster_that_does_not_answer_is_code_6_and_what_may_not_be_listed_code_4(
+    command: Command, files: Files, connected: Connected
+) -> None:
+    files(chat=FILE)
+    made = cluster(LIVE)
+    connected(made)
+    made.denied.add(("list", "dynamographdeployments"))
+    ran = command("diff", "chat.yaml", *CLUSTER)
+    assert (ran.code, ran.out, "can't be listed" in ran.err) == (4, "", True)
+    made.fail(lambda *_: UnavailableError(0, "", "nobody there"))
+    assert command("diff", "chat.yaml", *CLUSTER) == (6, "", "the cluster can't be asked: nobody there\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--cluster",), "--cluster is the old side: name one file, folder or REVISION:PATH, the new objects"),
+        (("a.yaml", "b.yaml", "--cluster"), "--cluster is the old side"),
+        (("a.yaml", "b.yaml", "-n", "x"), "--namespace is for --cluster: add it to compare with a cluster"),
+        (("a.yaml",), "or one and --cluster"),
+    ],
+)
+def test_sides_that_are_none_are_wrong_usage(command: Command, words: tuple[str, ...], said: str) -> None:
+    ran = command("diff", *words)
+    assert (ran.code, ran.out, said in ran.err) == (2, "", True)
+
+
+def test_an_object_that_can_not_be_read_is_said(command: Command, files: Files, connected: Connected) -> None:
+    connected(cluster(LIVE))
+    files(chat=FILE.replace("replicas: 3", "replicas: three").replace("{componentType: frontend}", "[]"))
+    ran = command("diff", "chat.yaml", *CLUSTER)
+    assert (ran.code, "can't be compared" in ran.out) == (1, True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.api.paths import MISSING, Path, lookup
 from dynamo_webhooks.policies.edit import Edit
-from dynamo_webhooks.policies.finding import Cause, Finding, Level, Scalar
+from dynamo_webhooks.policies.finding import Cause, Finding, Level, Mend, Scalar
 from dynamo_webhooks.policies.words import Text, Words, words
 
 if TYPE_CHECKING:
@@ -91,43 +91,45 @@ class At:
         """
         return self.review.facts.need(name)
 
-    def _finding(self, cause: Cause, rel: str | Path, text: Text, value: Scalar, fix: Text) -> Finding:
+    def _finding(self, cause: Cause, rel: str | Path, text: Text, value: Scalar, fix: Text, mend: Mend | None = None) -> Finding:
         path = self.path + (_steps(rel) if isinstance(rel, str) else rel)
         if type(text) is str and type(fix) is str:
-            return Finding(self.rule, cause, self.rule.level, path, text, value, fix)
+            return Finding(self.rule, cause, self.rule.level, path, text, value, fix, "", "", "", mend)
         other_text = other_fix = ""
         read = self.review.kind.rpartition("/")[2]
         if isinstance(text, Words):
             text, other_text = text.both(read)
         if isinstance(fix, Words):
             fix, other_fix = fix.both(read)
-        return Finding(self.rule, cause, self.rule.level, path, text, value, fix, "", other_text, other_fix)
+        return Finding(self.rule, cause, self.rule.level, path, text, value, fix, "", other_text, other_fix, mend)
 
     def required(self, rel: str | Path, text: Text, *, fix: Text = "") -> Finding:
         """Something must be there and isn't (or is empty)."""
         return self._finding(Cause.REQUIRED, rel, text, None, fix)
 
-    def invalid(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "") -> Finding:
+    def invalid(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "", mend: Mend | None = None) -> Finding:
         """A value that can't be; `value` is the scalar that was seen, or None for a whole block."""
-        return self._finding(Cause.INVALID, rel, text, value, fix)
+        return self._finding(Cause.INVALID, rel, text, value, fix, mend)
 
     def forbidden(self, rel: str | Path, text: Text, *, fix: Text = "") -> Finding:
         """Something must not be there, or not together with something else."""
         return self._finding(Cause.FORBIDDEN, rel, text, None, fix)
 
-    def not_supported(self, rel: str | Path, value: Scalar, allowed: tuple[str, ...], *, fix: Text = "") -> Finding:
+    def not_supported(
+        self, rel: str | Path, value: Scalar, allowed: tuple[str, ...], *, fix: Text = "", mend: Mend | None = None
+    ) -> Finding:
         """A value out of a closed list, whose entries may be references such as "{intraPod}"."""
         seen = f'got "{value}"' if isinstance(value, str) else f"got {value}"
         wanted = ", ".join(f'"{item}"' for item in allowed)
-        return self._finding(Cause.NOT_SUPPORTED, rel, words(f"must be one of {wanted}, {{seen}}", seen=seen), value, fix)
+        return self._finding(Cause.NOT_SUPPORTED, rel, words(f"must be one of {wanted}, {{seen}}", seen=seen), value, fix, mend)
 
     def duplicate(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "") -> Finding:
         """A value that stands there twice."""
         return self._finding(Cause.DUPLICATE, rel, text, value, fix)
 
-    def not_found(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "") -> Finding:
+    def not_found(self, rel: str | Path, value: Scalar, text: Text, *, fix: Text = "", mend: Mend | None = None) -> Finding:
         """A name of something that doesn't exist."""
-        return self._finding(Cause.NOT_FOUND, rel, text, value, fix)
+        return self._finding(Cause.NOT_FOUND, rel, text, value, fix, mend)
 
     def immutable(self, rel: str | Path, text: Text, *, value: Scalar = None, fix: Text = "") -> Finding:
         """A field that an update must leave as it was."""
@@ -137,9 +139,9 @@ class At:
         """What a default yields: the field below this place gets a value. Missing parents are made by the patch."""
         return Edit(self.rule, self.path + (_steps(rel) if isinstance(rel, str) else rel), value)
 
-    def warning(self, rel: str | Path, text: Text, *, fix: Text = "") -> Finding:
+    def warning(self, rel: str | Path, text: Text, *, fix: Text = "", mend: Mend | None = None) -> Finding:
         """What a rule of level warning yields."""
-        return self._finding(Cause.INVALID, rel, text, None, fix)
+        return self._finding(Cause.INVALID, rel, text, None, fix, mend)
 
 
 def fault(rule: Rule, path: Path, error: BaseException) -> Finding:

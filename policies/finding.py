@@ -33,6 +33,16 @@ class Cause(StrEnum):
     INTERNAL = "InternalError"
 
 
+class Mend(NamedTuple):
+    """A remedy that needs nobody's judgement: what to write at the finding's field, or below it; None: the field goes.
+
+    The value and the names are the same in both versions.
+    """
+
+    value: str | None
+    below: Path = ()
+
+
 class Finding(NamedTuple):
     """One sentence about one field. `text` starts after the path ("must ...") and never holds a subtree or a secret.
 
@@ -49,3 +59,4 @@ class Finding(NamedTuple):
     fact: str = ""  # for not-evaluated: the missing fact
     other_text: str = ""  # for an author of the other version; empty where it is the same
     other_fix: str = ""
+    mend: Mend | None = None

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from dynamo_webhooks.api.paths import lookup
+from dynamo_webhooks.api.paths import MISSING, lookup
 from dynamo_webhooks.cli.nearest import SURE, nearest
+from dynamo_webhooks.policies.finding import Mend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dynamo_webhooks.api.paths import Path
+    from dynamo_webhooks.policies.finding import Finding
 
 REMOVE: Final = "remove"
 RENAME: Final = "rename"
 SET: Final = "set"
-ADD: Final = "add"
+ADD: Final = "add"  # a field that may be missing, with the maps above it
+_ALLOWED: Final = re.compile(r'must be one of ((?:"[^"]*"(?:, )?)+), got ', re.DOTALL)
 
 
 class Edit(NamedTuple):
@@ -26,6 +30,23 @@ class Edit(NamedTuple):
     path: Path
     value: Any = None  # the new value, or the new name
     number: int = 0
+
+
+def remedy(finding: Finding, data: Any) -> Edit | None:
+    """The edit of a rule's finding, in the words of the author's version: what the rule says, or the allowed word that is meant."""
+    mend = Mend(None) if finding.rule.removes else finding.mend
+    path = (*finding.path, *mend.below) if mend is not None else finding.path
+    value = lookup(data, path)
+    if value is MISSING and (mend is None or mend.value is None or finding.value is not None):  # what was found stands elsewhere
+        return None
+    if mend is not None:
+        return Edit(REMOVE, path) if mend.value is None else Edit(ADD, path, mend.value)
+    found = _ALLOWED.match(finding.text)
+    if found is None or not isinstance(value, str) or value != finding.value:
+        return None
+    allowed = re.findall(r'"([^"]*)"', found[1])
+    near = allowed[0] if len(allowed) == 1 else nearest(value.strip(), allowed, SURE)
+    return Edit(SET, finding.path, near) if near not in (None, value) else None
 
 
 def spelling(data: Any, path: Path, known: Iterable[str]) -> Edit | None:
@@ -52,17 +73,23 @@ def edited(data: Any, edits: Iterable[Edit]) -> Any:
     """A copy of an object with edits in it, without new names: later items of lists before earlier ones, and none of what is gone."""
     out = copy.deepcopy(data)
     for edit in sorted(dict.fromkeys(edits), key=_last_first):
-        parent: Any = lookup(out, edit.path[:-1])
+        parent: Any = _above(out, edit.path) if edit.what == ADD else lookup(out, edit.path[:-1])
         step: Any = edit.path[-1]
-        if edit.what == ADD and isinstance(parent, dict):
-            parent.setdefault(step, edit.value)
-        if not (isinstance(parent, dict) and step in parent) and not (isinstance(parent, list) and _in(parent, step)):
-            continue
-        if edit.what == REMOVE:
+        there = (isinstance(parent, dict) and step in parent) or (isinstance(parent, list) and _in(parent, step))
+        if edit.what == REMOVE and there:
             del parent[step]
-        elif edit.what == SET:
+        elif (edit.what == SET and there) or (edit.what == ADD and (there or isinstance(parent, dict))):
             parent[step] = edit.value
     return out
+
+
+def _above(data: Any, path: Path) -> Any:
+    """The map or list that holds the last step, with the maps on the way that are missing."""
+    for step in path[:-1]:
+        if isinstance(data, dict) and isinstance(step, str) and data.get(step) is None:
+            data[str(step)] = {}
+        data = lookup(data, (step,))
+    return data
 
 
 def _last_first(edit: Edit) -> tuple[tuple[int, int, str], ...]:

@@ -45,7 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument("--helm", action="append", default=[], metavar="DIR", help="chart to render with helm; repeatable")
     inputs.add_argument("--values", action="append", default=[], metavar="FILE", help="with --helm: values file of all charts; repeatable")
     inputs.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="value of ${NAME} and $(NAME) in files; repeatable"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of ${NAME} and $(NAME) in files; [...] and {...} are lists and maps; repeatable",
     )
     inputs.add_argument(
         "--env-file",

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.walk.errors import NOWHERE
 from dynamo_webhooks.api.walk.validate import HINT
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.check import record
-from dynamo_webhooks.cli.check.edits import ADD, REMOVE, SET, Edit, retyped, spelling
+from dynamo_webhooks.cli.check.edits import ADD, SET, Edit, remedy, retyped, spelling
 from dynamo_webhooks.cli.check.fields import field_hint, field_of, known_fields, node_at
 from dynamo_webhooks.cli.check.objects import Found, unknown
 from dynamo_webhooks.cli.check.record import NotEvaluated, Reported, own
@@ -228,7 +228,7 @@ class _Run:
                 shortened(render(finding.path), LONGEST),
                 shortened(finding.text, LONGEST),
                 (finding.fix or rule.fix).removesuffix("."),
-                edit=Edit(REMOVE, finding.path) if rule.removes else None,
+                edit=remedy(finding, self.found.data),
             )
         )
 

@@ -124,6 +124,15 @@ class Builder:
         else:
             self.scalar(data, start, end)
 
+    def block(self, data: Value, start: Mark, end: Mark) -> None:
+        """Takes a list or map that a placeholder stands for; findings in it are reported where the placeholder stands.
+
+        Raises: InputError where a key belongs, or when it is nested too deep or has too many values.
+        """
+        if self._stack and self._stack[-1].wants_key():
+            raise self._error(start, "a key must be one word or text, found a map or list")
+        self._put(self._copy(data, start, len(self._stack)), Place(Span(start, end)), None)
+
     def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
         self._budget -= 1
         if self._budget < 0:

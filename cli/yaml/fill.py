@@ -1,10 +1,15 @@
-"""Values for `${NAME}` and `$(NAME)`: filled in where a text is read, scalar by scalar, so that positions stay those of the text."""
+"""Values for `${NAME}` and `$(NAME)`: filled in where a text is read, scalar by scalar, so that positions stay those of the text.
+
+A value that begins with [ or { is a list or map where its placeholder stands alone and unquoted, as if it had been written there.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from dynamo_webhooks.cli.yaml.errors import InputError
 
 NAME: Final = "[A-Za-z_][A-Za-z0-9_]*"
 # what stands in a text for a parser in place of ${NAME}: as long, and no punctuation, which would end a word in a map in braces
@@ -20,6 +25,7 @@ class Fill:
     def __init__(self, values: Mapping[str, str]) -> None:
         """`values` may hold anything that a file could: what a plain value means is decided as if it stood there."""
         self.values = values
+        self._blocks: dict[str, Any] = {}
         self._written = re.compile(rf"\$\{{({NAME})\}}|\$\(({NAME})\)")
 
     def veiled(self, text: str) -> str:
@@ -34,6 +40,22 @@ class Fill:
         """A veiled scalar with the values."""
         return re.sub(_VEILED, lambda found: self.values.get(found[1], found[0]), text) if _OPEN in text else text
 
+    def block(self, text: str) -> Any:
+        """The list or map that a veiled scalar stands for; None for every other scalar. Raises: InputError where it can't be read."""
+        found = re.fullmatch(_VEILED, text)
+        return self._block(found[1]) if found is not None and self.values.get(found[1], "")[:1] in ("[", "{") else None
+
+    def _block(self, name: str) -> Any:
+        if name not in self._blocks:
+            from dynamo_webhooks.cli.yaml.load import load
+
+            try:
+                [document] = load(self.values[name])
+            except (InputError, ValueError):  # its text may be a secret
+                raise InputError(f"the value of ${{{name}}} begins as a list or map, and must be one in YAML or JSON") from None
+            self._blocks[name] = document.data
+        return self._blocks[name]
+
     def masked(self, told: str, text: str) -> str:
         """What is told of a text, with the names again where it quotes their values: those may be secrets, and logs are read by many."""
         for name, value in self._used(text):
@@ -43,12 +65,23 @@ class Fill:
     def _used(self, text: str) -> list[tuple[str, str]]:
         """The names that a text uses, longest value first."""
         names = {found[1] or found[2] for found in self._written.finditer(text)}
-        used = [(name, self.values[name]) for name in names if self.values.get(name)]
+        used = [(name, text) for name in names if self.values.get(name) for text in (self.values[name], *_texts(self._blocks.get(name)))]
         return sorted(used, key=lambda pair: (-len(pair[1]), pair))
 
     def _veil(self, found: re.Match[str]) -> str:
         name = found[1] or found[2]
         return f"{_OPEN}{name}{_CLOSE}{_BRACES if found[1] else _BRACKETS}" if name in self.values else found[0]
+
+
+def _texts(block: Any) -> Iterator[str]:
+    """The texts in a list or map, which messages may quote one by one; what has been read is not nested deeply."""
+    if isinstance(block, dict):
+        block = list(block.values())
+    if isinstance(block, list):
+        for item in block:
+            yield from _texts(item)
+    elif block not in (None, "", True, False):
+        yield str(block)
 
 
 def _without(told: str, value: str, name: str) -> str:

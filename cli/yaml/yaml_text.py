@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from dynamo_webhooks.cli.yaml.build import MERGE, Builder
 from dynamo_webhooks.cli.yaml.errors import InputError, sentence
 from dynamo_webhooks.cli.yaml.scalars import ScalarError, plain, tagged
+
+if TYPE_CHECKING:
+    from dynamo_webhooks.cli.yaml.fill import Fill
+    from dynamo_webhooks.cli.yaml.places import Mark
 
 
 def _parser(text: str) -> Any:
@@ -58,9 +62,13 @@ def _take(event: Any, kind: type, builder: Builder) -> None:
 
 
 def _scalar(event: Any, builder: Builder, offset: int) -> None:
-    text, start = event.value if builder.fill is None else builder.fill.filled(event.value), event.start_mark
-    implicit = event.implicit[0]
+    text, start, implicit = event.value, event.start_mark, event.implicit[0]
     try:
+        if builder.fill is not None:
+            if implicit and (block := _block(builder.fill, text, start, offset)) is not None:
+                builder.block(block, start, event.end_mark)
+                return
+            text = builder.fill.filled(text)
         if implicit:
             builder.scalar(plain(text), start, event.end_mark, event.anchor, merge=text == MERGE)
         else:
@@ -68,6 +76,13 @@ def _scalar(event: Any, builder: Builder, offset: int) -> None:
             builder.scalar(value, start, event.end_mark, event.anchor)
     except ScalarError as error:
         raise InputError(str(error), "", start.line + 1 + offset, start.column + 1) from None
+
+
+def _block(fill: Fill, text: str, start: Mark, offset: int) -> Any:
+    try:
+        return fill.block(text)
+    except InputError as error:
+        raise InputError(error.text, "", start.line + 1 + offset, start.column + 1) from None
 
 
 def _readable(error: yaml.MarkedYAMLError, text: str, offset: int) -> InputError:

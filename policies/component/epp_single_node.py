@@ -2,6 +2,7 @@
 
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import multinode, node_count
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
@@ -36,4 +37,5 @@ def epp_single_node(at: At) -> Hits:
         ```
     """
     if multinode(at.value):
-        yield at.invalid("", None, f'must run on one node, being of type "epp", got multinode.nodeCount {node_count(at.value)}')
+        text = f'must run on one node, being of type "epp", got multinode.nodeCount {node_count(at.value)}'
+        yield at.invalid("", None, text, mend=Mend(None, ("multinode",)))

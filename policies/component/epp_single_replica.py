@@ -1,6 +1,7 @@
 """DYN223: several endpoint pickers, or none, in one component."""
 
 from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Hits, rule
 
@@ -39,4 +40,5 @@ def epp_single_replica(at: At) -> Hits:
     replicas = at.value.get("replicas")
     # a negative number is refused by replicas-non-negative
     if replicas not in (None, 1) and replicas >= 0:
-        yield at.invalid("", None, f'must have exactly 1 replica, being of type "epp", got {replicas}')
+        text = f'must have exactly 1 replica, being of type "epp", got {replicas}'
+        yield at.invalid("", None, text, mend=Mend(None, ("replicas",)))

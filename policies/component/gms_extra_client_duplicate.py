@@ -9,6 +9,7 @@ from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
     "DYN309",
     where=COMPONENT,
     when="gpuMemoryService",
+    removes=True,
     stage=Stage.GMS,
     current_only=Difference((), "the schema makes the list a set; this rule judges objects that bypassed it"),
 )

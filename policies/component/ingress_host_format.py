@@ -5,6 +5,7 @@ from typing import Final
 
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import enabled
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
@@ -83,4 +84,7 @@ def ingress_host_format(at: At) -> Hits:
         behind = " behind the hostPrefix" if ingress.get("hostPrefix") else ""
         case = " in lower case" if of_ingress else ""
         text = f'must be a host name{case} of at most {_LONGEST} characters{behind}, got "{host}"'
-        yield at.invalid("ingress.host", ingress["host"], text)
+        close = re.sub(r"^[A-Za-z]+://", "", ingress["host"]).partition("/")[0].partition(":")[0].strip().lower()
+        whole = (ingress.get("hostPrefix") or "") + close
+        mend = Mend(close) if len(whole) <= _LONGEST and _HOST.fullmatch(whole) else None
+        yield at.invalid("ingress.host", ingress["host"], text, mend=mend)

@@ -4,7 +4,7 @@ from typing import Final
 
 from dynamo_webhooks.api.paths import Key, Path
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.finding import Finding
+from dynamo_webhooks.policies.finding import Finding, Mend
 from dynamo_webhooks.policies.gpu import is_plain
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
@@ -71,4 +71,6 @@ def resources_quantity_invalid(at: At) -> Hits:
 
 
 def _unreadable(at: At, path: Path, text: str) -> Finding:
-    return at.invalid(path, text, f'must be a quantity such as 2, 500m or 16Gi, got "{text}"')
+    close = "".join(text.split())
+    mend = Mend(close) if is_plain(close) else None
+    return at.invalid(path, text, f'must be a quantity such as 2, 500m or 16Gi, got "{text}"', mend=mend)

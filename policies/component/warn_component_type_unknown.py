@@ -3,7 +3,7 @@
 from typing import Final
 
 from dynamo_webhooks.policies.at import At
-from dynamo_webhooks.policies.finding import Level
+from dynamo_webhooks.policies.finding import Level, Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import COMPONENT, Difference, Hits, rule
 
@@ -49,4 +49,4 @@ def warn_component_type_unknown(at: At) -> Hits:
     if kind not in _KNOWN:
         meant = kind.strip().lower()
         fix = f"write {meant}" if meant in _KNOWN and meant else ""
-        yield at.warning("componentType", f'is no type that the operator knows, got "{kind}"', fix=fix)
+        yield at.warning("componentType", f'is no type that the operator knows, got "{kind}"', fix=fix, mend=Mend(meant) if fix else None)

@@ -3,6 +3,7 @@
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import DISCOVERY_MODE, INTRA_POD, enabled
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.review import Fields
 from dynamo_webhooks.policies.rule import GRAPH_OBJECT, Hits, rule
@@ -82,4 +83,4 @@ def _asked(at: At, names: list[str]) -> Hits:
         seen = "got nothing" if value is None else f'got "{value}"'
         first = f'"{min(names)}"' + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         text = f'must be "container" for the intra-pod failover of {first}, {seen}'
-        yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text)
+        yield at.invalid(("metadata", "annotations", Key(DISCOVERY_MODE)), value, text, mend=Mend("container"))

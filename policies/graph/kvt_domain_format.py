@@ -2,6 +2,7 @@
 
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import is_domain
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import KV_TRANSFER, Hits, rule
 
@@ -22,7 +23,7 @@ def kvt_domain_format(at: At) -> Hits:
           experimental:
             kvTransferPolicy:
               labelKey: topology.kubernetes.io/zone
-              domain: zone-  # expect
+              domain: Zone  # expect
         ```
 
     Good
@@ -34,4 +35,5 @@ def kvt_domain_format(at: At) -> Hits:
     """
     domain = at.value["domain"]
     if domain and not is_domain(domain):
-        yield at.invalid("domain", domain, f'must be lower-case letters, digits and inner dashes, got "{domain}"')
+        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
+        yield at.invalid("domain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)

@@ -3,10 +3,12 @@
 from typing import Final
 
 from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import CLAIMS, Difference, Hits, rule
 
 _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+_SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _MODES[3]}
 
 
 @rule(
@@ -45,4 +47,6 @@ def pvc_access_mode_enum(at: At) -> Hits:
     """
     mode = at.value["volumeAccessMode"]
     if at.value.get("create") and mode and mode not in _MODES:
-        yield at.not_supported("volumeAccessMode", mode, _MODES)
+        meant = _SHORT.get(mode.upper())
+        fix, mend = (f"write {meant}", Mend(meant)) if meant else ("", None)
+        yield at.not_supported("volumeAccessMode", mode, _MODES, fix=fix, mend=mend)

@@ -2,6 +2,7 @@
 
 from dynamo_webhooks.api.quantity import parse
 from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import CLAIMS, Difference, Hits, rule
 
@@ -42,4 +43,4 @@ def pvc_size_negative(at: At) -> Hits:
     """
     size = at.value.get("size")
     if size is not None and parse(size) < 0:
-        yield at.invalid("size", size, f"must be more than zero, got {size}")
+        yield at.invalid("size", size, f"must be more than zero, got {size}", mend=Mend(str(size).removeprefix("-")))

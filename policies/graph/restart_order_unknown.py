@@ -1,6 +1,7 @@
 """DYN135: names in the order of a restart that are no services."""
 
 from dynamo_webhooks.policies.at import At
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import RESTART, Hits, rule
 from dynamo_webhooks.policies.words import words
@@ -49,4 +50,6 @@ def restart_order_unknown(at: At) -> Hits:
     for name, index in unknown.items():
         close = spellings.get(name.lower())
         text = words('must be a {service} of this graph, got "{name}"', name=name)
-        yield at.not_found(("strategy", "order", index), name, text, fix=f'write "{close}"' if close else "")
+        yield at.not_found(
+            ("strategy", "order", index), name, text, fix=f'write "{close}"' if close else "", mend=Mend(close) if close else None
+        )

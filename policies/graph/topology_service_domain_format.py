@@ -2,6 +2,7 @@
 
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import is_domain
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import SERVICES, Hits, rule
 
@@ -23,7 +24,7 @@ def topology_service_domain_format(at: At) -> Hits:
           services:
             worker:
               componentType: worker
-              topologyConstraint: {packDomain: a_rack}  # expect
+              topologyConstraint: {packDomain: Rack}  # expect
         ```
 
     Good
@@ -39,4 +40,5 @@ def topology_service_domain_format(at: At) -> Hits:
     domain = at.value["topologyConstraint"].get("packDomain")
     if domain and not is_domain(domain):
         text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
-        yield at.invalid("topologyConstraint.packDomain", domain, text)
+        mend = Mend(domain.lower()) if is_domain(domain.lower()) else None
+        yield at.invalid("topologyConstraint.packDomain", domain, text, mend=mend)

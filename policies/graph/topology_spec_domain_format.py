@@ -2,6 +2,7 @@
 
 from dynamo_webhooks.policies.at import At
 from dynamo_webhooks.policies.domain import is_domain
+from dynamo_webhooks.policies.finding import Mend
 from dynamo_webhooks.policies.order import Stage
 from dynamo_webhooks.policies.rule import TOPOLOGY, Hits, rule
 
@@ -32,4 +33,5 @@ def topology_spec_domain_format(at: At) -> Hits:
     """
     domain = at.value["packDomain"]
     if domain and not is_domain(domain):
-        yield at.invalid("packDomain", domain, f'must be lower-case letters, digits and inner dashes, got "{domain}"')
+        text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'
+        yield at.invalid("packDomain", domain, text, mend=Mend(domain.lower()) if is_domain(domain.lower()) else None)

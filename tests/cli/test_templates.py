@@ -184,6 +184,43 @@ def test_a_long_value_is_hidden_where_a_message_cuts_it() -> None:
     assert fill.masked("must be 1 or more, got 1", "none of them") == "must be 1 or more, got 1"
 
 
+BLOCKS = GOOD.replace(
+    "replicas: 2", "replicas: 2\n      envs: ${ENV}\n      resources: $(RESOURCES)\n      extraPodSpec: {mainContainer: {args: ${ARGS}}}"
+)
+
+
+def test_lists_and_maps_fill_what_stands_alone(command: Command, files: Files) -> None:
+    files(a=BLOCKS)
+    values = ("--set", "ENV=[{name: A, value: b}]", "--set", 'RESOURCES={"limits": {"gpu": "1"}}', "--set", 'ARGS=["--model", "x"]')
+    assert command("check", "a.yaml", *values).code == 0
+    wrong = ("--set", "ENV=[{name: A, value: 1}]", "--set", "RESOURCES={limits: {cpu: s3cr3t-cpu}}", "--set", "ARGS=[s3cr3t]")
+    ran = command("check", "a.yaml", *wrong, "-o", "json")
+    told = {(one["path"], one["line"]) for one in ran.json["findings"]}
+    assert ("spec.services[worker].envs[0].value", 11) in told
+    assert {one["line"] for one in ran.json["findings"]} <= {11, 12}
+    assert "s3cr3t" not in ran.out + ran.err
+
+
+def test_a_list_in_quotes_or_beside_other_text_is_text(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("replicas: 2", 'replicas: 2\n      extraPodSpec: {mainContainer: {image: "${X}", args: ["a-${X}"]}}'))
+    assert command("check", "a.yaml", "--set", "X=[1, 2]").code == 0
+
+
+@pytest.mark.parametrize("value", ["[s3cr3t", "{s3cr3t", "[1]\n---\n[2]", "{" * 500, "[" + "[" * 150 + "]" * 151])
+def test_a_list_that_can_not_be_read_is_said_without_its_text(command: Command, files: Files, value: str) -> None:
+    deep = GOOD.replace("replicas: 2", "replicas: 2\n      extraPodSpec: " + "{a: " * 60 + "${X}" + "}" * 60)
+    files(a=deep)
+    ran = command("check", "a.yaml", "--set", f"X={value}")
+    assert (ran.code, "s3cr3t" in ran.out + ran.err) == (4, False)
+    assert "a.yaml:11:" in ran.err
+
+
+def test_a_list_as_a_key_is_refused(command: Command, files: Files) -> None:
+    files(a=GOOD.replace("  namespace: llm", "  namespace: llm\n  ${X}: b"))
+    ran = command("check", "a.yaml", "--set", "X=[a]")
+    assert (ran.code, "a key must be one word or text, found a map or list" in ran.err) == (4, True)
+
+
 def test_values_fill_the_stored_objects_too(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     text = GOOD.replace("name: good", "name: ${N}").replace("replicas: 2", "replicas: ${R}")
     folder = files(a=text, old=text)

@@ -40,23 +40,37 @@ def _load_stdin(name: str) -> bytes:
 
 def _load_file(path: str, name: str) -> bytes:
     try:
-        # os and open, because pathlib takes longer to import than a small file takes to check
-        status = os.stat(path)  # noqa: PTH116 - see above
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError("is a folder, not a file", name)
-        if status.st_size > LIMIT:
-            raise _too_large(name)
-        with open(path, "rb") as file:  # noqa: PTH123 - see above
-            data = file.read(LIMIT + 1)
+        # os, because pathlib takes longer to import than a small file takes to check, and what `open` returns asks the system much more
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            data = _whole(descriptor, os.fstat(descriptor), name)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise InputError("does not exist", name) from None
     except PermissionError:
         raise InputError("may not be read (permission denied)", name) from None
     except OSError as error:
         raise InputError(f"can't be read: {error.strerror}", name) from None
-    if len(data) > LIMIT:  # a pipe or device has no size beforehand
-        raise _too_large(name)
     return data
+
+
+def _whole(descriptor: int, status: os.stat_result, name: str) -> bytes:
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError("is a folder, not a file", name)
+    if status.st_size > LIMIT:
+        raise _too_large(name)
+    data = os.read(descriptor, status.st_size + 1)
+    if stat.S_ISREG(status.st_mode) and len(data) == status.st_size:
+        return data
+    parts, size = [data], len(data)
+    while data and size <= LIMIT:  # a pipe or device has no size beforehand, and a file may grow
+        data = os.read(descriptor, 1 << 20)
+        parts.append(data)
+        size += len(data)
+    if size > LIMIT:
+        raise _too_large(name)
+    return b"".join(parts)
 
 
 def _too_large(name: str) -> InputError:

@@ -19,7 +19,10 @@ def default(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
 
     A default never creates its parent. An explicit null counts as absent where the schema has a default; elsewhere `drop_nulls` removes it.
     """
-    return tuple(_default((), obj, resolve(schema))) if bears(schema, DEFAULTS) else ()
+    done: list[Path] = []
+    if bears(schema, DEFAULTS):
+        _default(done, (), obj, resolve(schema))
+    return tuple(done)
 
 
 def drop_nulls(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
@@ -46,21 +49,28 @@ def _holds_null(value: Any) -> bool:
     return False
 
 
-def _default(path: Path, value: Any, node: Node) -> Iterator[Path]:
+def _default(done: list[Path], path: Path, value: Any, node: Node) -> None:
     if isinstance(value, dict):
         for name, child_node in _with_default(node):
             if value.get(name) is None and not (name in value and child_node.get("nullable")):
                 value[name] = _copy(child_node["default"])
-                yield (*path, name)
-        for name, child_node, is_key in _children(value, node):
-            if not bears(child_node, DEFAULTS):
+                done.append((*path, name))
+        properties: dict[str, Node] = node.get("properties") or {}
+        extra = node.get("additionalProperties")
+        for name, item in value.items():
+            if not isinstance(item, (dict, list)):
                 continue
-            yield from _default((*path, Key(name) if is_key else name), value[name], child_node)
+            child = properties.get(name)
+            if child is not None:
+                if bears(child, DEFAULTS):
+                    _default(done, (*path, name), item, resolve(child))
+            elif isinstance(extra, dict) and bears(extra, DEFAULTS):
+                _default(done, (*path, Key(name)), item, resolve(extra))
     elif isinstance(value, list) and "items" in node and bears(node["items"], DEFAULTS):
         items = resolve(node["items"])
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):
-                yield from _default((*path, index), item, items)
+                _default(done, (*path, index), item, items)
 
 
 def _with_default(node: Node) -> list[tuple[str, Node]]:

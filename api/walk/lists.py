@@ -56,6 +56,9 @@ def _check_list(path: Path, value: list[Any], node: Node) -> Iterator[FieldError
 
 
 def _repeated(path: Path, keyed: Iterable[tuple[int, Hashable]]) -> Iterator[FieldError]:
+    keyed = list(keyed)
+    if len({key for _, key in keyed}) == len(keyed):  # as nearly every list
+        return
     seen: Counter[Hashable] = Counter()
     for index, key in keyed:
         seen[key] += 1
@@ -70,7 +73,9 @@ def map_key(item: dict[str, Any], names: tuple[str, ...]) -> tuple[Hashable, ...
 
 def identity(value: Any) -> Hashable:
     """Returns something hashable that is the same for equal JSON values only; true is not 1. Absurdly deep values equal nothing else."""
+    if type(value) is str:
+        return value
     try:
-        return json.dumps(value, sort_keys=True)
+        return json.dumps(value, sort_keys=True).encode()
     except RecursionError:
         return id(value)

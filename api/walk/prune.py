@@ -42,27 +42,29 @@ def prune(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
     The paths are what `check --strict` and a server's `fieldValidation: Strict` complain about. Whatever lies below a removed field has no
     path of its own.
     """
-    return tuple(_prune_object((), obj, resolve(schema), whole=True))
+    gone: list[Path] = []
+    _prune_object(gone, (), obj, resolve(schema), whole=True)
+    return tuple(gone)
 
 
-def _prune(path: Path, value: Any, node: Node | None) -> Iterator[Path]:
-    """Prunes one value; typed parts are only as deep as the schema, and what has no schema isn't descended into."""
+def _prune(gone: list[Path], path: Path, value: Any, node: Node | None) -> None:
+    """Prunes one value and adds what is gone; typed parts are only as deep as the schema, and what has no schema isn't descended into."""
     if isinstance(value, dict):
-        yield from _prune_object(path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
+        _prune_object(gone, path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
     elif isinstance(value, list):
         items = node.get("items") if node else None
         if items is None and node and node.get("x-kubernetes-preserve-unknown-fields"):
             return
         if items is None:
-            yield from _empty_objects(path, value)
+            gone += _empty_objects(path, value)
             return
         items = resolve(items)
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):
-                yield from _prune((*path, index), item, items)
+                _prune(gone, (*path, index), item, items)
 
 
-def _prune_object(path: Path, value: dict[str, Any], node: Node | None, *, whole: bool) -> Iterator[Path]:
+def _prune_object(gone: list[Path], path: Path, value: dict[str, Any], node: Node | None, *, whole: bool) -> None:
     """Prunes an object; a whole one, at the root or embedded, keeps apiVersion, kind and metadata whatever its schema says."""
     node = node or {}
     properties: dict[str, Node] = node.get("properties") or {}
@@ -72,18 +74,18 @@ def _prune_object(path: Path, value: dict[str, Any], node: Node | None, *, whole
         item = value[name]
         if whole and name in _OF_AN_OBJECT:
             if name == "metadata" and isinstance(item, dict):
-                yield from _prune_metadata((*path, name), item)
+                gone += _prune_metadata((*path, name), item)
             elif name == "metadata" and item is None:
                 value[name] = {}
         elif name in properties:
             if isinstance(item, (dict, list)):
-                yield from _prune((*path, name), item, resolve(properties[name]))
+                _prune(gone, (*path, name), item, resolve(properties[name]))
         elif extra:
             if isinstance(extra, dict) and isinstance(item, (dict, list)):
-                yield from _prune((*path, Key(name)), item, resolve(extra))
+                _prune(gone, (*path, Key(name)), item, resolve(extra))
         elif not keep:
             del value[name]
-            yield (*path, name)
+            gone.append((*path, name))
 
 
 def _prune_metadata(path: Path, metadata: dict[str, Any]) -> Iterator[Path]:

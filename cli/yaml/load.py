@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.cli.yaml import block_text
 from dynamo_webhooks.cli.yaml.build import Builder
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.places import Place, Position, key_position, path_at, value_position
@@ -47,22 +48,35 @@ class Source:
 class Document:
     """One document of a text: `data` is plain (dict, list, str, int, float, bool, None), positions are asked for by path."""
 
-    __slots__ = ("_offset", "_place", "data", "source")
+    __slots__ = ("_known", "_offset", "_tree", "data", "source")
 
-    def __init__(self, data: Any, source: Source, place: Place, offset: int) -> None:
-        """Made by `read`; `offset` is the line, from 0, where the chunk of text begins that the document was read from."""
+    def __init__(self, data: Any, source: Source, place: Place | str, offset: int, known: dict[Path, Position] | None = None) -> None:
+        """Made by `read`; `offset` is the line, from 0, where the chunk of text begins that the document was read from.
+
+        `place` may be that chunk, which is then read for places when the first is asked for that isn't `known`: those of values.
+        """
         self.data = data
         self.source = source
-        self._place = place
+        self._tree = place
         self._offset = offset
+        self._known = known or {}
+
+    @property
+    def _place(self) -> Place:
+        if isinstance(self._tree, str):
+            builder = Builder(self._offset)
+            _feed(self._tree, builder, self._offset)
+            self._tree = builder.finished[0][1]
+        return self._tree
 
     def position(self, path: Path) -> Position:
         """Where the key stands of the deepest existing part of the path; for a list item where its first token stands."""
-        return key_position(self._place, path, self._offset)
+        found = self._known.get(path) if not path else None
+        return found or key_position(self._place, path, self._offset)
 
     def value_position(self, path: Path) -> Position:
         """Where the value stands if the whole path exists and it is written on one line; else what `position` says."""
-        return value_position(self._place, path, self._offset)
+        return self._known.get(path) or value_position(self._place, path, self._offset)
 
     def path_at(self, line: int, column: int) -> Path | None:
         """The path of what stands at a line and column of the file; None where the document has not begun yet."""
@@ -99,6 +113,9 @@ def read(source: Source) -> Iterator[Document | InputError]:
         yield _placed(InputError("must be Unicode text, found half of a surrogate pair", "", *_line_column(text, error.start)), source)
         return
     for chunk, offset in chunks(text if source.fill is None else source.fill.veiled(text)):
+        if source.fill is None and (quick := block_text.read(chunk)) is not None:
+            yield Document(quick.data, source, chunk, offset, _known(quick, offset))
+            continue
         builder, broken = Builder(offset, source.fill), None
         try:
             _feed(chunk, builder, offset)
@@ -109,6 +126,15 @@ def read(source: Source) -> Iterator[Document | InputError]:
                 yield Document(data, source, place, offset)
         if broken is not None:
             yield broken
+
+
+def _known(quick: block_text.Read, offset: int) -> dict[Path, Position]:
+    """The places that every report asks for: where a document begins, and its name."""
+    known: dict[Path, Position] = {(): Position(offset + quick.line + 1, 1, 2)}
+    if quick.name is not None:
+        line, start, end = quick.name
+        known["metadata", "name"] = Position(offset + line + 1, start + 1, max(end, start + 1) + 1)
+    return known
 
 
 def _feed(chunk: str, builder: Builder, offset: int) -> None:

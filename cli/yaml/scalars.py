@@ -34,6 +34,11 @@ class ScalarError(ValueError):
     """A scalar that has no meaning in an object: an infinity, or text under a tag that it does not fit."""
 
 
+def is_word(text: str) -> bool:
+    """Whether an unquoted word is a boolean or null."""
+    return text in _WORDS
+
+
 def plain(text: str) -> Scalar:
     """Reads an unquoted word without a tag.
 

@@ -1,8 +1,12 @@
-"""`dynamo-webhooks check` as a process: what one file costs beyond the interpreter's own start, and how long many files take."""
+"""`dynamo-webhooks check` as a process: what one file costs beyond the interpreter's own start, and how long many files take.
+
+kubeconform, a Go program, checks many files beside it by the same schemas, which is a part of what `check` does.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import yaml
 
 from tests.bench.requests import graph
+from tests.cluster.assets.build import KUBECONFORM, build, find
 
 if TYPE_CHECKING:
     from tests.bench.settings import Settings
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 SECTION: Final = "check"
 FEW: Final = 150  # manifests: a repository
 MANY: Final = 1_000
+MOST: Final = 3_000
 # facts, so that every object is right and every rule can be asked
 FACTS: Final = ("--set-fact", "grove=true")
 _BARE: Final = (sys.executable, "-c", "pass")
@@ -80,8 +86,36 @@ def checks(table: Table, settings: Settings, folder: Path) -> None:
     ours, bare = (statistics.median(column) * 1e3 for column in zip(*pairs, strict=True))
     what = f"one file: CPU, beyond the bare interpreter {extra * 1e3:.0f} ms"
     table.row(SECTION, what, f"{ours:.0f} ms", f"{bare:.0f} ms", ours / bare, goal="80 ms beyond")
+    beside_kubeconform(table, settings, folder)
     for where, count, goal in ((few, FEW, "0.5 s"), (many, MANY, "1,000 objects a second")):
         runs = [(cost(command(where)).wall, cost(command(where), one=True).wall) for _ in range(settings.starts)]
         mine, alone = (min(column) for column in zip(*runs, strict=True))
         what = f"{count:,} files, {count / mine:,.0f} objects a second; beside it one process, and the ratio"
         table.row(SECTION, what, f"{mine:.2f} s", f"{alone:.2f} s", mine / alone, goal=goal)
+
+
+def beside_kubeconform(table: Table, settings: Settings, folder: Path) -> None:
+    """The most files, by both programs in turns with all CPUs, kubeconform with the schemas that the command exports."""
+    if find(KUBECONFORM) is None and shutil.which("go") is None:
+        print("kubeconform is not measured: there is no go to build it with", flush=True)
+        return
+    most, schemas = manifests(folder / "most", MOST), folder / "schemas"
+    subprocess.run((sys.executable, "-m", "dynamo_webhooks.cli.main", "schema", "--all", "-d", schemas), check=True, capture_output=True)
+    location = f"{schemas}/{{{{ .ResourceKind }}}}.{{{{ .ResourceAPIVersion }}}}.schema.json"
+    other = (str(build(KUBECONFORM) / "kubeconform"), "-strict", "-schema-location", location, str(most))
+    refused = subprocess.run((*other[:-1], str(_wrong(folder / "wrong"))), check=False, capture_output=True, text=True)
+    if refused.returncode != 1 or "replicas" not in refused.stdout:
+        raise RuntimeError(f"kubeconform does not read the schemas: {refused.stdout}{refused.stderr}")
+    runs = [(cost(command(most)), cost(other)) for _ in range(settings.starts)]
+    ours, theirs = (min(runs_of, key=lambda one: one.wall) for runs_of in zip(*runs, strict=True))
+    what = f"{MOST:,} files, {MOST / ours.wall:,.0f} a second, CPU {ours.cpu:.2f} s; kubeconform by the schemas alone {theirs.cpu:.2f} s"
+    table.row(SECTION, what, f"{ours.wall:.2f} s", f"{theirs.wall:.2f} s", ours.wall / theirs.wall, limit=1.0)
+
+
+def _wrong(folder: Path) -> Path:
+    """A folder with one graph that the schema refuses."""
+    obj = graph()
+    next(iter(obj["spec"]["services"].values()))["replicas"] = "two"
+    folder.mkdir()
+    (folder / "wrong.yaml").write_text(yaml.safe_dump(obj))
+    return folder

@@ -64,8 +64,11 @@ CERT_MANAGER: Final = AssetSet(
     {"crds": ("cert-manager", "github.com/cert-manager/cert-manager", "deploy/crds")},
 )
 PROMTOOL: Final = AssetSet("promtool", {"promtool": ("promtool", "github.com/prometheus/prometheus/cmd/promtool")})
+KUBECONFORM: Final = AssetSet("kubeconform", {"kubeconform": ("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")})
 VERSIONS: Final = {minor: plane_of(minor) for minor in (OLDEST, NEWEST)}
-SETS: Final = {each.name: each for each in (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, *VERSIONS.values())}
+SETS: Final = {
+    each.name: each for each in (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, KUBECONFORM, *VERSIONS.values())
+}
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")
 

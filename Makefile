@@ -12,7 +12,7 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours browser bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,10 +33,10 @@ test: lint ## lint, types, and all tests but those of `make neighbours`; they lo
 	$(MAKE) --no-print-directory -j2 types beside
 
 beside: $(READY)
-	$(PYTEST) $(BESIDE) -m 'not alone and not neighbours'
+	$(PYTEST) $(BESIDE) -m 'not alone and not neighbours and not browser'
 
 unit: $(READY) ## the tests without a cluster and without the recorded answers, or those in TESTS
-	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone' $(TESTS)
+	$(PYTEST) $(BESIDE) -m 'not cluster and not golden and not alone and not browser' $(TESTS)
 	$(PYTEST) -m 'alone and not cluster and not golden' $(TESTS) || [ $$? -eq 5 ]  # 5: TESTS has none of these
 
 golden: $(READY) ## the recorded answers of the Go operator, in tests/golden/recorded
@@ -57,6 +57,9 @@ line15: $(READY) ## all recorded writes of operator line 1.5 through a real API 
 
 neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager and promtool, each built once
 	$(PYTEST) $(BESIDE) -m neighbours
+
+browser: $(READY) ## the page of a report in a headless Chromium, which must be on the PATH
+	$(PYTEST) -m browser
 
 bench: $(READY) ## speed, waiting times and memory beside a bare server, in one run of about six minutes
 	$(BIN)/python -m tests.bench --write

@@ -40,7 +40,7 @@ def remedy(finding: Finding, data: Any) -> Edit | None:
     if value is MISSING and (mend is None or mend.value is None or finding.value is not None):  # what was found stands elsewhere
         return None
     if mend is not None:
-        return Edit(REMOVE, path) if mend.value is None else Edit(ADD, path, mend.value)
+        return Edit(REMOVE, path) if mend.value is None else Edit(ADD if value is MISSING else SET, path, mend.value)
     found = _ALLOWED.match(finding.text)
     if found is None or not isinstance(value, str) or value != finding.value:
         return None

@@ -113,7 +113,8 @@ def offers(name: str, text: str, asked: Asked, line: int, column: int) -> list[O
 def actions(name: str, text: str, asked: Asked, first: int, last: int) -> list[Action]:
     """The edits for findings on some lines, one for all findings of the text, and the conversion of what is written in v1alpha1."""
     source = Source(name, text)
-    whole = [one for one in seen(name, text, asked).findings if one.edit is not None]
+    # two rules may have one remedy
+    whole = list({one.edit: one for one in reversed(seen(name, text, asked).findings) if one.edit is not None}.values())[::-1]
     here = [one for one in whole if first <= one.position.line <= last]
     found = [_edited(source, f"{one.fix or one.message} ({one.rule})", [one]) for one in here]
     found += [_edited(source, f"Fix all {len(whole)} in this file", whole)] if len(whole) > 1 else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import io
 import os
 import sys
@@ -83,7 +82,7 @@ def test_a_file_that_may_not_be_read(command: Command, files: Files, monkeypatch
     def refuse(file: str, *_: object, **__: object) -> object:
         raise PermissionError(13, "Permission denied", file)  # chmod would not keep root out
 
-    monkeypatch.setattr(builtins, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     assert command("check", "secret.yaml", "-q") == (4, "", "secret.yaml: may not be read (permission denied)\n")
 
 

@@ -29,6 +29,7 @@ CODES: Final = {
     "dynamo-webhooks check deploy -o github -o sarif=dynamo.sarif": 1,
     "dynamo-webhooks check deploy --against FETCH_HEAD -o text -o junit=dynamo.xml": 0,
     "dynamo-webhooks check deploy -o text -o junit=dynamo.xml": 1,
+    "dynamo-webhooks check deploy -o text -o html=dynamo.html": 1,
     "dynamo-webhooks check rendered.yaml --facts facts.yaml --strict": 0,
     "dynamo-webhooks check --show-config": 0,
     "dynamo-webhooks check deploy --against origin/main": 0,
@@ -44,7 +45,12 @@ CODES: Final = {
     "dynamo-webhooks test cases": 0,
 }
 # need a cluster; their flags are tried alone
-CLUSTER: Final = ("dynamo-webhooks check --cluster", "dynamo-webhooks facts --cluster -o facts.yaml")
+CLUSTER: Final = (
+    "dynamo-webhooks check deploy --cluster --namespace llm",
+    "dynamo-webhooks diff deploy --cluster --namespace llm",
+    "dynamo-webhooks check --cluster",
+    "dynamo-webhooks facts --cluster -o facts.yaml",
+)
 
 
 def _commands() -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -63,8 +63,10 @@ def _table(result: Result) -> Iterator[str]:
         yield f"| {len(rows) - ROWS} more | | | |"
 
 
-def _graphs(pictures: Iterable[Picture]) -> Iterator[str]:
+def _graphs(pictures: Sequence[Picture]) -> Iterator[str]:
     """A chart of each graph, as far as there is room."""
+    if not pictures:
+        return
     from dynamo_webhooks.cli.picture.mermaid import mermaid
 
     blocks, room, left = [], _CHARTS, 0

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -41,10 +41,12 @@ def document(result: Result, folder: str = "") -> str:
     files = [(relative(name, here), list(group)) for name, group in groupby(result.findings, lambda one: one.source.name)]
     body = [
         f"<header><h1>dynamo-webhooks check</h1><p>{_text(summary(result))}.</p></header>",
+        '<div class="beside">',
         *_by_rule(result),
         *_by_file(files),
-        *_pictures(result.pictures),
+        "</div>",
         *_findings(files),
+        *_pictures(result.pictures),
         *_list("Not checked", [_place(error.name, error.line, here, error.text) for error in result.unreadable] + result.unreachable),
         *_list("Not evaluated", [f"{note.name}: {why(note.first)}; {note.where}" for note in grouped(result.not_evaluated)]),
         *_list("Accepted", [f"{one.finding.rule}: {one.finding.about}: {one.reason} ({one.by})" for one in result.suppressed]),
@@ -107,17 +109,18 @@ def _counted(findings: list[Reported]) -> str:
     return ", ".join(many(counts[level], level) for level in _LEVELS if counts[level])
 
 
-def _pictures(pictures: Iterable[Picture]) -> Iterator[str]:
+def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
+    if not pictures:
+        return
     from dynamo_webhooks.cli.picture.svg import svg
 
     images = []
     for one in pictures:
         data = base64.b64encode(unicode_text(svg([one])).encode()).decode()
         images.append(f'<img alt="{_text(one.title)}" src="data:image/svg+xml;base64,{data}">')
-    if images:
-        yield f'<section id="pictures"><h2>Graphs</h2><details open><summary>{many(len(images), "graph")}</summary>'
-        yield from images
-        yield "</details></section>"
+    yield f'<section id="pictures"><h2>Graphs</h2><details open><summary>{many(len(images), "graph")}</summary>'
+    yield from images
+    yield "</details></section>"
 
 
 def _findings(files: list[tuple[str, list[Reported]]]) -> Iterator[str]:

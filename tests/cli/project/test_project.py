@@ -168,8 +168,8 @@ WRONG = [
         f'3: rules.{BAD_RULE}.severity: must be one of error, warning, off, got "none"',
     ),
     (
-        "outputs: {html: a.html}\n",
-        "1: outputs.html: there is no such format; known here: text, json, jsonl, sarif, github, junit, markdown",
+        "outputs: {pdf: a.pdf}\n",
+        "1: outputs.pdf: there is no such format; known here: text, json, jsonl, sarif, github, junit, markdown, html",
     ),
     ("a: 1\n---\nb: 1\n", "3: must hold one mapping; known keys: paths, exclude, profile, line, facts, rules, baseline, outputs"),
     ("- a\n", "1: must hold one mapping; known keys: paths, exclude, profile, line, facts, rules, baseline, outputs"),

@@ -13,7 +13,8 @@ STYLE: Final = """
 font:15px/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1.5rem 0 .5rem;overflow-wrap:anywhere}
 h4{margin:.75rem 0 .25rem}p{margin:.4rem 0}a{color:var(--link)}code,pre,.frame{font:13px/1.45 ui-monospace,monospace}
-.beside{display:flex;flex-wrap:wrap;column-gap:4rem}table{border-collapse:collapse}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}
+.beside{display:flex;flex-wrap:wrap;column-gap:4rem}
+table{border-collapse:collapse}th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}
 td.n,th.n{text-align:right}td{overflow-wrap:anywhere}
 article{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.75rem 1rem;margin:.75rem 0;overflow-wrap:anywhere}
 .level{font-weight:600}.error,.fault{color:var(--error)}.warning{color:var(--warning)}.dim{color:var(--dim)}

@@ -81,7 +81,7 @@ def test_kubectl_replaces_lists_and_removes_what_it_applied_before() -> None:
 
 
 def test_who_updates_writes_a_status_or_applies_another_version_says_nothing() -> None:
-    said = {"f:spec": {"f:backendFramework": {}}}
+    said: dict[str, Any] = {"f:spec": {"f:backendFramework": {}}}
     others = [fields(said, operation="Update"), fields(said, subresource="status"), fields(said, apiVersion="nvidia.com/v1alpha1")]
     assert applied(FILE, STORED, held(managedFields=others), KIND)["spec"]["backendFramework"] == "vllm"
     elsewhere = {"apiVersion": "nvidia.com/v1alpha1", "spec": {"backendFramework": "vllm"}}

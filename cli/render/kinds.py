@@ -9,8 +9,10 @@ from dynamo_webhooks.api.operator.settings import LABELLED, NONE
 from dynamo_webhooks.reconciler.checkpoint.held import lacking_claim, observed_in
 from dynamo_webhooks.reconciler.checkpoint.shared_gpus import refusal_of
 from dynamo_webhooks.reconciler.loop.marks import PULL_SECRET
-from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, render
+from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, Rendered, goes_to_grove, render
 from dynamo_webhooks.reconciler.render.errors import RenderError
+from dynamo_webhooks.reconciler.render.kv_transfer import asked_topology, key_in, with_label_key
+from dynamo_webhooks.reconciler.render.merge import texts
 from dynamo_webhooks.reconciler.render.pod.registries import addresses, index
 
 if TYPE_CHECKING:
@@ -44,13 +46,26 @@ def children(obj: Fields, held: Held, operator: Operator) -> Rendered:
 
 
 def _workload(obj: Fields, held: Held, operator: Operator) -> Rendered:
-    """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints."""
+    """Pods get the pull secrets of the input that the configuration opts into, and are restored from its checkpoints.
+
+    A topology of Grove that a graph names is one of the input.
+    """
+    obj = _placed(obj, held, operator.settings)
     settings = operator.settings._replace(pull_secrets=_pull_secrets(obj, held, operator))
     try:
         observed = observed_in(obj, held, settings)
     except RenderError as error:
         return Rendered([], [error])
     return render(obj, settings, observed)
+
+
+def _placed(obj: Fields, held: Held, settings: Settings) -> Fields:
+    name, domain = asked_topology(obj) if obj.get("kind") == GRAPH else ("", "")
+    if not name or not goes_to_grove(texts(obj["metadata"].get("annotations")), settings):
+        return obj
+    found = (key_in(one, domain) for one in held.all("ClusterTopologyBinding") if one["metadata"]["name"] == name)
+    key = next(found, "")
+    return with_label_key(obj, key) if key else obj
 
 
 def _pull_secrets(obj: Fields, held: Held, operator: Operator) -> Mapping[str, tuple[str, ...]]:

@@ -40,6 +40,7 @@ from dynamo_webhooks.reconciler.loop.snapshots import (
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
 from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
+from dynamo_webhooks.reconciler.loop.topology import placed
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
 from dynamo_webhooks.reconciler.render.children import graph_children, worker_hash
 from dynamo_webhooks.reconciler.render.errors import RenderError
@@ -77,6 +78,10 @@ async def reconcile_graph(work: Work, obj: Node) -> PassResult:
         return await _refuse(work, obj, refusal)
     if way.lost and not way.moving:
         return await _leave_alone(work, obj, way)
+    if way.grove:
+        obj, lacking = await placed(work, obj)
+        if lacking:
+            return (await _refuse(work, obj, lacking))._replace(after=SLOWLY)
     try:
         graph = read_graph(obj)
         settings = render_settings(work.settings, work.known(), work.cache, graph.namespace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dynamo_webhooks.api.operator.settings import OFF
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import Resource
 from dynamo_webhooks.reconciler.checkpoint import storage
@@ -123,10 +124,10 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
 
 def _waiting(work: Work, component: Node, pods: Pods | None, hindered: Standing | None, settings: Settings) -> Standing | None:
     """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
-    row = row_of(CHECKPOINT)
-    seen = CHECKPOINT not in work.cache.lacking()
-    made = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) or row.runs(work.settings.controllers, work.known())
-    if pods is None or pods.begun or not (settings.checkpoints.enabled and seen and made):
+    row, controllers = row_of(CHECKPOINT), work.settings.controllers
+    others = bool((experimental(component, "checkpoint") or {}).get("checkpointRef")) and controllers.get(row.name) == OFF
+    awaited = CHECKPOINT not in work.cache.lacking() and (others or row.runs(controllers, work.known()))
+    if pods is None or pods.begun or not (settings.checkpoints.enabled and awaited):
         return None
     return waiting(hindered, component)
 

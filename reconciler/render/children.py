@@ -22,7 +22,7 @@ from dynamo_webhooks.reconciler.render.split import component_object
 from dynamo_webhooks.reconciler.render.workload import owning_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dynamo_webhooks.conversion.lens.protocol import Fields
     from dynamo_webhooks.reconciler.render.graph import Graph, Member
@@ -123,11 +123,14 @@ def graph_children(graph: Graph, settings: Settings, observed: Observed) -> Rend
 
 def on_grove(graph: Graph, settings: Settings, observed: Observed = NOTHING) -> bool:
     """Whether the graph becomes one PodCliqueSet, and no objects of components."""
-    if observed.grove is not None:
-        return observed.grove
-    if (remembered := provided_by_grove(graph.annotations)) is not None:
+    return goes_to_grove(graph.annotations, settings) if observed.grove is None else observed.grove
+
+
+def goes_to_grove(annotations: Mapping[str, str], settings: Settings) -> bool:
+    """The same of a graph with these annotations that runs nowhere yet."""
+    if (remembered := provided_by_grove(annotations)) is not None:
         return remembered
-    return settings.grove and graph.annotations.get(ENABLE_GROVE, "").lower() != "false"
+    return settings.grove and annotations.get(ENABLE_GROVE, "").lower() != "false"
 
 
 def worker_hash(graph: Graph, observed: Observed = NOTHING) -> str:

@@ -29,6 +29,30 @@ def label_key(graph: Graph, member: Member) -> str:
     return str(policy.get("labelKey") or "") if member.is_worker else ""
 
 
+def asked_topology(obj: Fields) -> tuple[str, str]:
+    """The topology of Grove that a graph of either version names instead of a label, and its domain; empty where it names none."""
+    spec = obj.get("spec")
+    features = spec.get("experimental") if isinstance(spec, dict) else None
+    policy = features.get("kvTransferPolicy") if isinstance(features, dict) else None
+    if not isinstance(policy, dict) or policy.get("labelKey"):
+        return "", ""
+    return str(policy.get("clusterTopologyName") or ""), str(policy.get("domain") or "")
+
+
+def key_in(binding: Fields | None, domain: str) -> str:
+    """The node label of a domain in a ClusterTopologyBinding, which anybody may have written; empty if it has none."""
+    levels = ((binding or {}).get("spec") or {}).get("levels")
+    found = (one.get("key") for one in items(levels if isinstance(levels, list) else ()) if one.get("domain") == domain)
+    return next((key for key in found if isinstance(key, str) and key), "")
+
+
+def with_label_key(obj: Fields, key: str) -> Fields:
+    """A graph whose policy names the label that its topology means."""
+    features = obj["spec"]["experimental"]
+    policy = {**features["kvTransferPolicy"], "labelKey": key}
+    return {**obj, "spec": {**obj["spec"], "experimental": {**features, "kvTransferPolicy": policy}}}
+
+
 def apply_kv_transfer(graph: Graph, member: Member, template: Fields) -> str:
     """Set variables, volume and mount on a template, in place, overriding the user's; returns the label's key."""
     key = label_key(graph, member)

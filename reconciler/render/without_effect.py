@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.paths import Key, render
 from dynamo_webhooks.reconciler.render.graph import experimental
+from dynamo_webhooks.reconciler.render.kv_transfer import asked_topology
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER, provided_by_grove
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ def _of_whole(graph: Graph, *, grove: bool) -> Iterator[Note]:
         yield Note(("metadata", "annotations", Key(ENABLE_GROVE)), f"has no effect: {WORKLOAD_PROVIDER} decides")
     if graph.spec.get("providerOverride") is not None and not grove:
         yield Note(("spec", "providerOverride"), _OFF_GROVE)
-    policy: Fields = (graph.spec.get("experimental") or {}).get("kvTransferPolicy") or {}
-    if policy.get("clusterTopologyName"):
-        reason = "has no effect: topologies of Grove are not read; name the node label as labelKey"
-        yield Note(("spec", "experimental", "kvTransferPolicy", "clusterTopologyName"), reason)
+    name, domain = asked_topology(graph.object)
+    if name:
+        unknown = f'has no effect: no ClusterTopologyBinding "{name[:80]}" with the domain "{domain[:80]}" is known'
+        yield Note(("spec", "experimental", "kvTransferPolicy", "clusterTopologyName"), unknown if grove else _OFF_GROVE)
 
 
 def _of(fields: Fields, path: Path, why: str, *, grove: bool) -> Iterator[Note]:

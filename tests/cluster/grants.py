@@ -133,6 +133,7 @@ def _orchestrators() -> list[Grant]:
     return [
         *(Grant("reconciler", EVERYWHERE, group, resource, "", own, "workloads of several nodes") for group, resource in kinds),
         Grant("reconciler", EVERYWHERE, "apps", "statefulsets", "", ("list", "watch"), "workers of LeaderWorkerSets"),
+        Grant("reconciler", EVERYWHERE, "grove.io", "clustertopologybindings", "", ("get",), "topologies that graphs name"),
         Grant("reconciler", EVERYWHERE, "scheduling.run.ai", "queues", "", ("get",), "the queue of pods that the KAI scheduler places"),
         *(Grant("reconciler", EVERYWHERE, "grove.io", resource, "", READ, "what runs of a graph on Grove") for resource in made),
         *(Grant("reconciler", EVERYWHERE, "grove.io", f"{resource}/scale", "", ("patch",), "replicas on Grove") for resource in made),

@@ -28,6 +28,12 @@ OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstra
 ROOT: Final = {**OVERRIDE, "value": {"spec": {"template": {"topologyConstraint": {"packDomain": "rack"}}}}}
 CHECKPOINT: Final = {"enabled": True, "identity": IDENTITY, "startupPolicy": "Immediate", "deletionPolicy": "Retain"}
 WIDE: Final = {"nodeCount": 2}
+TOPOLOGY: Final[Fields] = {
+    "apiVersion": "grove.io/v1alpha1",
+    "kind": "ClusterTopologyBinding",
+    "metadata": {"name": "topo"},
+    "spec": {"levels": [{"domain": "zone", "key": "example/zone"}, {"domain": "rack", "key": "example/rack"}]},
+}
 ALONE: Final = "only Grove acts on it"
 # below the component: value, whether it acts on Grove, and without; "" acts, a text is what is said instead
 COMPONENT: Final[dict[str, tuple[Any, str, str]]] = {
@@ -43,7 +49,7 @@ COMPONENT: Final[dict[str, tuple[Any, str, str]]] = {
 }
 GRAPH: Final[dict[str, tuple[Any, str, str]]] = {
     "providerOverride": (ROOT, "", ALONE),
-    "experimental.kvTransferPolicy.clusterTopologyName": ("topo", "topologies of Grove are not read", "topologies of Grove are not read"),
+    "experimental.kvTransferPolicy.clusterTopologyName": ("topo", "", ALONE),
 }
 STANDALONE: Final = {**COMPONENT, "checkpoint.deletionPolicy": ("Delete", "", "a standalone component makes no checkpoint")}
 # fields of a spec, as they are found in the schemas -> where the tables have them
@@ -139,7 +145,8 @@ def _objects(where: str, path: str) -> tuple[Fields, Fields]:
 def test_a_field_acts_or_is_told(command: Command, files: Files, where: str, path: str, *, grove: bool) -> None:
     before, after = _objects(where, path)
     said = _row(where, path)[2 if grove else 3]
-    held = [READY] if where.startswith("DynamoComponent") and path.endswith("enabled") else []  # else there is nothing to restore from
+    held: list[Fields] = [TOPOLOGY] if "kvTransfer" in path else []
+    held += [READY] if where.startswith("DynamoComponent") and path.endswith("enabled") else []  # else there is nothing to restore from
     files(**{name: json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}) for name, obj in (("a", before), ("b", after))})
     files(config=CONFIGURATION)
     facts = ("--set-fact", f"grove={str(grove).lower()}", "--set-fact", "lws=true", "--set-fact", "operatorVersion=1.5.0")
@@ -208,3 +215,14 @@ def _every(value: Any) -> Iterator[Fields]:
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _every(one)
+
+
+def test_a_topology_that_is_not_in_the_input_is_told(command: Command, files: Files) -> None:
+    _, obj = _objects("DynamoGraphDeployment.v1beta1", "spec.experimental.kvTransferPolicy.clusterTopologyName")
+    other = {**TOPOLOGY, "spec": {"levels": [{"domain": "zone", "key": "z"}, {"domain": "rack"}, None, {"domain": "rack", "key": 7}]}}
+    for held in ([], [other], [{**TOPOLOGY, "spec": {"levels": 7}}]):
+        files(a=json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}), config=CONFIGURATION)
+        facts = ("--set-fact", "grove=true", "--set-fact", "operatorVersion=1.5.0")
+        ran = command("render", "-q", "-o", "json", *facts, "--config", "config.yaml", "a.yaml")
+        assert ran.code == 0
+        assert 'no ClusterTopologyBinding "topo" with the domain "rack" is known' in ran.err

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from dynamo_webhooks.kube.resources import DEPLOYMENTS
+from dynamo_webhooks.kube.resources import DEPLOYMENTS, TOPOLOGY_BINDINGS
 from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, GRAPHS, MADE, OPTIONAL
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
 from tests.reconciler.loop.site import NAMESPACE, Site, running, settings
@@ -168,3 +169,32 @@ async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
             await site.user.delete(GRAPHS, name, NAMESPACE)
         await site.rest()
         assert NAME in await site.all(CHECKPOINTS)
+
+
+async def test_a_topology_of_grove_means_a_node_label() -> None:
+    site = Site(replace(settings(), identity=replace(settings().identity, version="1.5.0")))  # line 1.2 refuses the field
+    for each in (site.cluster, site.user):
+        each.served.update({"grove.io": frozenset({"v1alpha1"})})
+    policy = {"clusterTopologyName": "topo", "domain": "rack"}
+    await site.make(graph(vllm("w", main={"image": "img:1.5.0"}), experimental={"kvTransferPolicy": policy}))
+    site.start()
+    try:
+        await site.rest()
+        assert await site.all(GROVE) == {}
+        assert (await site.condition())["message"].endswith('must name a ClusterTopologyBinding, got "topo", which is not there')
+        levels = {"spec": {"levels": [{"domain": "rack", "key": "example/rack"}]}}
+        binding = {"apiVersion": TOPOLOGY_BINDINGS.api_version, "kind": TOPOLOGY_BINDINGS.kind, "metadata": {"name": "topo"}, **levels}
+        await site.user.create(TOPOLOGY_BINDINGS, binding)
+        await site.later(62)
+        [clique] = (await site.all(GROVE))["g"]["spec"]["template"]["cliques"]
+        assert clique["annotations"]["nvidia.com/topology-label-key"] == "example/rack"
+        assert await site.condition(kind="FieldsIgnored") == {}
+        assert (await site.graph())["spec"]["experimental"]["kvTransferPolicy"] == policy
+        before = await site.all(GROVE)
+        site.cluster.denied.add(("get", "clustertopologybindings"))
+        await site.edit("g", 0, replicas=3)
+        await site.rest()
+        assert "add the component overlays/orchestrators" in (await site.condition())["message"]
+        assert await site.all(GROVE) == before
+    finally:
+        await site.stop()

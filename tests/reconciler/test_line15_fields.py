@@ -114,7 +114,7 @@ def _component(version: str, name: str) -> Fields:
     return {**fields, **pod}
 
 
-def _objects(where: str, path: str) -> tuple[Fields, Fields]:
+def objects(where: str, path: str) -> tuple[Fields, Fields]:
     """An object without the field, and the same with it."""
     kind, _, version = where.partition(".")
     name, value, *_ = _row(where, path)
@@ -143,7 +143,7 @@ def _objects(where: str, path: str) -> tuple[Fields, Fields]:
 
 @pytest.mark.parametrize(("where", "path", "grove"), [*_cases()])
 def test_a_field_acts_or_is_told(command: Command, files: Files, where: str, path: str, *, grove: bool) -> None:
-    before, after = _objects(where, path)
+    before, after = objects(where, path)
     said = _row(where, path)[2 if grove else 3]
     held: list[Fields] = [TOPOLOGY] if "kvTransfer" in path else []
     held += [READY] if where.startswith("DynamoComponent") and path.endswith("enabled") else []  # else there is nothing to restore from
@@ -195,7 +195,7 @@ def test_fields_of_pods_reach_the_jobs_of_checkpoints_and_requests(command: Comm
     checkpoint = {"identity": IDENTITY, "job": {"podTemplateSpec": template}}
     head = {"metadata": {"name": "g", "namespace": "demo"}}
     assert _reached(command, files, {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoCheckpoint", **head, "spec": checkpoint})
-    request, _ = _objects("DynamoGraphDeploymentRequest.v1beta1", "spec.runtimeVersionOverride")
+    request, _ = objects("DynamoGraphDeploymentRequest.v1beta1", "spec.runtimeVersionOverride")
     request["spec"]["overrides"] = {"profilingJob": {"template": {"spec": {**POD, "containers": [{"name": "profiler"}]}}}}
     assert _reached(command, files, request)
 
@@ -218,7 +218,7 @@ def _every(value: Any) -> Iterator[Fields]:
 
 
 def test_a_topology_that_is_not_in_the_input_is_told(command: Command, files: Files) -> None:
-    _, obj = _objects("DynamoGraphDeployment.v1beta1", "spec.experimental.kvTransferPolicy.clusterTopologyName")
+    _, obj = objects("DynamoGraphDeployment.v1beta1", "spec.experimental.kvTransferPolicy.clusterTopologyName")
     other = {**TOPOLOGY, "spec": {"levels": [{"domain": "zone", "key": "z"}, {"domain": "rack"}, None, {"domain": "rack", "key": 7}]}}
     for held in ([], [other], [{**TOPOLOGY, "spec": {"levels": 7}}]):
         files(a=json.dumps({"kind": "List", "apiVersion": "v1", "items": [obj, *held]}), config=CONFIGURATION)

@@ -12,9 +12,12 @@ from dynamo_webhooks.reconciler.loop.kinds import CHECKPOINTS, COMPONENTS, GRAPH
 from dynamo_webhooks.reconciler.render.names import ENABLE_GROVE, WORKLOAD_PROVIDER
 from tests.reconciler.loop.site import NAMESPACE, Site, running, settings
 from tests.reconciler.loop.test_checkpoint import Scene, claim
+from tests.reconciler.loop.test_pathway import GROUPS
 from tests.reconciler.loop.test_snapshots import IDENTITY, NAME, RESTORING, ROLLING, _is_restored, _ready, _told, _worker, scene, warm
 from tests.reconciler.rendering import GROUP, graph, vllm
+from tests.reconciler.test_line15_fields import COMPONENT, STANDALONE, objects
 
+LWS = GROUPS["lws"]
 GROVE, CLIQUE = OPTIONAL["grove"], MADE["grove"][0][0]
 WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitForCheckpoint"}
 
@@ -43,6 +46,34 @@ async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
         await site.rest()
         assert await site.condition(kind="FieldsIgnored") == {}
         assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
+
+
+@pytest.mark.parametrize("name", [name for name, (*_, said) in COMPONENT.items() if said])
+async def test_each_field_without_effect_is_named_in_the_graph(name: str) -> None:
+    _, obj = objects("DynamoGraphDeployment.v1beta1", f"spec.components[].{name}")
+    async with running() as site:
+        site.cluster.served.update(LWS)
+        await site.later(40)
+        await site.make(obj)
+        await site.rest()
+        told = await site.condition(kind="FieldsIgnored")
+        assert f"spec.components[0].{name}" in told["message"]
+        assert COMPONENT[name][2] in told["message"]
+
+
+@pytest.mark.parametrize("name", [name for name, (*_, said) in STANDALONE.items() if said])
+async def test_each_field_without_effect_is_named_in_a_standalone_component(name: str) -> None:
+    path = name.replace("checkpoint", "experimental.checkpoint")
+    _, obj = objects("DynamoComponentDeployment.v1beta1", f"spec.{path}")
+    async with running() as site:
+        site.cluster.served.update(LWS)
+        await site.later(40)
+        await site.make(obj)
+        await site.rest()
+        conditions = (await site.all(COMPONENTS))["g"]["status"]["conditions"]
+        [told] = [one for one in conditions if one["type"] == "FieldsIgnored"]
+        assert f"spec.{path}" in told["message"]
+        assert STANDALONE[name][2] in told["message"]
 
 
 async def test_a_standalone_component_says_it_too() -> None:

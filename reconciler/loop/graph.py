@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.reconciler.loop.adapter import adapter_to_apply
 from dynamo_webhooks.reconciler.loop.clique_set import know_cliques, put_cliques
-from dynamo_webhooks.reconciler.loop.clique_status import PLACED, observed_on_grove
+from dynamo_webhooks.reconciler.loop.clique_status import observed_on_grove
 from dynamo_webhooks.reconciler.loop.clique_status import on_grove as said_by_grove
 from dynamo_webhooks.reconciler.loop.depth import refusal_of
 from dynamo_webhooks.reconciler.loop.generations import Roll, plan
-from dynamo_webhooks.reconciler.loop.graph_status import READY, Seen, refused, status_of, unreachable
-from dynamo_webhooks.reconciler.loop.ignored import noting, say_ignored
+from dynamo_webhooks.reconciler.loop.graph_news import tell
+from dynamo_webhooks.reconciler.loop.graph_status import Seen, refused, status_of, unreachable
+from dynamo_webhooks.reconciler.loop.ignored import noting
 from dynamo_webhooks.reconciler.loop.keys import key_of, uid_of
 from dynamo_webhooks.reconciler.loop.kinds import ADAPTER, CHECKPOINT, CLIQUES, COMPONENT, GRAPHS, SECRET
 from dynamo_webhooks.reconciler.loop.marks import MANAGER, WORKER_DIGEST
@@ -25,7 +26,7 @@ from dynamo_webhooks.reconciler.loop.pods import rights_in_use
 from dynamo_webhooks.reconciler.loop.prerequisites import look_for_claims, look_for_queue
 from dynamo_webhooks.reconciler.loop.problems import Problem, of_error, of_render
 from dynamo_webhooks.reconciler.loop.pull_secrets import children_with_secrets
-from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted, say_standing
+from dynamo_webhooks.reconciler.loop.restoring import UNLISTED, is_unlisted
 from dynamo_webhooks.reconciler.loop.restoring_on_grove import chosen_on_grove
 from dynamo_webhooks.reconciler.loop.snapshots import (
     found_for,
@@ -38,7 +39,6 @@ from dynamo_webhooks.reconciler.loop.snapshots import (
     told_of,
 )
 from dynamo_webhooks.reconciler.loop.ssh_keys import give_keys
-from dynamo_webhooks.reconciler.loop.status import found
 from dynamo_webhooks.reconciler.loop.surroundings import facts_of, grove_of, render_settings
 from dynamo_webhooks.reconciler.loop.topology import placed
 from dynamo_webhooks.reconciler.loop.work import SLOWLY, PassResult
@@ -166,7 +166,7 @@ async def _pass(work: Work, graph: Graph, plan: _Plan) -> PassResult:
     snapshots = of_forbidden(snapshots, [problem for problem in refused if is_hindrance(problem)])
     status = noting(status, of_graph(graph, grove=way.grove), obj["metadata"].get("generation"), work.now())
     status = told_of(status, work, graph, snapshots, seen.objects, roll.name)
-    await _tell(work, obj, status, roll)
+    await tell(work, obj, status, roll)
     if waits and not problems:
         if is_moving(work.cache.get(key_of(obj)) or {}):  # as it is stored, from which the next process goes on
             await end(work, way)
@@ -179,7 +179,7 @@ async def _leave_alone(work: Work, obj: Node, way: Pathway) -> PassResult:
     said = _where(work, obj, way, "")
     if said is not None:
         status = unreachable(obj.get("status") or {}, obj["metadata"].get("generation"), said, work.now())
-        await _tell(work, obj, status, Roll(""))
+        await tell(work, obj, status, Roll(""))
     return PassResult((), SLOWLY)
 
 
@@ -243,35 +243,6 @@ async def _refuse(work: Work, obj: Node, message: str) -> PassResult:
     return PassResult((Problem(message, "validation"),))
 
 
-async def _tell(work: Work, obj: Node, status: Node, roll: Roll) -> None:
-    before, now = obj.get("status") or {}, status
-    if not await work.patch_status(obj, status):
-        return
-    was, became = found(before, READY), found(now, READY)
-    if (was.get("status"), was.get("reason"), was.get("message")) != (became["status"], became["reason"], became["message"]):
-        failed = now["state"] == "failed"
-        begins = not was and now["state"] == "pending"  # that nothing is ready yet is no news
-        if failed or (was.get("reason") != became["reason"] and not begins):
-            await work.say(obj, "Warning" if failed else "Normal", _camel(became["reason"]), became["message"])
-    await say_standing(work, obj, before, now)
-    await say_ignored(work, obj, before, now)
-    lost = found(now, PLACED)
-    if lost.get("status") == "False" and lost["reason"] != found(before, PLACED).get("reason"):
-        await work.say(obj, "Warning", lost["reason"], f"Topology constraints no longer enforced: {lost['message']}")
-    phases = (before.get("rollingUpdate") or {}).get("phase"), (now.get("rollingUpdate") or {}).get("phase")
-    if phases[0] != phases[1]:
-        reason = {"InProgress": "RollingUpdateStarted", "Completed": "RollingUpdateCompleted"}[str(phases[1])]
-        await work.say(obj, "Normal", reason, f"workers of generation {roll.name}")
-    if (now.get("restart") or {}).get("phase") == "Superseded" and now["restart"] != before.get("restart"):
-        await work.say(
-            obj, "Warning", "RestartSuperseded", f"restart {now['restart']['observedID']}: a rolling update restarts the workers"
-        )
-
-
 def _is_planners(child: Node) -> bool:
     """Whether a child is there for a planner alone."""
     return child["kind"] in ("ServiceAccount", "RoleBinding") and child["metadata"]["name"] in (ACCOUNT, f"{ACCOUNT}-binding")
-
-
-def _camel(reason: str) -> str:
-    return "".join(part.capitalize() for part in reason.split("_"))

@@ -12,7 +12,7 @@ ALONE := -m alone $$(grep -rl --include='*.py' mark.alone tests)
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours browser bench bench-graphs lint types contracts format generate docs stale assets lock new-rule clean
+.PHONY: help serve demo test beside unit golden laws hostile cluster line15 neighbours browser bench bench-graphs migrate-full lint types contracts format generate docs stale assets lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -96,6 +96,9 @@ stale: $(READY) ## fails when a generated file is not what its generator writes
 	$(BIN)/python -m tools.project_schema --check
 	$(BIN)/python -m tools.crd_files --check
 	$(BIN)/python -m tools.pages --check
+
+migrate-full: $(READY) ## ten thousand objects moved there and back, beside writers and through kills, into docs/bench.md; or OBJECTS=1000
+	$(BIN)/python -m tests.bench --write --migrate $(or $(OBJECTS),10000)
 
 assets: $(READY) ## programs of the cluster tests from Go modules, cached outside the tree; some of them with SETS='assets helm'
 	$(BIN)/python -m tests.cluster.assets.build $(SETS)

@@ -123,14 +123,16 @@ async def seen_hashes(opener: Opener, servers: Sequence[str], group: str, versio
 
     A server that can't be asked is told with the reason. Each request has the connection's own time limit.
     """
-    found = []
-    for server in servers or [""] * tries:
-        try:
-            async with opener(server) as one:
-                found.append(Seen(server, await storage_hashes(one, group, version)))
-        except ApiError as error:
-            found.append(Seen(server, {}, error.message))
-    return found
+    return [await seen_hash(opener, server, group, version) for server in servers or [""] * tries]
+
+
+async def seen_hash(opener: Opener, server: str, group: str, version: str) -> Seen:
+    """What one API server stores kinds in, asked over a connection of its own."""
+    try:
+        async with opener(server) as one:
+            return Seen(server, await storage_hashes(one, group, version))
+    except ApiError as error:
+        return Seen(server, {}, error.message)
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -73,6 +73,7 @@ class Hands:
 
     async def sleep(self, seconds: float) -> None:
         """Waits. Raises: Stopped, at once, when an end is asked for."""
+        self.check()  # a wait of no time would not see it
         try:
             await asyncio.wait_for(self._stop.wait(), max(seconds, 0.0))
         except TimeoutError:

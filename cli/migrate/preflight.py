@@ -60,6 +60,11 @@ async def planned(hands: Hands, outage: Outage, report: Report, on_object: Calla
             "definitions of line 1.2 must not be applied while objects hold fields of line 1.5 (minAvailable, runtimeVersionOverride, "
             "providerOverride, startupPolicy, deletionPolicy and others): the API server would remove them with the next write"
         )
+    if strange := [each.kind for each in definitions if BY_NAME[each.kind].stored(line) != to]:
+        report.warnings.append(
+            f"definitions of line {line} store {' and '.join(strange)} in another version than {to}, and servers convert accordingly: an "
+            f"object that grows past what annotations hold would be stored in {to} without the rest"
+        )
     for each in definitions:
         one = _begun(each, hands)
         report.kinds.append(one)

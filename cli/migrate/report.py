@@ -57,6 +57,7 @@ class KindReport:
     refused: int = 0
     proven: bool = False
     passes: int = 0
+    seconds: float = 0.0  # of the passes that moved something
     untrue: int = 0  # objects in a version that storedVersions did not name
     notes: Notes = field(default_factory=Notes)
 
@@ -74,6 +75,7 @@ class KindReport:
             "refused": self.refused,
             "untrue": self.untrue,
             "passes": self.passes,
+            "seconds": round(self.seconds, 1),
             "proven": self.proven,
             "counts": dict(sorted(self.notes.counts.items())),
             "notes": [asdict(note) for note in notes],

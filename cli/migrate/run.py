@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from dynamo_webhooks.cli.migrate import flip
-from dynamo_webhooks.cli.migrate.listing import Outage
+from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage
 from dynamo_webhooks.cli.migrate.offline import REFUSED
 from dynamo_webhooks.cli.migrate.options import Stopped
 from dynamo_webhooks.cli.migrate.preflight import Plan, planned, resource_of
@@ -15,13 +16,17 @@ from dynamo_webhooks.cli.migrate.report import KindReport, Notes, Report
 from dynamo_webhooks.cli.migrate.retire import named_by
 from dynamo_webhooks.cli.migrate.servers import agreed
 from dynamo_webhooks.cli.migrate.walk import Counts, Pass
+from dynamo_webhooks.kube.backoff import Backoff
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, NotFoundError, UnavailableError
 from dynamo_webhooks.kube.storage_versions import load_definition
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from dynamo_webhooks.cli.migrate.options import Hands
     from dynamo_webhooks.kube.storage_versions import Definition
 
+Answer = TypeVar("Answer")
 _PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
 _ROUNDS: Final = 3  # times that the definitions may be changed by others meanwhile
 
@@ -77,7 +82,7 @@ class Run:
         for found in definitions:
             now = await self._read(found.name)
             if now.storage != options.to:
-                now = await flip.store_in(self._hands.cluster, now, options.to)
+                now = await self._patient(partial(flip.store_in, self._hands.cluster, now, options.to))
                 self._hands.say(f"{now.name}: new writes are stored in {options.to}")
             todo.append(now)
         since = await agreed(self._hands, todo, self.report)
@@ -115,7 +120,7 @@ class Run:
         cluster, to = self._hands.cluster, self._hands.options.to
         for _ in range(_PASSES):
             try:
-                await flip.name_stored(cluster, read, to)
+                await self._patient(partial(flip.name_stored, cluster, read, to))
                 break
             except ConflictError:
                 now = await self._read(read.name)
@@ -125,20 +130,36 @@ class Run:
                 read = now
         now = await self._read(read.name)
         if now.generation == read.generation:
-            await flip.observe(cluster, await flip.withdrawn(cluster, now) if to < max(now.versions) else now)
+            if to < max(now.versions):
+                now = await self._patient(partial(flip.withdrawn, cluster, now))
+            await self._patient(partial(flip.observe, cluster, now))
 
     async def _pass(self, found: Definition, one: KindReport) -> Counts:
         """Walks over a kind once and adds what was met to its report."""
+        began = monotonic()
         self._progress.begin(one.kind, one.passes + 1, one.objects)
         walk = Pass(self._hands, self._outage, resource_of(found, self._hands.options.to), self._progress.walked)
         try:
             return await walk.run()
         finally:
             self._progress.end()
+            one.seconds += monotonic() - began if walk.counts.moved else 0.0
             _added(one, walk, self._hands.options.to)
 
+    async def _patient(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Asks again while nothing answers. Raises: ApiError, UnavailableError after the run's patience; Stopped."""
+        backoff = Backoff(0.2, SLOWEST)
+        while True:
+            try:
+                answer = await call()
+            except UnavailableError as error:
+                await self._outage.wait(error, backoff)
+            else:
+                self._outage.succeeded()
+                return answer
+
     async def _read(self, name: str) -> Definition:
-        found = await load_definition(self._hands.cluster, name)
+        found = await self._patient(partial(load_definition, self._hands.cluster, name))
         if found is None:
             raise NotFoundError(404, "NotFound", f"{name}: the CustomResourceDefinition is not there any more")
         return found

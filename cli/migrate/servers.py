@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, UnavailableError
-from dynamo_webhooks.kube.storage_versions import TRIES, Seen, load_api_servers, seen_hashes, storage_hash
+from dynamo_webhooks.kube.storage_versions import TRIES, Seen, load_api_servers, seen_hash, storage_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,19 +39,22 @@ async def agreed(hands: Hands, definitions: Sequence[Definition], report: Report
 
 
 async def _pending(hands: Hands, definitions: Sequence[Definition], deaf: set[str], report: Report) -> str:
-    """Which server is not there yet; empty when all are. Asks each once, and those that can't be asked never again."""
+    """The first server that is not there yet; empty when all are. Asks each once, and those that can't be asked never again."""
     group, to = definitions[0].group, hands.options.to
-    servers = [each for each in hands.options.servers or await _servers(hands, report) if each not in deaf]
-    seen = await seen_hashes(hands.opener, servers, group, to) if servers else []
-    for one in seen:
-        if one.wrong:
-            deaf.add(one.server)
-            text = f"the API server {one.server} can't be asked by itself, and is asked through the usual address: {one.wrong}"
-            report.warnings.append(text)
-    if deaf or not servers:
-        seen += await seen_hashes(hands.opener, [], group, to, TRIES)
     wanted = {each.plural: storage_hash(each.group, to, each.kind) for each in definitions}
-    return next((text for one in seen if one.server not in deaf and (text := _behind(one, wanted))), "")
+    servers = [each for each in hands.options.servers or await _servers(hands, report) if each not in deaf]
+    for server in servers:
+        one = await seen_hash(hands.opener, server, group, to)
+        if one.wrong:
+            deaf.add(server)
+            text = f"the API server {server} can't be asked by itself, and is asked through the usual address: {one.wrong}"
+            report.warnings.append(text)
+        elif text := _behind(one, wanted):
+            return text
+    for _ in range(TRIES if deaf or not servers else 0):
+        if text := _behind(await seen_hash(hands.opener, "", group, to), wanted):
+            return text
+    return ""
 
 
 async def _servers(hands: Hands, report: Report) -> list[str]:

@@ -4,6 +4,8 @@
 measures the API server's cache fill, which needs a control plane. BENCH_LONG is the number of requests for the memory, BENCH_OBJECTS that
 of the cache fill. On an idle machine of two CPUs a run takes about six minutes, and the cache fill another one or two.
 
+`--migrate N` measures the storage migration of so many objects alone.
+
 `--graphs N` measures the reconciler alone, with N graphs that come at once (1,000: three minutes; 10,000: half an hour); with several
 numbers also what a graph costs in each. `--models M` has so many models beside them. `--minutes` bounds each run, which then tells how far
 it came, as it does on Ctrl-C. `--fleets M` measures the reconciler with M models of 1,000 pods each.
@@ -94,6 +96,17 @@ def graphs(table: Table, given: argparse.Namespace) -> None:
             table.write_section(section)
 
 
+def migration(table: Table, given: argparse.Namespace) -> None:
+    """The storage migration of so many objects."""
+    from tests.bench.migrating import SECTION as MIGRATION
+    from tests.bench.migrating import migrated
+
+    with tempfile.TemporaryDirectory() as name:
+        migrated(table, Path(name), given.migrate)
+    if given.write:
+        table.write_section(MIGRATION)
+
+
 def main() -> None:
     """One run of everything."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
@@ -106,6 +119,7 @@ def main() -> None:
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")
     parser.add_argument("--fleets", type=int, metavar="M", help="only how the reconciler does with so many models of many pods")
+    parser.add_argument("--migrate", type=int, metavar="N", help="only how `migrate` does with so many objects")
     parser.add_argument("--minutes", type=float, default=30.0, help="with --graphs or --fleets: the most that a run may take")
     given = parser.parse_args()
     table = Table()
@@ -120,6 +134,9 @@ def main() -> None:
             fleets(table, Path(name), given.fleets, given.minutes)
         if given.write:
             table.write_section(heading(given.fleets))
+        return
+    if given.migrate:
+        migration(table, given)
         return
     if given.hostile:
         with tempfile.TemporaryDirectory() as name:

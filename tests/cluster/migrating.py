@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import threading
 from itertools import count, cycle, islice
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_ALIAS, BY_NAME
 from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.cli.main import main
 from tests.cluster.admission import COMMAND, FACTS
 from tests.cluster.conversion import KINDS, Converter
 from tests.cluster.harness import ControlPlane, control_plane
@@ -37,15 +39,20 @@ class Site:
 
     def start(self, *words: str) -> Process:
         """Starts `migrate`; both streams go to its log, and its report to the log's end."""
-        command = [str(COMMAND), "migrate", "--kubeconfig", str(self.plane.kubeconfig), "--settle", "0", "-o", "json", *words]
-        return Process("migrate", command, self._home / f"migrate-{next(self._runs)}.log")
+        return Process("migrate", [str(COMMAND), "migrate", *self._flags, *words], self._home / f"migrate-{next(self._runs)}.log")
 
-    def run(self, *words: str, code: int = 0) -> Node:
-        """Runs it to its end and gives the report."""
-        process = self.start(*words)
-        status = wait_until(process.ended, "migrate ending", patience=180)
-        assert status == code, process.tail()
-        return report_of(process)
+    def run(self, *words: str) -> Node:
+        """Runs it to its end in this process and gives the report."""
+        out, said = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+            code = main(["migrate", *self._flags, *words])
+        assert code == 0, out.getvalue() + said.getvalue()
+        found: Node = json.loads(out.getvalue())
+        return found
+
+    @property
+    def _flags(self) -> list[str]:
+        return ["--kubeconfig", str(self.plane.kubeconfig), "--settle", "0", "-o", "json"]
 
     def definition(self, plural: str) -> Node:
         """A CustomResourceDefinition as it is now."""
@@ -70,9 +77,9 @@ class Site:
     def empty(self) -> None:
         """Deletes all objects, and stores in v1alpha1 alone again."""
         for plural in PLURALS:
-            for item in self.plane.request("GET", f"/apis/nvidia.com/{BETA}/{plural}").body["items"]:
-                metadata = item["metadata"]
-                self.plane.request("DELETE", f"/apis/nvidia.com/{BETA}/namespaces/{metadata['namespace']}/{plural}/{metadata['name']}")
+            items = self.plane.request("GET", f"/apis/nvidia.com/{BETA}/{plural}").body["items"]
+            for namespace in {item["metadata"]["namespace"] for item in items}:
+                self.plane.request("DELETE", f"/apis/nvidia.com/{BETA}/namespaces/{namespace}/{plural}")
         self.store_in(ALPHA, say=[ALPHA])
 
     def _patch(self, path: str, patch: list[Node]) -> None:

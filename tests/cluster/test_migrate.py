@@ -68,11 +68,9 @@ def test_everything_moves_beside_writers_and_no_edit_is_lost(place: Site) -> Non
     notes = [note for kind in report["kinds"] for note in kind["notes"]]
     assert {note["matter"] for note in notes} == {"refused-at-creation"}
     assert sum("numShadows" in note["text"] for note in notes) == MANY // 6
-    again = place.run("--to", BETA)
-    assert (_sums(again, "moved"), _sums(again, "refused"), again["proven"]) == (0, 0, True)
-    assert {kind["passes"] for kind in again["kinds"]} == {2}
 
 
+@pytest.mark.neighbours
 def test_a_run_that_is_killed_goes_on(place: Site) -> None:
     create(place.plane, [*objects(place.plane.namespace(), 120)])
     dice = random.Random(20)  # noqa: S311 - no secret
@@ -101,11 +99,10 @@ def test_stored_versions_that_are_not_true_are_noticed_and_healed(place: Site) -
     found = place.run("--to", BETA, "--verify")
     assert (_sums(found, "untrue"), _sums(found, "moved"), found["proven"]) == (12, 12, True)
     assert versions(place.plane) == {f"nvidia.com/{BETA}": 12}
-    assert _sums(place.run("--to", BETA), "untrue") == 0
 
 
 def _comparable(report: dict[str, Any]) -> dict[str, Any]:
-    kinds = [{key: value for key, value in kind.items() if key not in ("passes", "proven")} for kind in report["kinds"]]
+    kinds = [{key: value for key, value in kind.items() if key not in ("passes", "proven", "seconds")} for kind in report["kinds"]]
     return {**{key: value for key, value in report.items() if key not in _OF_TIME}, "kinds": kinds}
 
 
@@ -118,8 +115,11 @@ def test_a_dry_run_writes_nothing_and_tells_what_happens(place: Site) -> None:
     assert [place.definition(plural) for plural in PLURALS] == definitions
     assert (told["dryRun"], _sums(told, "moved")) == (True, 24)
     assert _comparable(place.run("--to", BETA)) == _comparable(told)
+    again = place.run("--to", BETA)
+    assert (_sums(again, "moved"), _sums(again, "alreadyThere"), again["proven"]) == (0, 24, True)
 
 
+@pytest.mark.neighbours
 def test_a_run_pauses_while_the_converter_is_away(place: Site) -> None:
     create(place.plane, [*objects(place.plane.namespace(), 90)])
     process = place.start("--to", BETA, "--rate", "30")

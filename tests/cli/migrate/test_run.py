@@ -173,7 +173,7 @@ async def test_the_way_back_acknowledges_itself_and_takes_that_back() -> None:
     assert ("merge_patch", "true") in seen
     assert store.crd()["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
     assert {*store.forms.values()} == {ALPHA}
-    assert len(report.warnings) == 1
+    assert len(report.warnings) == 2
 
 
 async def test_a_definition_that_is_flipped_back_meanwhile_is_flipped_again() -> None:

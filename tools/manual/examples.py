@@ -107,7 +107,7 @@ TOLD: Final[dict[str, Told]] = {
             Example("One line a finding, without the server's schema", "dynamo-webhooks check deploy -q --no-schema"),
             Example("The API server's response", "dynamo-webhooks check deploy/search.yaml --answer 2> /dev/null | tail -4"),
         ),
-        "[Read a refusal](../refusals.md), [in CI](../ci.md), [a project file](../ci.md#a-project-file), [five sessions](../sessions.md), "
+        "[Read a refusal](../refusals.md), [in CI](../ci.md), [a project file](../ci.md#a-project-file), [six sessions](../sessions.md), "
         "[all rules](../rules.md).",
     ),
     "default": Told(

@@ -40,9 +40,10 @@ class Terminal:
         """`programs` is a folder for commands that the lines may name; our own is put there."""
         self._folder = folder
         self._code = 0
-        shim = programs / PROGRAM
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m dynamo_webhooks.cli.main "$@"\n', "utf-8")
-        shim.chmod(0o755)
+        for name, words in ((PROGRAM, "-P -m dynamo_webhooks.cli.main"), ("python", "-P")):
+            shim = programs / name
+            shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', "utf-8")
+            shim.chmod(0o755)
         path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
         self._changes = {**_GIT, "PATH": path, "PYTHONPATH": str(_ROOT), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
 

@@ -1,0 +1,57 @@
+"""The first hour of docs/sessions.md: few commands from an install to a green pipeline, and the chart rendered by a real helm."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.cluster.assets.build import HELM
+from tests.cluster.assets.wanted import wanted
+from tools.manual.fleet import COUNT, MISTAKES, repository
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
+
+ROOT: Final = Path(__file__).parents[2]
+PAGE: Final = (ROOT / "docs" / "sessions.md").read_text().partition("## 6. The first hour")[2]
+FENCED: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES: Final = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_it_takes_at_most_ten_commands_and_ends_green() -> None:
+    lines = [line for _, text in FENCED.findall(PAGE) for line in text.splitlines()]
+    commands = [line for line in lines if line.startswith("$ ") and line != "$ echo $?"]
+    assert commands[0].startswith("$ pip install ")
+    assert len(commands) <= 10
+    [green] = [text for kind, text in FENCED.findall(PAGE) if kind == "console" and "--env-file" in text]
+    assert f"{COUNT + 1} objects checked by line 1.2" in green
+    assert green.splitlines()[-2:] == ["$ echo $?", "0"]
+
+
+def test_the_repository_has_what_the_page_says() -> None:
+    files = repository()
+    assert sum(name.startswith("graphs/") for name in files) == COUNT
+    assert len(MISTAKES) == 5
+    assert {name for name in files if not name.startswith("graphs/")} == {
+        *("chart/Chart.yaml", "chart/values.yaml", "chart/templates/graph.yaml", "flux/search.yaml")
+    }
+
+
+@pytest.mark.cluster  # needs helm, which is built as the programs of those tests are
+def test_the_last_command_of_the_page_holds_with_a_real_helm(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helm = wanted(HELM)
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, "-m", "tools.manual.fleet"], check=True, env={"PYTHONPATH": str(ROOT), "PATH": ""})
+    for name, text in FILES.findall(PAGE):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("PATH", f"{helm}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    said = [line for _, text in FENCED.findall(PAGE) for line in text.splitlines()]
+    at = next(index for index, line in enumerate(said) if line.startswith("$ dynamo-webhooks check --helm "))
+    ran = command(*said[at].removeprefix("$ dynamo-webhooks ").split())
+    assert (ran.code, ran.err.splitlines()[-1]) == (0, said[at + 1]), ran

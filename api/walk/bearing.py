@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from dynamo_webhooks.api.schema import Node, resolve
 
@@ -12,12 +12,37 @@ RULES: Final = 2
 EMBEDDED: Final = 4
 LISTS: Final = 8
 
+_below: dict[tuple[int, int], tuple[Node, Below]] = {}  # likewise
 _known: dict[int, tuple[Node, int]] = {}  # by id of the node, which is kept alive beside the answer
 
 
 def bears(node: Node, what: int) -> bool:
     """Whether a node, or any node below it, has such a thing to do."""
     return bool(_all(node) & what)
+
+
+class Below(NamedTuple):
+    """The fields of a node that bear something, and what all other names mean where that does, each as it resolves."""
+
+    fields: dict[str, Node]
+    known: frozenset[str]
+    extra: Node | None
+
+    def of(self, name: str) -> Node | None:
+        """The node of a field that bears something; None for every other name."""
+        found = self.fields.get(name)
+        return found if found is not None or self.extra is None or name in self.known else self.extra
+
+
+def below(node: Node, what: int) -> Below:
+    """What of an object's fields a walk need look at; `node` is resolved."""
+    found = _below.get((id(node), what))
+    if found is None:
+        properties, extra = node.get("properties") or {}, node.get("additionalProperties")
+        fields = {name: resolve(child) for name, child in properties.items() if bears(child, what)}
+        rest = resolve(extra) if isinstance(extra, dict) and bears(extra, what) else None
+        found = _below[id(node), what] = (node, Below(fields, frozenset(properties), rest))
+    return found[1]
 
 
 def _all(node: Node) -> int:

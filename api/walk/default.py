@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.bearing import DEFAULTS, bears
+from dynamo_webhooks.api.walk.bearing import DEFAULTS, bears, below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,17 +55,10 @@ def _default(done: list[Path], path: Path, value: Any, node: Node) -> None:
             if value.get(name) is None and not (name in value and child_node.get("nullable")):
                 value[name] = _copy(child_node["default"])
                 done.append((*path, name))
-        properties: dict[str, Node] = node.get("properties") or {}
-        extra = node.get("additionalProperties")
+        fields = below(node, DEFAULTS)
         for name, item in value.items():
-            if not isinstance(item, (dict, list)):
-                continue
-            child = properties.get(name)
-            if child is not None:
-                if bears(child, DEFAULTS):
-                    _default(done, (*path, name), item, resolve(child))
-            elif isinstance(extra, dict) and bears(extra, DEFAULTS):
-                _default(done, (*path, Key(name)), item, resolve(extra))
+            if isinstance(item, (dict, list)) and (child := fields.of(name)) is not None:
+                _default(done, (*path, name if name in fields.known else Key(name)), item, child)
     elif isinstance(value, list) and "items" in node and bears(node["items"], DEFAULTS):
         items = resolve(node["items"])
         for index, item in enumerate(value):

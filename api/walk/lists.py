@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.schema import Node, resolve
-from dynamo_webhooks.api.walk.bearing import LISTS, bears
+from dynamo_webhooks.api.walk.bearing import LISTS, bears, below
 from dynamo_webhooks.api.walk.errors import FieldError, Reason, at
 
 if TYPE_CHECKING:
@@ -24,16 +24,10 @@ def list_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
 
 def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     if isinstance(value, dict):
-        properties: dict[str, Node] = node.get("properties") or {}
-        extra = node.get("additionalProperties")
+        fields = below(node, LISTS)
         for name, item in value.items():
-            if not isinstance(item, (dict, list)):
-                continue
-            child = properties.get(name)
-            if child is not None and bears(child, LISTS):
-                yield from _check((*path, name), item, resolve(child))
-            elif child is None and isinstance(extra, dict) and bears(extra, LISTS):
-                yield from _check((*path, Key(name)), item, resolve(extra))
+            if isinstance(item, (dict, list)) and (child := fields.of(name)) is not None:
+                yield from _check((*path, name if name in fields.known else Key(name)), item, child)
     elif isinstance(value, list):
         yield from _check_list(path, value, node)
 

@@ -15,11 +15,12 @@ from dynamo_webhooks.cli.yaml.scalars import ScalarError, is_word, plain
 _OTHER: Final = re.compile(r"[^\n\x20-\x7e]")
 # quantifiers take all or nothing, so that no line costs more than a few looks at each character
 _KEY: Final = r"[A-Za-z_][A-Za-z0-9_./-]*+"
-_LETTER: Final = r"[A-Za-z0-9_./@%+=,$()~*<>;^-]|:(?=[^ \n])"
-_PLAIN: Final = rf"(?:[A-Za-z0-9_./+~$(]|-(?=[^ \n]))(?:{_LETTER})*+(?: ++(?:{_LETTER})++)*+"
-_SCALAR: Final = rf"({_PLAIN})|'([^'\n]*)'|\"([^\"\\\n]*)\"|(\{{\}}|\[\])"
+_WORD: Final = r"(?:[A-Za-z0-9_./@%+=,$()~*<>;^-]++|:(?=[^ \n]))"
+_PLAIN: Final = rf"(?:[A-Za-z0-9_./+~$(]|-(?=[^ \n])){_WORD}*+(?: ++{_WORD}++)*+"
+_SCALAR: Final = rf"({_PLAIN}|'[^'\n]*'|\"[^\"\\\n]*\"|\{{\}}|\[\])"
 _END: Final = r"(?:\n|\Z)"
-_LINE: Final = re.compile(rf"( *+)((?:- ++)*+)(?:({_KEY}):(?: +(?:{_SCALAR}))?|(?:{_SCALAR}))? *(?: #[^\n]*)?{_END}|( *+#[^\n]*+){_END}")
+_LINE: Final = re.compile(rf"( *+)((?:- ++)*+)(?:({_KEY}):(?: +{_SCALAR})?|{_SCALAR})? *(?: #[^\n]*)?{_END}| *+#[^\n]*+{_END}")
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/$(")  # with which no number begins
 _DASH: Final = re.compile("- +")
 _LONGEST: Final = 1_000  # characters of a line; a key must end within so many
 _DEEPEST: Final = 60  # levels
@@ -38,7 +39,7 @@ class Read(NamedTuple):
 
 def read(text: str) -> Read | None:
     """The one document of a chunk; None where it is not written in this style alone."""
-    if _OTHER.search(text) or "\n..." in text:
+    if _OTHER.search(text) or "\n..." in text or max(map(len, text.split("\n"))) > _LONGEST:
         return None
     try:
         return _read(text)
@@ -63,20 +64,16 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
             return None
         begin, line = found.end(), offset
         offset += 1
-        indent, dashes, word, value, single, double, empty, item, of_single, of_double, of_empty, comment = found.groups()
-        if comment is not None:
-            continue
-        column = len(indent)
-        if word is None and not dashes:
-            if item is None and of_single is None and of_double is None and of_empty is None:
+        indent, dashes, word, value, item = found.groups()
+        if indent is None or (word is None and not dashes):
+            if indent is None or item is None:  # a comment, or nothing
                 continue
             return None
+        column = len(indent)
         if first < 0:
             if column or dashes:
                 return None
             first = line
-        if begin - found.start() > _LONGEST or len(stack) > _DEEPEST:
-            return None
         if holder is not None and (column < at or (column == at and not dashes)):
             holder = None
         if dashes:
@@ -89,6 +86,8 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                         holder[key] = made
                     stack.append(made)
                     indents.append(column)
+                    if len(stack) > _DEEPEST:
+                        return None
                 else:
                     while indents[-1] > column:
                         indents.pop()
@@ -107,6 +106,8 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
                 stack.append(made)
                 indents.append(column)
                 holder = None
+                if len(stack) > _DEEPEST:
+                    return None
             else:
                 while indents[-1] > column or (indents[-1] == column and type(stack[-1]) is list):
                     indents.pop()
@@ -116,35 +117,26 @@ def _read(text: str) -> Read | None:  # noqa: C901, PLR0912, PLR0915 - one loop,
             top = stack[-1]
             if word in top or is_word(word):
                 return None
-            if value is not None:
-                top[word] = plain(value)
-            elif single is not None:
-                top[word] = single
-            elif double is not None:
-                top[word] = double
-            elif empty is not None:
-                top[word] = {} if empty == "{}" else []
-            else:
+            if value is None:
                 top[word] = None
                 holder, key, at = top, word, column
-            if word == "name" and len(stack) == 2 and holder is None and root.get("metadata") is top:
-                which = 4 if value is not None else 5 if single is not None else 6
-                start, end = found.span(which)
-                quote = which != 4
-                name = (line, start - found.start() - quote, end - found.start() + quote)
+            else:
+                top[word] = value if value[0] in _LETTERS and not is_word(value) else _scalar(value)
+                if word == "name" and len(stack) == 2 and root.get("metadata") is top:
+                    start, end = found.span(4)
+                    name = (line, start - found.start(), end - found.start())
             lines += 1
         else:
-            if holder is None:
+            if holder is None or item is None:
                 return None
-            if item is not None:
-                holder.append(plain(item))
-            elif of_single is not None:
-                holder.append(of_single)
-            elif of_double is not None:
-                holder.append(of_double)
-            elif of_empty is not None:
-                holder.append({} if of_empty == "{}" else [])
-            else:
-                return None
+            holder.append(item if item[0] in _LETTERS and not is_word(item) else _scalar(item))
             holder = None
     return Read(root, first, name) if lines > 1 else None
+
+
+def _scalar(text: str) -> Any:
+    """A scalar of one line, or an empty map or list."""
+    begin = text[0]
+    if begin in "'\"":
+        return text[1:-1]
+    return {} if begin == "{" else [] if begin == "[" else plain(text)

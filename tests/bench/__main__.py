@@ -22,8 +22,7 @@ import yaml
 
 from dynamo_webhooks.certs.files import store_self_signed
 from tests.bench.beside import HOSTILE, beside
-from tests.bench.checking import SECTION as CHECK
-from tests.bench.checking import checks
+from tests.bench.checking import BESIDE, beside_kubeconform, checks
 from tests.bench.growth import SECTION, growth
 from tests.bench.lasting import memory, starts
 from tests.bench.load import Measured, apart, bare, ours
@@ -114,7 +113,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short settings: shows that it works")
     parser.add_argument("--cluster", action="store_true", help="also the API server's cache fill")
     parser.add_argument("--growth", action="store_true", help="only how costs grow with sizes, by shape and route")
-    parser.add_argument("--check", action="store_true", help="only `check` as a process")
+    parser.add_argument("--kubeconform", action="store_true", help="only `check` beside kubeconform")
     parser.add_argument("--hostile", action="store_true", help="only what hostile clients cost others")
     parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only how the reconciler does with so many graphs at once")
     parser.add_argument("--models", type=int, default=0, metavar="M", help="with --graphs: and with so many models")
@@ -144,11 +143,11 @@ def main() -> None:
         if given.write:
             table.write_section(HOSTILE)
         return
-    if given.check:
+    if given.kubeconform:
         with tempfile.TemporaryDirectory() as name:
-            checks(table, QUICK if given.quick else WHOLE, Path(name))
+            beside_kubeconform(table, QUICK if given.quick else WHOLE, Path(name))
         if given.write:
-            table.write_section(CHECK)
+            table.write_section(BESIDE)
         return
     if given.growth:
         growth(table, QUICK if given.quick else WHOLE)

@@ -129,6 +129,7 @@ def test_what_is_of_the_style_is_read(text: str) -> None:
             "a: " + "x" * 1_000 + "\nb: c\n",
         ),
         "".join(f"{'  ' * number}a:\n" for number in range(100)),
+        "a:\n" + "- " * 300 + "b\nc: d\n",
     ],
 )
 def test_whatever_is_more_is_left_to_the_parser(text: str) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
+from tests.cli.clusters import cluster
+from tests.cli.conftest import Command, Files
 from tests.cli.objects import BAD, GOOD
-from tools.manual.commands import parser_of
 from tools.manual.terminal import Terminal, terminal
 
 ROOT: Final = Path(__file__).parents[2]
@@ -44,13 +45,13 @@ CODES: Final = {
     "dynamo-webhooks check deploy --baseline dynamo.baseline.json": 0,
     "dynamo-webhooks test cases": 0,
 }
-# need a cluster; their flags are tried alone
-CLUSTER: Final = (
-    "dynamo-webhooks check deploy --cluster --namespace llm",
-    "dynamo-webhooks diff deploy --cluster --namespace llm",
-    "dynamo-webhooks check --cluster",
-    "dynamo-webhooks facts --cluster -o facts.yaml",
-)
+# need a cluster, here one in memory that holds what deploy/ does but for its replicas
+CLUSTER: Final = {
+    "dynamo-webhooks check deploy --cluster --namespace llm": 0,
+    "dynamo-webhooks diff deploy --cluster --namespace llm": 1,
+    "dynamo-webhooks check --cluster": 0,
+    "dynamo-webhooks facts --cluster -o facts.yaml": 0,
+}
 
 
 def _commands() -> list[str]:
@@ -126,9 +127,13 @@ def test_the_script_tells_findings_from_what_could_not_be_checked(repository: Te
 
 
 @pytest.mark.parametrize("line", CLUSTER)
-def test_commands_for_a_cluster_have_flags_that_exist(line: str) -> None:
-    _, name, *words = line.split()
-    assert parser_of(name).parse_known_args(words)[1] == []
+def test_commands_for_a_cluster_end_as_they_should(command: Command, files: Files, connected: Callable[..., Any], line: str) -> None:
+    made = cluster(GOOD.replace("replicas: 2", "replicas: 3"))
+    connected(made)
+    made.writes.clear()
+    files(deploy__good=GOOD)
+    ran = command(*line.split()[1:])
+    assert (ran.code, made.writes) == (CLUSTER[line], []), ran
 
 
 def test_the_recipes_are_yaml_and_name_inputs_and_hooks_that_exist() -> None:

@@ -104,6 +104,9 @@ TOLD: Final[dict[str, Told]] = {
         (
             Example("A folder", "dynamo-webhooks check deploy"),
             Example("An update of a stored object", "dynamo-webhooks check deploy/chat.yaml --old stored.yaml"),
+            Example("As updates of a cluster's objects", "dynamo-webhooks check deploy --cluster", runs=False),
+            Example("While you edit", "dynamo-webhooks check deploy --watch", runs=False),
+            Example("As a page for a browser", "dynamo-webhooks check deploy -o html=report.html", runs=False),
             Example("One line a finding, without the server's schema", "dynamo-webhooks check deploy -q --no-schema"),
             Example("The API server's response", "dynamo-webhooks check deploy/search.yaml --answer 2> /dev/null | tail -4"),
         ),
@@ -119,10 +122,11 @@ TOLD: Final[dict[str, Told]] = {
         ),
     ),
     "diff": Told(
-        (0, 1, 2, 3, 4, 70, 130),
+        (0, 1, 2, 3, 4, 6, 70, 130),
         (
             Example("An update, and the response to it", "dynamo-webhooks diff stored.yaml deploy/chat.yaml"),
             Example("Against a Git revision", "dynamo-webhooks diff main:deploy deploy", runs=False),
+            Example("What an apply would change in a cluster", "dynamo-webhooks diff deploy --cluster", runs=False),
         ),
     ),
     "test": Told(

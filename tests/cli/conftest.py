@@ -40,7 +40,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
         capsys.readouterr()
         code = main([str(word) for word in words])
         captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
+        assert "Traceback" not in captured.err, captured.err
         return Ran(code, captured.out, captured.err)
 
     return run
@@ -70,7 +70,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, 
     asked: list[tuple[str, ...]] = []
 
     def use(made: Cluster) -> list[tuple[str, ...]]:
-        async def connect(*words: str) -> Cluster:
+        async def connect(*words: str, server: str = "") -> Cluster:
             asked.append(words)
             return made
 

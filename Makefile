@@ -19,7 +19,8 @@ help: ## what there is to make
 
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -c requirements.lock -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@touch $@
 
 serve: $(READY) ## a server with its own certificates and no cluster; asks it one question, then serves until Ctrl-C
@@ -55,7 +56,7 @@ cluster: $(READY) ## the tests on a real API server, built once from Go modules
 line15: $(READY) ## all recorded writes of operator line 1.5 through a real API server, in about ten minutes
 	LINE15_EVERY=1 $(PYTEST) -s tests/cluster/test_line15.py -k answered
 
-neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager and promtool, each built once
+neighbours: $(READY) ## the tests with real LeaderWorkerSets, scheduler, cert-manager, promtool and actionlint, and those of a whole release
 	$(PYTEST) $(BESIDE) -m neighbours
 
 browser: $(READY) ## the page of a report in a headless Chromium, which must be on the PATH
@@ -103,9 +104,16 @@ migrate-full: $(READY) ## ten thousand objects moved there and back, beside writ
 assets: $(READY) ## programs of the cluster tests from Go modules, cached outside the tree; some of them with SETS='assets helm'
 	$(BIN)/python -m tests.cluster.assets.build $(SETS)
 
-lock: $(READY) ## newest versions into requirements.lock
+.PHONY: release
+release: $(READY) ## what a release holds, of the tagged commit, in dist
+	$(BIN)/python -m tools.release
+
+LOCK := $(BIN)/uv pip compile --quiet --generate-hashes --no-header --no-annotate --universal --python-version 3.11 pyproject.toml
+lock: $(READY) ## newest versions and their hashes into requirements.lock, and of these what the server and commands on files need
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --upgrade --extra dev --no-header --no-annotate --universal --python-version 3.11 -o requirements.lock pyproject.toml
+	$(LOCK) --upgrade --extra dev -o requirements.lock
+	$(LOCK) --extra server -c requirements.lock -o requirements-server.lock
+	$(LOCK) -c requirements.lock -o requirements-files.lock
 
 new-rule: $(READY) ## make new-rule NAME=graph/my-wrong-thing
 	$(BIN)/python -m tools.new_rule $(NAME)

@@ -24,6 +24,25 @@ def test_the_changelog_has_the_version_and_what_comes_after_it() -> None:
     assert heads[:2] == ["Unreleased", PROJECT["version"]]
 
 
+def test_manifests_name_the_version() -> None:
+    chart = (ROOT / "manifests" / "chart" / "Chart.yaml").read_text()
+    overlay = (ROOT / "manifests" / "base" / "kustomization.yaml").read_text()
+    named = re.findall(r"^(?:version|appVersion): (\S+)", chart, re.MULTILINE) + re.findall(r"newTag: (\S+)", overlay)
+    assert named == [PROJECT["version"]] * 3
+    for file in (ROOT / "manifests" / "crds").iterdir():
+        assert f"generated-by: dynamo-webhooks {PROJECT['version']}\n" in file.read_text()
+
+
+def test_every_lock_has_hashes_and_the_versions_that_are_tested() -> None:
+    locks = {name: (ROOT / name).read_text() for name in ("requirements.lock", "requirements-server.lock", "requirements-files.lock")}
+    pinned = {name: dict(re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE)) for name, text in locks.items()}
+    assert len(pinned["requirements-files.lock"]) > 4
+    for name, text in locks.items():
+        pins = re.split(r"\n(?=\S)", text.strip())
+        assert [pin for pin in pins if "--hash=sha256:" not in pin] == [], name
+        assert pinned[name].items() <= pinned["requirements.lock"].items(), name
+
+
 def test_the_security_policy_names_a_private_way_to_report_and_no_address() -> None:
     page = (ROOT / "SECURITY.md").read_text()
     assert "private advisory" in page

@@ -1,11 +1,13 @@
 """Copies an installed application with all that it needs to run, and nothing else, into an empty directory: `python collect.py DIR`.
 
 Run by the interpreter of the virtual environment that is to be copied; the result is the whole file system of the container image.
-There is no shell in it, no package installer and no program but the interpreter.
+There is no shell in it, no package installer and no program but the interpreter. With `--home`, the environment gets that path in the
+image; with `--compile`, all modules are compiled, and stay valid whatever times their files have.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -32,17 +34,26 @@ FILES: Final = {
 BY_NAME: Final = "libgcc_s.so.1"
 
 
+_COMPILED: Final = "__pycache__"
+
+
 def main() -> int:
     """Fills the directory; 1 with a sentence when a library is missing."""
-    target = Path(sys.argv[1])
+    asked = _arguments()
     stdlib = Path(sysconfig.get_path("stdlib"))
     environment, interpreter = Path(sys.prefix), Path(sys.executable).resolve()
-    packages = Path(sysconfig.get_path("purelib"))
+    target, home = asked.target, asked.home or environment
     programs = tuple(path.name for path in (environment / "bin").iterdir() if not _PROGRAMS.fullmatch(path.name))
-    unwanted = {stdlib: _LIBRARY, packages: _PACKAGES, environment / "bin": programs}
-    copied = [_tree(stdlib, target, unwanted), _tree(environment, target, unwanted), _file(interpreter, target)]
-    _links(environment / "bin" / "python", target)
-    missing = _libraries([path for root in copied for path in _objects(root)], target)
+    unwanted = {stdlib: _LIBRARY, Path(sysconfig.get_path("purelib")): _PACKAGES, environment / "bin": programs}
+    always = (_COMPILED,) if asked.compile else ()
+    copied = [_tree(stdlib, _below(target, stdlib), unwanted, always), _tree(environment, _below(target, home), unwanted, always)]
+    missing = _libraries([path for root in (*copied, _file(interpreter, target)) for path in _objects(root)], target)
+    link = environment / "bin" / "python"
+    while link.is_symlink() and link.is_relative_to(environment):  # these were copied with it
+        link = _linked(link)
+    _links(link, target)
+    if home != environment:
+        _move(_below(target, home), home)
     for name, text in FILES.items():
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -51,36 +62,70 @@ def main() -> int:
     scratch = target / "tmp"
     scratch.mkdir(exist_ok=True)
     scratch.chmod(0o1777)  # a mode that is given to mkdir is cut by the umask
+    if asked.compile:
+        _compile(copied, target)
     if missing:
         sys.stderr.write("no such library on this machine: " + ", ".join(sorted(missing)) + "\n")
     return 1 if missing else 0
 
 
-def _tree(source: Path, target: Path, unwanted: dict[Path, tuple[str, ...]]) -> Path:
-    def ignore(folder: str, names: list[str]) -> list[str]:
-        return [name for name in names if any(fnmatch(name, pattern) for pattern in unwanted.get(Path(folder), ()))]
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Fills the root of an image from this interpreter's environment.")
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--home", type=Path)
+    parser.add_argument("--compile", action="store_true")
+    return parser.parse_args()
 
-    place = target / source.relative_to("/")
+
+def _below(target: Path, path: Path) -> Path:
+    return target / path.relative_to("/")
+
+
+def _tree(source: Path, place: Path, unwanted: dict[Path, tuple[str, ...]], always: tuple[str, ...]) -> Path:
+    def ignore(folder: str, names: list[str]) -> list[str]:
+        patterns = (*unwanted.get(Path(folder), ()), *always)
+        return [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
+
     shutil.copytree(source, place, symlinks=True, ignore=ignore, dirs_exist_ok=True)
     return place
 
 
 def _file(source: Path, target: Path) -> Path:
-    place = target / source.relative_to("/")
+    place = _below(target, source)
     if source.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, place)
     return place
 
 
+def _linked(link: Path) -> Path:
+    """Where a link leads, one step."""
+    return Path(os.path.normpath(link.parent / link.readlink()))
+
+
 def _links(link: Path, target: Path) -> None:
     """Copies a chain of symbolic links up to the file that it leads to."""
     while link.is_symlink():
-        place = target / link.relative_to("/")
+        place = _below(target, link)
         place.parent.mkdir(parents=True, exist_ok=True)
         if not place.is_symlink():
             place.symlink_to(link.readlink())
-        link = Path(os.path.normpath(link.parent / link.readlink()))
+        link = _linked(link)
+
+
+def _move(place: Path, home: Path) -> None:
+    """Makes a copied environment run at its path in the image, where no shell could read a long first line."""
+    lines = (place / "pyvenv.cfg").read_text().splitlines()
+    (place / "pyvenv.cfg").write_text("".join(f"{line}\n" for line in lines if not line.startswith("command ")))
+    script = place / "bin" / "dynamo-webhooks"
+    script.write_text(f"#!{home}/bin/python\nimport sys\n\nfrom dynamo_webhooks.cli.main import main\n\nsys.exit(main())\n")
+
+
+def _compile(folders: list[Path], target: Path) -> None:
+    """Compiles all modules in order, in one process, so that the same modules give the same bytes."""
+    words = ["-q", "-f", "--invalidation-mode", "unchecked-hash", "-s", str(target), "-p", "/"]
+    command = [sys.executable, "-m", "compileall", *words, *map(str, folders)]
+    subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "0"}, check=True)  # noqa: S603 - our own files
 
 
 def _objects(root: Path) -> list[Path]:

@@ -130,7 +130,7 @@ class Runner:
     def __init__(self, home: Path) -> None:
         self.home, self.action = home, home / "action"
         copy_packages(self.action)
-        for name in ("pyproject.toml", "README.md", "LICENSE", "requirements.lock", "action.yml"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "requirements-files.lock", "action.yml"):
             shutil.copy2(ROOT / name, self.action)
 
     def step(self, number: int, folder: Path, inputs: dict[str, str], **environment: str) -> tuple[int, str, dict[str, str]]:

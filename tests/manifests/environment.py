@@ -36,6 +36,7 @@ def build_wheel(home: Path) -> Path:
         "--quiet",
         "--disable-pip-version-check",
         "--no-deps",
+        "--no-build-isolation",
         "-w",
         str(home / "wheel"),
         str(source),

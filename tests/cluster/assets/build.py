@@ -66,10 +66,10 @@ CERT_MANAGER: Final = AssetSet(
 )
 PROMTOOL: Final = AssetSet("promtool", {"promtool": ("promtool", "github.com/prometheus/prometheus/cmd/promtool")})
 KUBECONFORM: Final = AssetSet("kubeconform", {"kubeconform": ("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform")})
+ACTIONLINT: Final = AssetSet("actionlint", {"actionlint": ("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")})
 VERSIONS: Final = {minor: plane_of(minor) for minor in (OLDEST, NEWEST)}
-SETS: Final = {
-    each.name: each for each in (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, KUBECONFORM, *VERSIONS.values())
-}
+_ALL: Final = (CONTROL_PLANE, HELM, LWS, SCHEDULER, KWOK, CERT_MANAGER, PROMTOOL, KUBECONFORM, ACTIONLINT, *VERSIONS.values())
+SETS: Final = {each.name: each for each in _ALL}
 # The control plane cannot start without these; ready-made directories of other projects often lack the fourth.
 NEEDED: Final = ("etcd", "kube-apiserver", "kubectl")
 

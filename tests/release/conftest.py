@@ -1,0 +1,49 @@
+"""What tests of releases share: the wheel, and the pyz of it for this interpreter, each made once a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.manifests.conftest import wheel
+from tools.release import pyz
+from tools.release.archives import write_zip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["wheel"]
+NEEDED = ("annotated-types", "orjson", "pydantic", "pydantic-core", "PyYAML", "typing-extensions", "typing-inspection")
+
+
+@pytest.fixture(scope="session")
+def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The wheel, and what it needs as wheels again, made of what is installed here."""
+    folder = tmp_path_factory.mktemp("wheels")
+    found = [wheel]
+    for name in NEEDED:
+        files = [file for file in metadata.files(name) or [] if ".." not in file.parts and "__pycache__" not in file.parts]
+        found.append(folder / f"{name}.whl")
+        write_zip(found[-1], {str(file): file.read_binary() for file in files}, 0)
+    return found
+
+
+@pytest.fixture(scope="session")
+def packed(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pyz."""
+    target = tmp_path_factory.mktemp("pyz") / "dynamo-webhooks.pyz"
+    pyz.build(wheels, target, 0)
+    return target
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter without any package, not even pip."""
+    place = tmp_path_factory.mktemp("bare") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    assert not any(place.glob("lib/python3*/site-packages/*"))
+    return place / "bin" / "python"

@@ -1,0 +1,293 @@
+"""`make release` as a whole, twice: the same bytes; and what it made, looked at by others' tools and run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import tarfile
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import trustme
+import yaml
+
+from tests.cluster.processes import Process, free_ports, running, wait_until
+from tests.manifests.environment import ROOT
+from tests.release.layout import read
+from tests.release.test_source import git
+from tools.release.image import HOME
+from tools.release.pyz import application
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+pytestmark = pytest.mark.neighbours
+
+USER: Final = 65532
+CHROOT: Final = shutil.which("chroot") or "/usr/sbin/chroot"
+UNSHARE: Final = shutil.which("unshare")
+SCRATCH: Final = "/" + "tmp"  # in the image, where it is a memory of its own
+PYTHON: Final = f"{HOME}/bin/python"
+SCRIPT: Final = f"{HOME}/bin/dynamo-webhooks"
+CI: Final = os.environ.get("CI") == "true"
+PATIENCE: Final = 2400  # seconds, for two releases at once; two idle cores take one minute
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The files of two releases of this tree, from clones in folders of different lengths and under different umasks."""
+    home = tmp_path_factory.mktemp("releases")
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    first, second = home / "a", home / "another-folder"
+    first.mkdir()
+    for name in listed.stdout.splitlines():
+        if os.path.lexists(ROOT / name):
+            (first / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, first / name, follow_symlinks=False)
+    changelog = first / "CHANGELOG.md"
+    changelog.write_text(re.sub(r"(?<=## Unreleased\n).*?(?=^## )", "\n", changelog.read_text(), flags=re.MULTILINE | re.DOTALL))
+    git(first, "init", "--quiet")
+    git(first, "add", "--all")
+    git(first, "commit", "--quiet", "--message", "Release")
+    git(first, "tag", "v0.1.0")
+    git(home, "clone", "--quiet", str(first), str(second))
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(_released, (first, second), (0o022, 0o077)))
+
+
+def _released(clone: Path, umask: int) -> Path:
+    command = [sys.executable, "-m", "tools.release"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False, umask=umask, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return clone / "dist"
+
+
+def _file(dist: Path, pattern: str) -> Path:
+    [found] = dist.glob(pattern)
+    return found
+
+
+def test_two_releases_have_the_same_bytes(releases: list[Path]) -> None:
+    one, another = ({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()} for dist in releases)
+    assert one == another
+    assert len(one) == 12
+    assert "dynamo-webhooks.pyz" in one
+
+
+def test_sums_and_provenance_name_every_file_with_its_digest(releases: list[Path]) -> None:
+    dist = releases[0]
+    sums = {name: digest for line in (dist / "SHA256SUMS").read_text().splitlines() for digest, name in [line.split("  ")]}
+    assert sums == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir() if file.name != "SHA256SUMS"}
+    statement = json.loads(_file(dist, "*.provenance.json").read_text())
+    named = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
+    assert named == {name: digest for name, digest in sums.items() if not name.endswith(".provenance.json")}
+
+
+def test_nothing_tells_where_it_was_built(releases: list[Path]) -> None:
+    where = str(releases[0].parent).encode()
+    for file in releases[0].iterdir():
+        assert where not in file.read_bytes(), file.name
+    assert where not in read(_file(releases[0], "*-oci.tar")).layer
+
+
+def test_the_pyz_runs_on_every_interpreter_that_is_here_and_holds_modules_for_the_others(
+    releases: list[Path], bare: Path, tmp_path: Path
+) -> None:
+    packed = releases[0] / "dynamo-webhooks.pyz"
+    newer = shutil.which("python3.13")
+    tried = 0
+    for python in filter(None, (str(bare), newer)):
+        around = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+        if subprocess.run([python, "-I", "-c", ""], env=around, capture_output=True, check=False).returncode:
+            continue  # a name that pyenv knows, of an interpreter that isn't chosen
+        done = subprocess.run([python, packed, "version"], env=around, capture_output=True, text=True, check=False)
+        assert (done.returncode, json.loads(done.stdout)["version"]) == (0, "0.1.0"), done.stderr
+        tried += 1
+    assert tried
+    held = {name for name in application(packed) if name.endswith(".so")}
+    for module in ("orjson/orjson", "pydantic_core/_pydantic_core", "yaml/_yaml"):
+        for version in ("311", "312", "313", "314"):
+            for processor in ("x86_64", "aarch64"):
+                assert f"{module}.cpython-{version}-{processor}-linux-gnu.so" in held
+
+
+def test_the_wheel_installs_from_its_lock(releases: list[Path], tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*install, "--require-hashes", "--requirement", releases[0] / "requirements-files.lock"], check=True)
+    subprocess.run([*install, "--no-deps", _file(releases[0], "*.whl")], check=True)
+    done = subprocess.run([python, "-m", "dynamo_webhooks", "--version"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "dynamo-webhooks 0.1.0\n"), done.stderr
+
+
+def test_the_bill_of_the_image_lists_what_the_lock_does(releases: list[Path]) -> None:
+    bill = json.loads(_file(releases[0], "*.cdx.json").read_text())
+    listed = {(each["name"], each["version"]) for each in bill["components"] if each["name"] != "python"}
+    lock = (releases[0] / "requirements-server.lock").read_text()
+    assert listed == set(re.findall(r"^([\w-]+)==([^\s;]+)", lock, re.MULTILINE))
+
+
+def test_debians_tools_read_the_image(releases: list[Path], tmp_path: Path) -> None:
+    archive = _file(releases[0], "*-oci.tar")
+    written = read(archive)  # all digests, wherever this runs
+    skopeo = shutil.which("skopeo")
+    assert skopeo or not CI, "CI must have skopeo"
+    if not skopeo:
+        pytest.skip("no skopeo on this machine; the digests were compared")
+    shown = subprocess.run([skopeo, "inspect", f"oci-archive:{archive}"], capture_output=True, text=True, check=True)
+    inspected = json.loads(shown.stdout)
+    assert inspected["Labels"] == written.config["config"]["Labels"]
+    assert inspected["Layers"] == [written.manifest["layers"][0]["digest"]]
+    assert inspected["Env"] == written.config["config"]["Env"]
+    copy = [skopeo, "--insecure-policy", "copy", "--quiet", f"oci-archive:{archive}", f"dir:{tmp_path / 'copy'}"]
+    subprocess.run(copy, check=True)  # compares each blob with its digest
+    assert (tmp_path / "copy" / written.manifest["config"]["digest"].partition(":")[2]).is_file()
+
+
+@pytest.fixture(scope="module")
+def image(releases: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The root of the image as umoci unpacks it; it is large, so that it goes when it has been used."""
+    home = tmp_path_factory.mktemp("image")
+    archive = _file(releases[0], "*-oci.tar")
+    umoci = shutil.which("umoci")
+    assert umoci or not CI, "CI must have umoci"
+    if umoci and os.geteuid() == 0:
+        with tarfile.open(archive) as opened:
+            opened.extractall(home / "layout", filter="data")
+        subprocess.run([umoci, "raw", "unpack", "--image", f"{home / 'layout'}:0.1.0", home / "root"], check=True, capture_output=True)
+    else:
+        with tarfile.open(fileobj=io.BytesIO(read(archive).layer)) as opened:
+            opened.extractall(home / "root", filter="fully_trusted")  # noqa: S202 - our own
+    (home / "root").chmod(0o755)  # the layer has no entry for the root itself
+    yield home / "root"
+    shutil.rmtree(home)
+
+
+def _inside(root: Path, command: Sequence[str]) -> list[str]:
+    """A command line that runs the command with `root` as its root, as the image's user, in an empty environment."""
+    if os.geteuid() == 0:
+        return [CHROOT, f"--userspec={USER}:{USER}", str(root), *command]
+    if UNSHARE and subprocess.run([UNSHARE, "-r", "true"], capture_output=True, check=False).returncode == 0:
+        return [UNSHARE, "-r", CHROOT, str(root), *command]
+    pytest.skip("only root, or a user who may make user namespaces, can change the root directory")
+
+
+@pytest.fixture(scope="module")
+def version() -> str:
+    """What the command says here."""
+    return subprocess.run(
+        [sys.executable, "-m", "dynamo_webhooks.cli.main", "version"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_the_image_holds_no_shell_and_no_installer(image: Path) -> None:
+    names = {path.name for path in image.rglob("*")}
+    assert not names & {"sh", "bash", "dash", "busybox", "pip", "apt", "curl"}
+
+
+def test_its_programs_are_the_command_and_the_interpreter(image: Path) -> None:
+    programs = {path.name for path in (image / Path(PYTHON).relative_to("/")).parent.iterdir()}
+    assert {name for name in programs if not re.fullmatch(r"python[\d.]*", name)} == {"dynamo-webhooks"}
+
+
+def test_everybody_may_write_to_the_scratch_directory(image: Path) -> None:
+    assert stat.S_IMODE((image / "tmp").stat().st_mode) == 0o1777
+
+
+def test_the_command_starts_in_the_image(image: Path, version: str) -> None:
+    for command in ([SCRIPT, "version"], [PYTHON, "-m", "dynamo_webhooks.cli.main", "version"]):
+        done = subprocess.run(_inside(image, command), capture_output=True, text=True, check=False, env={}, cwd="/")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == version
+
+
+def test_the_data_that_the_code_reads_is_installed(image: Path) -> None:
+    graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {"services": {}}}
+    (image / "tmp" / "graph.json").write_text(json.dumps(graph))
+    command = [PYTHON, "-m", "dynamo_webhooks.cli.main", "check", f"{SCRATCH}/graph.json", "-o", "json"]
+    done = subprocess.run(_inside(image, command), capture_output=True, text=True, check=False, env={}, cwd="/")
+    assert done.returncode in (0, 1), done.stderr
+    assert json.loads(done.stdout)["summary"]["objects"] == 1
+
+
+def test_the_server_serves_from_the_image_with_nothing_but_a_scratch_directory(image: Path, tmp_path: Path) -> None:
+    [listen, probes, metrics] = free_ports(3)
+    flags = {"--listen": listen, "--probe-listen": probes, "--metrics-listen": metrics}
+    addresses = [part for flag, port in flags.items() for part in (flag, f"127.0.0.1:{port}")]
+    serve = [
+        PYTHON,
+        "-m",
+        "dynamo_webhooks.cli.main",
+        "serve",
+        "--self-signed",
+        "--no-cluster",
+        "--workers",
+        "2",
+        "--cert-dir",
+        f"{SCRATCH}/certs",
+    ]
+    command = _inside(image, serve)
+    with running(Process("image", [*command, *addresses], tmp_path / "image.log", {"PYTHONDONTWRITEBYTECODE": "1"})) as process:
+        wait_until(lambda: "ready https://" in process.text(), "the server in the image being ready", process)
+        with contextlib.closing(urllib.request.urlopen(f"http://127.0.0.1:{probes}/readyz", timeout=30)) as answer:
+            assert answer.status == 200
+        with socket.create_connection(("127.0.0.1", listen), timeout=30):
+            pass
+        assert not [
+            path for path in image.rglob("*") if path.stat(follow_symlinks=False).st_uid == USER and image / "tmp" not in path.parents
+        ]
+        assert process.stop() == 0
+
+
+def test_the_servers_container_serves_from_its_mounts_while_no_api_server_can_be_reached(image: Path, tmp_path: Path) -> None:
+    """The Deployment's own arguments, environment and configuration; the Secret and the account's token are files, as in a pod."""
+    deployment = yaml.safe_load((ROOT / "manifests" / "base" / "server.yaml").read_text())
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    config = yaml.safe_load((ROOT / "manifests" / "base" / "config.yaml").read_text())
+    ports = free_ports(4)
+    config["serving"]["drainLag"] = "0s"  # nothing withdraws an endpoint here
+    for section, port in zip(("webhook", "healthProbe", "metrics"), ports, strict=False):  # of a pod, where nobody else has any
+        config["server"][section]["port"] = port
+    ca = trustme.CA()
+    pair = ca.issue_cert("dynamo-webhooks.dynamo-system.svc", "127.0.0.1")
+    account = "var/run/secrets/kubernetes.io/serviceaccount"
+    files = {
+        "etc/dynamo-webhooks/config.yaml": yaml.safe_dump(config).encode(),
+        "var/run/dynamo-webhooks/serving/tls.crt": pair.cert_chain_pems[0].bytes(),
+        "var/run/dynamo-webhooks/serving/tls.key": pair.private_key_pem.bytes(),
+        "var/run/dynamo-webhooks/serving/ca.crt": ca.cert_pem.bytes(),
+        f"{account}/token": b"token",
+        f"{account}/ca.crt": ca.cert_pem.bytes(),
+        f"{account}/namespace": b"dynamo-system",
+    }
+    for name, content in files.items():
+        (image / name).parent.mkdir(parents=True, exist_ok=True)
+        (image / name).write_bytes(content)
+    told = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
+    away = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(ports[3])}
+    command = _inside(image, [SCRIPT, *container["args"]])
+    with running(Process("container", command, tmp_path / "container.log", {**told, **away, "PYTHONDONTWRITEBYTECODE": "1"})) as process:
+        wait_until(lambda: "ready https://" in process.text(), "the container being ready", process)
+        trusting = ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
+        with (
+            socket.create_connection(("127.0.0.1", ports[0]), timeout=30) as connection,
+            trusting.wrap_socket(connection, server_hostname="dynamo-webhooks.dynamo-system.svc") as secured,
+        ):
+            assert secured.version() in {"TLSv1.2", "TLSv1.3"}
+        assert "Traceback" not in process.text()

@@ -1,0 +1,105 @@
+"""When nothing is released, and that what is released is the commit and nothing beside it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.release import source
+from tools.release.source import ReleaseError
+
+CHANGES = "# Changelog\n\n## Unreleased\n\n## 0.1.0\n\nThe first.\n"
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *IDENTITY, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tagged commit that may be released."""
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "0.1.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text(CHANGES)
+    (tmp_path / ".gitignore").write_text("ignored\n")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message", "First", "--date", "2026-01-01T00:00:00Z")
+    git(tmp_path, "tag", "v0.1.0")
+    monkeypatch.setattr(source, "ROOT", tmp_path)
+    monkeypatch.delenv("REPOSITORY", raising=False)
+    return tmp_path
+
+
+def test_a_tagged_commit_is_released_under_its_version(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(repository, "tag", "reviewed")  # tags that name no version are not ours to judge
+    found = source.chosen()
+    assert (found.version, found.tag, found.notes, len(found.commit)) == ("0.1.0", "v0.1.0", "The first.\n", 40)
+    assert found.epoch > 1_600_000_000
+    assert found.url == "https://github.com/OWNER/dynamo-webhooks"
+    monkeypatch.setenv("REPOSITORY", "me/mine")
+    assert source.chosen().url == "https://github.com/me/mine"
+
+
+def test_a_commit_without_its_tag_is_refused(repository: Path) -> None:
+    wanted = "HEAD must have the tag v0.1.0, after the version in pyproject.toml"
+    git(repository, "tag", "v0.2.0")
+    with pytest.raises(ReleaseError) as told:
+        source.chosen()
+    assert str(told.value) == f"{wanted}, and no other of a version, got v0.1.0, v0.2.0; correct one of both"
+    git(repository, "tag", "--delete", "v0.1.0", "v0.2.0")
+    with pytest.raises(ReleaseError) as told:
+        source.chosen()
+    assert str(told.value) == f"{wanted}, got none; run git tag v0.1.0"
+
+
+def test_a_working_tree_with_changes_is_refused(repository: Path) -> None:
+    (repository / "ignored").write_text("")
+    source.chosen()
+    (repository / "new").write_text("")
+    with pytest.raises(ReleaseError, match=r"^the working tree must be clean, got 1 changed or new files; commit or remove them$"):
+        source.chosen()
+
+
+@pytest.mark.parametrize(
+    ("changelog", "told"),
+    [
+        (
+            "## Unreleased\n\n## 0.0.9\n\nOld.\n",
+            "CHANGELOG.md must have a section ## 0.1.0 with text, got Unreleased, 0.0.9; write it",
+        ),
+        ("## 0.1.0\n\n## 0.0.9\n\nOld.\n", "CHANGELOG.md must have a section ## 0.1.0 with text, got 0.1.0, 0.0.9; write it"),
+        ("", "CHANGELOG.md must have a section ## 0.1.0 with text, got ; write it"),
+        (
+            "## Unreleased\n\n- One\n- Two\n\n## 0.1.0\n\nFirst.\n",
+            "CHANGELOG.md must have nothing under Unreleased, got 2 lines; move them to ## 0.1.0",
+        ),
+    ],
+)
+def test_a_changelog_that_lacks_the_section_is_refused(changelog: str, told: str) -> None:
+    with pytest.raises(ReleaseError) as raised:
+        source.section(changelog, "0.1.0")
+    assert str(raised.value) == told
+
+
+def test_a_section_may_have_a_date_and_ends_at_the_next_one() -> None:
+    assert (
+        source.section("## Unreleased\n## 0.1.0 (2026-11-23)\n\n### Fixed\n\n- One\n\n## 0.0.9\n\nOld.\n", "0.1.0")
+        == "### Fixed\n\n- One\n"
+    )
+
+
+def test_the_export_holds_committed_files_alone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (repository / "ignored").write_text("a key")
+    target = tmp_path_factory.mktemp("export")
+    source.export(target)
+    assert {path.name for path in target.iterdir()} == {"pyproject.toml", "CHANGELOG.md", ".gitignore"}
+
+
+def test_a_folder_without_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(ReleaseError, match=r"^git status must succeed, got: fatal: not a git repository"):
+        source.git("status")

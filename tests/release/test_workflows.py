@@ -1,0 +1,83 @@
+"""The workflows: least rights, actions that can't change under us, and no text of strangers in a script."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from tests.manifests.environment import ROOT
+
+FOLDER: Final = ROOT / ".github" / "workflows"
+NAMES: Final = ("release", "test")
+BY_VERSION: Final = {"actions/attest-build-provenance"}  # its commits could not be looked up; the file says so
+ALLOWED: Final = {
+    ("test", "test"): {"contents": "read"},
+    ("release", "build"): {"contents": "read"},
+    ("release", "publish"): {"attestations": "write", "contents": "write", "id-token": "write", "packages": "write"},
+}
+
+
+def _text(name: str) -> str:
+    return (FOLDER / f"{name}.yml").read_text()
+
+
+def _loaded(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.load(_text(name), Loader=yaml.BaseLoader)  # noqa: S506 - it makes strings alone; `on` is no truth value
+    return loaded
+
+
+def _steps(name: str) -> list[dict[str, Any]]:
+    return [step for job in _loaded(name)["jobs"].values() for step in job["steps"]]
+
+
+def test_these_are_all() -> None:
+    assert sorted(path.name for path in FOLDER.iterdir()) == [f"{name}.yml" for name in NAMES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_job_has_the_rights_that_it_needs_and_an_end(name: str) -> None:
+    workflow = _loaded(name)
+    assert workflow["permissions"] == {}
+    assert {(name, job): about["permissions"] for job, about in workflow["jobs"].items()} == {
+        key: ALLOWED[key] for key in ALLOWED if key[0] == name
+    }
+    assert all(0 < int(job["timeout-minutes"]) <= 150 for job in workflow["jobs"].values())
+    assert all("latest" not in job["runs-on"] + str(job.get("container")) for job in workflow["jobs"].values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_actions_are_pinned_by_commit(name: str) -> None:
+    used = re.findall(r"uses: (\S+?)@(\S+)(.*)", _text(name))
+    assert used
+    for action, ref, comment in used:
+        pinned = re.fullmatch(r"[0-9a-f]{40}", ref) and re.fullmatch(r" # v\d+\.\d+\.\d+", comment)
+        assert pinned or action in BY_VERSION, action
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_expression_stands_in_a_script_and_no_token_stays_in_a_checkout(name: str) -> None:
+    for step in _steps(name):
+        assert "${{" not in step.get("run", "")
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] == "false"
+
+
+def test_strangers_start_only_what_may_read() -> None:
+    assert set(_loaded("test")["on"]) == {"push", "pull_request"}
+    assert _loaded("release")["on"] == {"push": {"tags": ["v*"]}}
+
+
+def test_they_run_what_the_project_runs_and_publish_what_was_built_twice() -> None:
+    assert _steps("test")[-1] == {"run": ".ci/run"}
+    scripts = [step.get("run", "") for step in _steps("release")]
+    assert [script for script in scripts if "make release" in script] == [
+        "make release",
+        "mv dist ../first && make release && diff -r ../first dist",
+    ]
+    needs = {job: about.get("needs") for job, about in _loaded("release")["jobs"].items()}
+    assert needs == {"build": None, "publish": "build"}
+    published = [script for script in scripts if script.startswith("gh release create")]
+    assert [("--verify-tag" in script, "NOTES.txt" in script) for script in published] == [(True, True)]

@@ -114,9 +114,11 @@ def _links(link: Path, target: Path) -> None:
 
 
 def _move(place: Path, home: Path) -> None:
-    """Makes a copied environment run at its path in the image, where no shell could read a long first line."""
+    """Makes a copied environment run at its path in the image, and forget where it was."""
     lines = (place / "pyvenv.cfg").read_text().splitlines()
     (place / "pyvenv.cfg").write_text("".join(f"{line}\n" for line in lines if not line.startswith("command ")))
+    for record in place.glob("lib/python3*/site-packages/*.dist-info/RECORD"):  # programs have digests by where they were
+        record.write_text("".join(line for line in record.read_text().splitlines(keepends=True) if not line.startswith("../")))
     script = place / "bin" / "dynamo-webhooks"
     script.write_text(f"#!{home}/bin/python\nimport sys\n\nfrom dynamo_webhooks.cli.main import main\n\nsys.exit(main())\n")
 

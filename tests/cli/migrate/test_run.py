@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
@@ -15,6 +17,7 @@ from dynamo_webhooks.cli.migrate.flip import OBSERVED
 from dynamo_webhooks.cli.migrate.progress import Progress
 from dynamo_webhooks.cli.migrate.report import as_text
 from dynamo_webhooks.cli.migrate.run import Run
+from dynamo_webhooks.cli.schema.outputs import load
 from dynamo_webhooks.kube.backoff import Backoff
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, ForbiddenError, UnavailableError
 from dynamo_webhooks.kube.resources import CRDS, of_kind
@@ -290,3 +293,19 @@ async def test_rights_that_end_in_the_middle_are_told() -> None:
     assert (report.failed, report.unreachable, report.proven) == ("not any more", False, False)
     assert await store.get(CRDS, BY_NAME[DGD].crd_name) is not None
     assert (await store.list(of_kind(DGD, BETA))).items
+
+
+async def test_reports_are_as_their_schema_says() -> None:
+    check = jsonschema_rs.Draft202012Validator(load("migrate"))
+    reports = [await ran(await _filled(Store(BETA, (ALPHA, BETA))), retire=ALPHA, dry_run=dry) for dry in (True, False)]
+    store = await _filled(Store())
+    store.broken = lambda name: UnavailableError(500, "InternalError", REFUSAL) if name == "g-2" else None
+    reports.append(await ran(store))
+    store.crd()["spec"]["conversion"] = {"strategy": "None"}
+    reports.append(await ran(store))
+    assert [bool(report.blocked) for report in reports] == [False, False, False, True]
+    for report in reports:
+        data = json.loads(json.dumps(report.as_data()))
+        assert check.is_valid(data), [str(error) for error in check.iter_errors(data)]
+    assert not check.is_valid({**data, "kinds": [{}]})
+    assert not check.is_valid({key: value for key, value in data.items() if key != "blocked"})

@@ -31,11 +31,12 @@ async def store_in(cluster: Cluster, old: Definition, version: str) -> Definitio
         operations += [_same(f"{path}/name", name), _same(f"{path}/storage", name == old.storage)]
         if (name == version) is not (name == old.storage):
             operations.append({"op": "replace", "path": f"{path}/storage", "value": name == version})
-    guarded = version < old.storage and ALLOW_DATA_LOSS in old.annotations
-    if guarded:
+    back = version < old.storage
+    if back:
+        operations += [] if old.annotations else [_set("/metadata/annotations", {})]
         operations.append(_annotated(ALLOW_DATA_LOSS, "true"))
     changed = definition(await _patched(cluster, old, operations))
-    return await withdrawn(cluster, changed) if guarded else changed
+    return await withdrawn(cluster, changed) if back else changed
 
 
 async def withdrawn(cluster: Cluster, changed: Definition) -> Definition:

@@ -31,6 +31,10 @@ class Outage:
         self.successes = 0
         self._told = False
 
+    def begin(self) -> None:
+        """Requests begin after a time without any."""
+        self.last_good = self._clock()
+
     def succeeded(self) -> None:
         """A request was answered as it should."""
         now = self._clock()

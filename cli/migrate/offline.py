@@ -64,7 +64,11 @@ def noted(obj: Node, to: str, line: Line) -> list[Note]:
         fields = ", ".join(render(tuple(entry[0])) or "the object" for entry in changed[:_FEW])
         more = f" and {len(changed) - _FEW} more fields" if len(changed) > _FEW else ""
         found.append(Note(name, DIFFERS, shortened(f"{fields}{more}", _LONGEST)))
-    if reasons := [*_refusals(there, to, line)]:
+    try:
+        reasons = [*_refusals(there, to, line)]
+    except RecursionError:  # hundreds of maps in each other
+        reasons = ["the object is nested too deeply to be judged"]
+    if reasons:
         found.append(Note(name, UNCREATABLE, shortened("; ".join(reasons[:_FEW]), _LONGEST)))
     return found
 

@@ -86,11 +86,13 @@ class Run:
                 self._hands.say(f"{now.name}: new writes are stored in {options.to}")
             todo.append(now)
         since = await agreed(self._hands, todo, self.report)
+        self._outage.begin()
         reports = {each.kind: each for each in self.report.kinds}
         for found in todo:
             if not options.verify and not reports[found.kind].passes:
                 await self._pass(found, reports[found.kind])
         await self._hands.sleep(since + options.settle - monotonic())
+        self._outage.begin()
         for found in todo:
             await self._prove(found, reports[found.kind])
             live = await self._read(found.name)

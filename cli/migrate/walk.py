@@ -65,6 +65,7 @@ class Pass:
             finally:
                 for worker in workers:
                     worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
             self._hands.check()
         return self.counts
 
@@ -146,6 +147,15 @@ def _is_own(error: UnavailableError) -> bool:
 
 
 def _mark(metadata: Node) -> bytes:
-    """What a write by anybody else changes, but for the version: an object that is only stored in another form keeps it."""
-    kept: dict[str, Any] = {key: value for key, value in metadata.items() if key != "resourceVersion"}
+    """What a write by anybody else changes, but for the version: an object that is only stored in another form keeps it.
+
+    Which fields a manager has may be nested deeply, and does not change without the manager's time.
+    """
+    kept: dict[str, Any] = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
+    managers = metadata.get("managedFields")
+    kept["managers"] = [
+        [each.get(key) for key in ("manager", "operation", "apiVersion", "subresource", "time")]
+        for each in (managers if isinstance(managers, list) else ())
+        if isinstance(each, dict)
+    ]
     return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)

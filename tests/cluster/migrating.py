@@ -74,6 +74,13 @@ class Site:
                 self._patch(f"{CRDS}/{plural}.nvidia.com/status", [{"op": "add", "path": "/status/storedVersions", "value": [*say]}])
         wait_until(lambda: self._stores(version), f"{version} being stored", self.plane.server)
 
+    def may_store(self, version: str) -> bool:
+        """Whether the API server would let an ordinary patch move the storage of the first kind; asked as a dry run."""
+        patch = [
+            {"op": "add", "path": f"/spec/versions/{index}/storage", "value": name == version} for index, name in enumerate((ALPHA, BETA))
+        ]
+        return self.plane.request("PATCH", f"{CRDS}/{PLURALS[0]}.nvidia.com?dryRun=All", patch, kind=JSON_PATCH).status == 200
+
     def empty(self) -> None:
         """Deletes all objects, and stores in v1alpha1 alone again."""
         for plural in PLURALS:

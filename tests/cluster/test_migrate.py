@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
+from dynamo_webhooks.api.definition_guard import NAME, binding, policy
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.etcd import stored, versions
 from tests.cluster.migrating import PLURALS, Site, Writers, create, everything, objects, report_of, site, unread
@@ -137,7 +139,10 @@ def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
     create(place.plane, [*objects(place.plane.namespace(), 24)])
     before = {version: {name: unread(obj) for name, obj in everything(place.plane, version).items()} for version in (ALPHA, BETA)}
     content = {key: json.loads(value) for key, value in stored(place.plane).items()}
+    place.plane.apply(policy(), binding())
     for there in (BETA, ALPHA):
+        if there == ALPHA:
+            wait_until(lambda: not place.may_store(ALPHA), "the policy guarding the definitions", place.plane.server)
         report = place.run("--to", there)
         assert (_sums(report, "moved"), report["proven"]) == (24, True)
         assert versions(place.plane) == {f"nvidia.com/{there}": 24}
@@ -145,4 +150,7 @@ def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
         for version, known in before.items():
             assert {name: unread(obj) for name, obj in everything(place.plane, version).items()} == known
     assert {key: json.loads(value) for key, value in stored(place.plane).items()} == content
+    assert {place.definition(plural)["metadata"]["annotations"][ALLOW_DATA_LOSS] for plural in PLURALS} == {"false"}
+    for obj in (binding(), policy()):
+        assert place.plane.kubectl("delete", obj["kind"], NAME).code == 0
     assert "definitions of line 1.2 must not be applied" in report["warnings"][0]

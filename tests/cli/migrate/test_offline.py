@@ -15,7 +15,7 @@ from dynamo_webhooks.cli.migrate.offline import lost_fields, noted
 from dynamo_webhooks.cli.migrate.progress import Progress
 from dynamo_webhooks.cli.migrate.refresh import NotTheSameError, Refresh, refreshed
 from dynamo_webhooks.cli.migrate.report import KindReport, Note, Notes, Report, as_text
-from dynamo_webhooks.cli.migrate.walk import Counts
+from dynamo_webhooks.cli.migrate.walk import Counts, _mark
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.errors import ConflictError, InvalidError
 from dynamo_webhooks.kube.resources import of_kind
@@ -72,6 +72,20 @@ def test_an_object_that_would_lose_its_remainder_is_told() -> None:
     converted = convert_object(deepcopy(obj), target("nvidia.com/v1alpha1", Line.V1_5)).object
     matters = {note.matter for note in noted(obj, ALPHA, Line.V1_5)}
     assert ("too-long" in matters) is ("labels" in converted["metadata"])
+
+
+@pytest.mark.parametrize("levels", [200, 900])
+def test_an_object_with_many_levels_is_judged(levels: int) -> None:
+    deep: Node = {}
+    fields: Node = {}
+    for _ in range(levels):
+        deep, fields = {"a": deep}, {"f:a": fields}
+    obj = _graph({"w": {"componentType": "worker", **IMAGE, "providerOverride": {"apiVersion": "x/v1", "value": deep}}})
+    assert {note.text for note in noted(obj, BETA, Line.V1_5)} == (
+        {"the object is nested too deeply to be judged"} if levels > 500 else set()
+    )
+    assert lost_fields({"managedFields": [{"fieldsV1": fields}]}) == set()
+    assert _mark({"managedFields": [{"fieldsV1": fields, "time": "t"}]}) != _mark({"managedFields": [{"fieldsV1": fields, "time": "u"}]})
 
 
 @pytest.mark.parametrize(

@@ -74,10 +74,14 @@ def migrated(table: Table, folder: Path, many: int) -> None:
 
 def _told(table: Table, many: int, few: int, small: Cost, whole: Cost) -> None:
     mine, server, converter = (1e3 * part / many for part in whole.cpu)
-    table.row(SECTION, f"move {many:,} objects of four kinds, objects a second", f"{whole.rate:.0f}", goal=f"{GOAL}, idle machine")
+    machine = f"load average {os.getloadavg()[0]:.0f} on {os.cpu_count()} CPUs"
+    table.row(
+        SECTION, f"move {many:,} objects of four kinds, objects a second ({machine})", f"{whole.rate:.0f}", goal=f"{GOAL}, idle machine"
+    )
     table.row(SECTION, "the whole run with its plan and its proof", f"{whole.seconds:.0f} s")
     what = "CPU an object of the whole run: migrate, API server, converter"
     table.row(SECTION, what, f"{mine:.1f} ms, {server:.1f} ms, {converter:.1f} ms")
+    table.row(SECTION, "the whole run by these seconds, objects a second on two idle CPUs", f"{2 * many / sum(whole.cpu):.0f}")
     ratio = whole.memory / small.memory
     memory = f"{small.memory / 1e6:.0f} MB, {whole.memory / 1e6:.0f} MB"
     table.row(SECTION, f"most memory of migrate with {few:,} and {many:,} objects", memory, ratio=ratio, limit=1.2)

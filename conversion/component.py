@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.quantity import is_zero
 from dynamo_webhooks.conversion.coverage import property_of
 from dynamo_webhooks.conversion.endpoint_picker import EndpointPicker
@@ -37,7 +38,7 @@ class Roles:
         if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # the usual case
             right["type"] = kind
             return
-        said = _type_of(left)
+        said = _type_of(left, context.line)
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
         if said is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
             said = kept["type"]
@@ -49,14 +50,16 @@ class Roles:
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Restore a pair that matches the live type; a sub-role saved alone belongs to the live component type."""
         live = right.get("type")
-        if live is not None and not _known(live):
+        if live is not None and not _known(live, context.line):
             save["type"] = live  # the schema refuses it; rules read it in v1alpha1
         said = _roles_of(live)
         remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
         if remembered:
             whole = remembered if "componentType" in remembered else {**said, **remembered}
-            if _type_of(whole) == live:
+            if _type_of(whole, context.line) == live:
                 said = whole
+            elif context.line >= Line.V1_5 and _type_of(beside := {**said, **remembered, **said}, context.line) == live:
+                said = beside  # a sub-role stays beside another type, as the Go operator has it
         left.update(said)
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
@@ -72,14 +75,15 @@ class Roles:
         yield Row("componentType, subComponentType", "type", "worker with prefill or decode is that phase; other sub-roles are kept aside")
 
 
-def _type_of(left: Fields) -> Any:
+def _type_of(left: Fields, line: Line) -> Any:
     kind, sub = left.get("componentType"), left.get("subComponentType")
     said = sub if kind == "worker" and sub in _PHASES else kind
-    return said if _known(said) else None
+    return said if _known(said, line) else None
 
 
-def _known(said: Any) -> bool:
-    return type(said) is str and said in _TYPES
+def _known(said: Any, line: Line) -> bool:
+    """Whether the type stands in v1beta1: on line 1.5 any text, which the Go operator copies, on line 1.2 what the schema accepts."""
+    return type(said) is str and (said in _TYPES or (line >= Line.V1_5 and bool(said)))
 
 
 def _roles_of(said: Any) -> Fields:

@@ -40,14 +40,14 @@ class Experimental:
                 continue
             if name == _SWITCHED and type(value) is dict and has_switch(kept, context):
                 block[name] = {**value, "enabled": value.get("enabled") or False}
-                if not context.travelled:
-                    save[name] = {"enabled": value["enabled"]} if "enabled" in value else {}
             elif type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
-                if not context.travelled:
-                    save[name] = {"enabled": True}  # distinguishes a block that server-side apply emptied from an absent one
             else:
                 save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
+                continue
+            on = value.get("enabled")
+            if (on is False) if _in_file(context) and on is not True else not context.travelled:
+                save[name] = {"enabled": True}  # distinguishes a block that server-side apply emptied from an absent one
         if block:
             if aside.get(_RIGHT_ONLY) is not None:
                 block[_RIGHT_ONLY] = aside[_RIGHT_ONLY]
@@ -72,6 +72,8 @@ class Experimental:
                 kept_switch = name == _SWITCHED and type(value.get("enabled")) is bool
                 rest = value if kept_switch else {key: item for key, item in value.items() if key != "enabled"}
                 left[name] = {"enabled": True, **_respelled(name, rest, _BACK)}
+                if rest.get("enabled") is False and was is None and _in_file(context):
+                    del left[name]["enabled"]
             elif type(was) is dict and was.get("enabled") is not True:
                 left[name] = was
         if block is not None and nothing:
@@ -100,6 +102,11 @@ class Experimental:
                 f"experimental.{name}",
                 "present while enabled; modes are capitalised" if name in _WITH_MODES else "present while enabled",
             )
+
+
+def _in_file(context: Context) -> bool:
+    """Whether v1alpha1's default is left out, as the Go operator does: the API server writes it into what it stores, and nowhere else."""
+    return context.line >= Line.V1_5 and bool(context.name) and not context.stored
 
 
 def has_switch(kept: Fields, context: Context) -> bool:

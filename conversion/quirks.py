@@ -43,15 +43,16 @@ HEALED: Final[Mapping[str, str]] = MappingProxyType(
 
 SPELLED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "S-1": "A single plain secret as main's only environment source is `envFromSecret` in v1alpha1.",
-        "S-2": "The generated sidecar is always `frontendSidecar` in v1alpha1.",
-        "S-3": "A component type that v1beta1's schema refuses is left out there and saved.",
+        "S-1": "On line 1.2 a single plain secret as main's only environment source is `envFromSecret` in v1alpha1.",
+        "S-2": "On line 1.2 the generated sidecar is always `frontendSidecar` in v1alpha1.",
+        "S-3": "On line 1.2 a component type that v1beta1's schema refuses is left out there and saved.",
         "S-4": "Values that round-trip in canonical form aren't saved in the annotation.",
         "S-5": "An env entry, amount or probe member that v1beta1 keeps or edits stays in its original place.",
         "S-6": "The name of a request's profiling job stays when v1alpha1 ends the phase.",
         "S-7": "A flagged mount is only `compilationCache`, which rendering mounts; a mount of main at the same path stays in "
         "the annotation. One without a path makes no mount: the API server merges mounts by path.",
-        "S-8": "On line 1.5 a checkpoint that is off has `enabled: false` in v1alpha1, which is the default there.",
+        "S-8": "On line 1.5 a stored checkpoint that is off has `enabled: false` in v1alpha1: the API server writes that default into each "
+        "write, which would be a new generation. A block of v1beta1 without `enabled`, which only writers of line 1.2 leave, is on.",
     }
 )
 

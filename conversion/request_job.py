@@ -22,7 +22,7 @@ def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
         asked["tolerations"] = tolerations
     if selector and type(selector) is dict:
         asked["nodeSelector"] = selector
-    base = remainder_of(kept, line) if type(kept) is dict else {}
+    base = remainder_of(kept, line, saved=True) if type(kept) is dict else {}
     if not base and not asked and type(resources) is not dict:
         return None
     template = object_of(base.get("template"))
@@ -49,7 +49,7 @@ def from_job(job: Any, config: Fields, line: Line) -> None:
         resources = containers[0].get("resources")
         if type(resources) is dict:
             config["resources"] = resources
-        elif _lone_and_bare(containers, line):
+        elif _lone_and_bare(containers):
             config["resources"] = {}  # an empty container stands for empty resources
     if tolerations and type(tolerations) is list:
         config["tolerations"] = tolerations
@@ -57,15 +57,18 @@ def from_job(job: Any, config: Fields, line: Line) -> None:
         config["nodeSelector"] = selector
 
 
-def remainder_of(job: Fields, line: Line) -> Fields:
-    """The job without the members of the left side, and without empty members of typed encoders; {} if nothing is left."""
+def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
+    """The job without the members of the left side, and without empty members of typed encoders; {} if nothing is left.
+
+    On line 1.5 an empty `profiler` is content, unless the resources of the left side make it again; of a `saved` job it always is.
+    """
     template = object_of(job.get("template"))
     pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
     containers = pod.get("containers")
     if type(containers) is list and containers:
         trimmed = [_trimmed(one, first=index == 0) for index, one in enumerate(containers)]
         pod["containers"] = trimmed
-        if _lone_and_bare(trimmed, line):
+        if _lone_and_bare(trimmed) or (line >= Line.V1_5 and not saved and _made(containers)):
             del pod["containers"]
     elif containers == []:
         del pod["containers"]
@@ -83,14 +86,17 @@ def _trimmed(container: Any, *, first: bool) -> Any:
     return {name: value for name, value in container.items() if name != "resources"}
 
 
-def _lone_and_bare(containers: list[Any], line: Line) -> bool:
+def _made(containers: list[Any]) -> bool:
+    """Whether the containers are the one that line 1.5 makes of resources."""
+    one = containers[0]
+    return len(containers) == 1 and type(one) is dict and one.get("name") == PROFILER and len(one) == 2 and type(one.get("resources")) is dict
+
+
+def _lone_and_bare(containers: list[Any]) -> bool:
     if len(containers) != 1 or type(containers[0]) is not dict:
         return False
-    content = dict(containers[0])
-    if line >= Line.V1_5 and content.get("name") == PROFILER:
-        del content["name"]
     # an empty object is content for a typed decoder's pointers, which are all but the resources
-    return not any(value or (type(value) is dict and name != "resources") for name, value in content.items())
+    return not any(value or (type(value) is dict and name != "resources") for name, value in containers[0].items())
 
 
 def _filled(holder: Fields, *names: str) -> Fields:

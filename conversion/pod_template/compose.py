@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.pod_template import resources
 from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, named, pod_content
-from dynamo_webhooks.conversion.pod_template.mounts import flagged, native_mounts
+from dynamo_webhooks.conversion.pod_template.mounts import flagged, joined, native_mounts
 from dynamo_webhooks.conversion.pod_template.overlay import merged, merged_env, secret_source
 from dynamo_webhooks.conversion.reading import fields, items
 
@@ -17,13 +18,13 @@ PROBES: Final = ("livenessProbe", "readinessProbe")
 _MAKING: Final = ("resources", "envFromSecret", "livenessProbe", "readinessProbe", "extraPodMetadata", "frontendSidecar")
 
 
-def compose(left: Fields, *, forced: bool = False, mains: bool = False) -> Fields | None:
+def compose(left: Fields, line: Line, *, forced: bool = False, mains: bool = False) -> Fields | None:
     """The template of a component; None if no field needs one and it isn't `forced`.
 
     `mains` keeps further containers named `main`, which can only come from v1beta1.
     """
     pod, over = overlay(left)
-    return composed(left, pod, over, forced=forced, mains=mains)
+    return composed(left, pod, over, line, forced=forced, mains=mains)
 
 
 def overlay(left: Fields) -> tuple[Fields, Fields]:
@@ -35,14 +36,14 @@ def overlay(left: Fields) -> tuple[Fields, Fields]:
     return pod_content(extra) if len(extra) > 1 or main is None else {}, content(main) if type(main) is dict else {}
 
 
-def composed(left: Fields, pod: Fields, over: Fields, *, forced: bool, mains: bool) -> Fields | None:
+def composed(left: Fields, pod: Fields, over: Fields, line: Line, *, forced: bool, mains: bool) -> Fields | None:
     """The template of a component with a known `overlay`; see `compose`."""
     if not (forced or pod or over or _asked(left)):
         return None
     others = items(pod, "containers") if pod else []
     if not mains and others and named(others, MAIN) is not None:
         others = [container for container in others if container.get("name") != MAIN]
-    containers = [_main(left, over), *others]
+    containers = [_main(left, over, line), *others]
     sidecar = left.get("frontendSidecar")
     if type(sidecar) is dict and named(others, SIDECAR) is None:
         containers.append(compose_sidecar(sidecar))
@@ -69,7 +70,7 @@ def _metadata(left: Fields) -> Fields:
     return {name: extra[name] for name in ("annotations", "labels") if extra.get(name)}
 
 
-def _main(left: Fields, over: Fields) -> Fields:
+def _main(left: Fields, over: Fields, line: Line) -> Fields:
     """The main container: the flat fields overridden by the overlay, whose members have content as in `content`.
 
     A list of nulls in the overlay overrides nothing, and stays if there are no other values.
@@ -85,7 +86,8 @@ def _main(left: Fields, over: Fields) -> Fields:
     elif secret is not None and (sources := secret_source(secret)):
         main["envFrom"] = sources
     if "volumeMounts" in over or left.get("volumeMounts") is not None:
-        mounts = (items(over, "volumeMounts") if over else []) or native_mounts(items(left, "volumeMounts"))
+        above, entries = items(over, "volumeMounts") if over else [], items(left, "volumeMounts")
+        mounts = joined(above, entries) if line >= Line.V1_5 else above or native_mounts(entries)
         _put(main, "volumeMounts", mounts or over.get("volumeMounts"))
     for name in PROBES:
         if left.get(name) is not None:

@@ -33,8 +33,8 @@ class Pieces:
         self.sidecar = False  # the sidecar's container became a flat member
 
 
-def take_apart(right: Fields) -> Pieces:
-    """Split a component; values are shared with it."""
+def take_apart(right: Fields, *, secrets: bool) -> Pieces:
+    """Split a component; values are shared with it. `secrets`: whether a plain secret as main's only source is a flat member."""
     present = type(right.get("podTemplate")) is dict
     template = fields(right, "podTemplate")
     spec = fields(template, "spec")
@@ -55,11 +55,11 @@ def take_apart(right: Fields) -> Pieces:
         fields(template, "metadata"),
         cache if type(cache) is dict else None,
     )
-    _flatten(pieces)
+    _flatten(pieces, secrets=secrets)
     return pieces
 
 
-def _flatten(pieces: Pieces) -> None:
+def _flatten(pieces: Pieces, *, secrets: bool) -> None:
     """Move members with a flat equivalent out of main."""
     main, flat = pieces.main or {}, pieces.flat
     over = pieces.over = dict(main)
@@ -70,7 +70,7 @@ def _flatten(pieces: Pieces) -> None:
         over.pop("volumeMounts", None)  # but a list of nulls has no mount, and stays
     if (env := over.pop("env", None)) is not None:
         flat["envs"] = env
-    if type(sources := over.get("envFrom")) is list and len(sources) == 1 and (secret := plain_secret(items(over, "envFrom"))):
+    if secrets and type(sources := over.get("envFrom")) is list and len(sources) == 1 and (secret := plain_secret(items(over, "envFrom"))):
         flat["envFromSecret"] = secret
         del over["envFrom"]
     for name in PROBES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.lens.protocol import Context, Fields, Row
 from dynamo_webhooks.conversion.pod_template import origins, paths
 from dynamo_webhooks.conversion.pod_template.compose import composed, overlay
@@ -44,26 +45,27 @@ class PodTemplate:
         pod, over = overlay(left)
         mains = False
         if kept.get("podTemplate") is not None or kept.get("frontendSidecar") is not None:
-            mains = _recalled(left, right, kept, pod, over)
-        elif (template := composed(left, pod, over, forced=False, mains=False)) is not None:
+            mains = _recalled(left, right, kept, pod, over, context.line)
+        elif (template := composed(left, pod, over, context.line, forced=False, mains=False)) is not None:
             right["podTemplate"] = template
         if context.saving:
             origins.collect(left, pod, over, kept, save, context, mains=mains, sidecar=_generated(right))
 
     def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
         """Decompose the template, restore v1alpha1's other values, and save what the flat fields lack."""
-        pieces = take_apart(right)
+        saved = context.line >= Line.V1_5  # flat forms of v1alpha1 alone: as the Go operator does, where the remainder has them
+        pieces = take_apart(right, secrets=bool(kept.get("envFromSecret")) or not saved)
         if right.get("frontendSidecar") == SIDECAR:
             sidecar = fields(kept, "frontendSidecar")
             if named(items(fields(kept, "extraPodSpec"), "containers"), SIDECAR) is None:
-                if "frontendSidecar" in kept or plain_container(named(pieces.rest, SIDECAR)):
+                if "frontendSidecar" in kept or (not saved and plain_container(named(pieces.rest, SIDECAR))):
                     take_sidecar(pieces, sidecar)
             elif (
                 "frontendSidecar" in kept and named(pieces.rest, SIDECAR) is not None
             ):  # a container of that name beside the flat sidecar hid it
                 pieces.flat["frontendSidecar"] = sidecar
         if kept:
-            origins.restore(pieces, kept)
+            origins.restore(pieces, kept, context.line)
         flat = put_together(pieces)
         if kept:
             origins.restore_empty(flat, kept)
@@ -75,7 +77,7 @@ class PodTemplate:
             reference = None
         if reference is not None:
             save["frontendSidecar"] = reference
-        if pieces.present and (template := residue(right, flat, pieces, reference)) is not None:
+        if pieces.present and (template := residue(right, flat, pieces, reference, context)) is not None:
             save["podTemplate"] = template
 
     def to_left(self, path: Path, right: Fields) -> Path | None:
@@ -112,14 +114,14 @@ def _generated(right: Fields) -> Fields | None:
     return named(items(fields(fields(right, "podTemplate"), "spec"), "containers"), SIDECAR)
 
 
-def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields) -> bool:
+def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields, line: Line) -> bool:
     """Compose with saved values; also returns whether further containers are named main."""
     known = type(kept.get("podTemplate")) is dict
     remembered = fields(kept, "podTemplate")
     mains = known and names(items(fields(remembered, "spec"), "containers")).count(MAIN) > 1
-    template = composed(left, pod, over, forced=known, mains=mains)
+    template = composed(left, pod, over, line, forced=known, mains=mains)
     if known and template is not None:
-        template = recall(template, remembered, left)
+        template = recall(template, remembered, left, line)
     if template is not None:
         right["podTemplate"] = template
     if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:

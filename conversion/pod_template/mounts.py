@@ -93,6 +93,15 @@ def native_mounts(entries: list[Fields], *, cached: bool = False) -> list[Fields
     return out
 
 
+def joined(over: list[Fields], entries: list[Fields], *, cached: bool = False) -> list[Fields]:
+    """Main's mounts on line 1.5: the overlay's, then those of the flat list at other paths; line 1.2 takes the overlay's alone if any."""
+    flat = native_mounts(entries, cached=cached)
+    if not over or not flat:
+        return over or flat
+    taken = {text(mount.get("mountPath")) for mount in over}
+    return [*over, *(mount for mount in flat if text(mount.get("mountPath")) not in taken)]
+
+
 def flat_mount(mount: Fields) -> Fields:
     """The flat entry of a mount, with the flag's schema default, without options."""
     return {**_renamed(mount, "name", "mountPath", to=("name", "mountPoint")), FLAG: False}
@@ -161,6 +170,32 @@ def restored(
     # it also makes mounts of caches without a path
     theirs = [place(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
     return _flags_added(entries, flat if theirs else [entry for entry in flat if entry.get("mountPoint")])
+
+
+def parted(
+    read: list[Fields], flat: list[Fields], over: list[Fields], cache: Fields | None, mounts: list[Fields], *, alone: bool
+) -> tuple[list[Fields], list[Fields]]:
+    """The flat list and the overlay's mounts of main's `mounts` on line 1.5, where `flat` and `over` are the saved ones.
+
+    The Go operator mounts caches, too. `alone`: line 1.2 may have written them, which leaves out the flat ones. Costs a look-up a mount.
+    """
+    caches = read[:1] if cache is not None else []
+    where = [_written(mount) for mount in mounts]
+    entries = flat if cache_place(cache_of(flat)) == cache_place(cache) else _reflagged(flat, caches)
+    for made in (joined(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
+        if made and where == [_written(mount) for mount in made]:
+            return entries, mounts[: len(over)]
+    known = {flat_place(entry): entry for entry in flat if not flagged(entry)}
+    cut = len(mounts)
+    while cut and place(mounts[cut - 1]) in known:
+        cut -= 1
+    below = [(mount, known[place(mount)]) for mount in mounts[cut:]]
+    return [*caches, *(entry if _written(native_mount(entry)) == _written(mount) else flat_mount(mount) for mount, entry in below)], mounts[:cut]
+
+
+def _written(mount: Fields) -> tuple[object, object]:
+    """Volume and path; an empty path isn't an absent one."""
+    return mount.get("name"), mount.get("mountPath")
 
 
 def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.experimental import has_switch
 from dynamo_webhooks.conversion.pod_template import mounts, places, resources
 from dynamo_webhooks.conversion.pod_template.compose import PROBES, effective_env, effective_resources
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Context, Fields
     from dynamo_webhooks.conversion.pod_template.decompose import Pieces
 
+# In the remainder of a component: main's mounts are those of both halves, and not the overlay's alone, as on line 1.2.
+JOINED: Final = "mountsJoined"
 _GROUPS: Final = (("envs", "env"), ("envFromSecret", "envFrom"), ("resources", "resources"), ("volumeMounts", "volumeMounts"))
 _SPLIT: Final = ("env", "resources", "volumeMounts", *PROBES)
 _PROBES: Final = frozenset(PROBES)
@@ -35,7 +38,8 @@ def collect(
     `pod` and `over` are the overlay of its composition. For an object first written in v1beta1, halves are saved only if they matter.
     `mains`: the template keeps further containers named main; `sidecar`: the container of the generated sidecar.
     """
-    before, quiet = len(save), context.travelled and not context.both
+    since = context.line >= Line.V1_5
+    before, quiet = len(save), context.travelled and not context.both and not since
     if type(secret := left.get("envFromSecret")) is str and not (quiet and secret and "envFrom" not in over):
         save["envFromSecret"] = secret
     if type(flat := left.get("resources")) is dict and not resources.reproducible(flat):
@@ -54,20 +58,26 @@ def collect(
         if not pod and not over:
             save["extraPodSpec"] = extra
         eager = not context.travelled or len(save) > before or _says_more(left, native=has_switch(kept, context))
-        _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar)
+        _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar, whole=since)
+        if since and items(over, "volumeMounts") and left.get("volumeMounts"):
+            save[JOINED] = True
 
 
-def _collect_overlay(left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None) -> None:
+def _collect_overlay(
+    left: Fields, pod: Fields, said: Fields, save: Fields, *, eager: bool, mains: bool, sidecar: Fields | None, whole: bool
+) -> None:
     main = left["extraPodSpec"].get("mainContainer")
-    # a list of one plain secret would return as its name
-    halved = any(_entries(said.get(name)) for name in _SPLIT) or plain_secret(items(said, "envFrom")) is not None
+    # on line 1.2 a list of one plain secret would return as its name
+    halved = any(_entries(said.get(name)) for name in _SPLIT) or (not whole and plain_secret(items(said, "envFrom")) is not None)
     if type(main) is dict and (eager or main.get("name") or halved):
         _collect_halves(left, main.get("name"), said, save)
     if "containers" not in pod or not (containers := items(pod, "containers")):
         return
     sidecars = names(containers).count(SIDECAR)
     hidden = sidecars > 0 and left.get("frontendSidecar") is not None
-    if (MAIN in names(containers) and not mains) or hidden or (sidecars == 1 and plain_container(sidecar)):
+    if hidden and whole:
+        save["extraPodSpec"] = left["extraPodSpec"]  # for the Go operator's rule, which reads v1alpha1 from the annotation
+    elif (MAIN in names(containers) and not mains) or hidden or (not whole and sidecars == 1 and plain_container(sidecar)):
         # names with a meaning in the template; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
 
@@ -115,12 +125,12 @@ def _collect_halves(left: Fields, name: object, said: Fields, save: Fields) -> N
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "mainContainer": over}
 
 
-def restore(pieces: Pieces, kept: Fields) -> None:
+def restore(pieces: Pieces, kept: Fields, line: Line) -> None:
     """Restore the flat fields as written, group by group."""
     extra = fields(kept, "extraPodSpec")
     over = fields(extra, "mainContainer")
     said = content(over) if over else {}
-    _restore_mounts(pieces, kept, said)
+    _restore_mounts(pieces, kept, said, line)
     if pieces.main is None and (pieces.rest or not pieces.present):
         return
     main = pieces.main or {}  # without any container, an empty main equals an absent one
@@ -200,19 +210,24 @@ def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, said: Fields) ->
         _set(pieces.over, probe, over)
 
 
-def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields) -> None:
+def _restore_mounts(pieces: Pieces, kept: Fields, said: Fields, line: Line) -> None:
     flat, over = items(kept, "volumeMounts"), items(said, "volumeMounts") if "volumeMounts" in said else []
     if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
         return  # the read value is the saved one
     if pieces.main is None and pieces.present and not mounts.reproducible(flat):
         return  # several caches would add a main with mounts to a template without one
     live = items(pieces.main, "volumeMounts") if pieces.main is not None else None
-    entries = mounts.restored(items(pieces.flat, "volumeMounts"), flat, over, pieces.cache, live)
-    if entries is None:
+    read = items(pieces.flat, "volumeMounts")
+    if over and live and line >= Line.V1_5:
+        entries, above = mounts.parted(read, flat, over, pieces.cache, live, alone=kept.get(JOINED) is not True)
+        _set(pieces.over, "volumeMounts", above or None)
+    elif (found := mounts.restored(read, flat, over, pieces.cache, live)) is not None:
+        entries = found
+        if over and live:
+            pieces.over["volumeMounts"] = live
+    else:
         return
     _set(pieces.flat, "volumeMounts", entries or None)
-    if over and live:
-        pieces.over["volumeMounts"] = live
 
 
 def _restore_containers(pieces: Pieces, containers: list[Fields]) -> None:

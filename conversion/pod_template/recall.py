@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.pod_template import resources
 from dynamo_webhooks.conversion.pod_template.compose import compose
 from dynamo_webhooks.conversion.pod_template.content import MAIN, SIDECAR, content, metadata_content, named, names, pod_content
@@ -18,6 +19,7 @@ from dynamo_webhooks.conversion.pod_template.mounts import (
     flagged,
     flat_list,
     flat_place,
+    joined,
     native_mounts,
     place,
 )
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.conversion.lens.protocol import Fields
 
 
-def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
+def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields | None:
     """The template with saved values; None if both are empty."""
     remembered = items(fields(kept, "spec"), "containers")
     containers = items(fields(template, "spec"), "containers")
@@ -36,14 +38,14 @@ def recall(template: Fields, kept: Fields, left: Fields) -> Fields | None:
     # without its main it would be empty, and no flat field needed a template
     alone = len(containers) == 1 and len(template["spec"]) == 1 and not metadata and not _zero(kept)
     if not (alone and _asks(left)):
-        containers = _without_main(containers, remembered, left)
+        containers = _without_main(containers, remembered, left, line)
     # a container of that name in the overlay is live
     generated = type(left.get("frontendSidecar")) is dict and named(items(fields(left, "extraPodSpec"), "containers"), SIDECAR) is None
     if generated:
         sidecar = left["frontendSidecar"]
         containers = [_sidecar(each, remembered, sidecar) if each.get("name") == SIDECAR else each for each in containers]
     main = named(containers, MAIN)  # further containers of that name aren't composed
-    containers = [_mounted(each, remembered, left) if each is main else each for each in containers]
+    containers = [_mounted(each, remembered, left, line) if each is main else each for each in containers]
     containers = _ordered(containers, remembered, flat_sidecar=generated)
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
     if containers:
@@ -57,14 +59,14 @@ def _zero(kept: Fields) -> bool:
     return not pod_content(fields(kept, "spec")) and not any(fields(kept, "metadata").values())
 
 
-def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields) -> list[Fields]:
+def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields, line: Line) -> list[Fields]:
     """Remove a main that only the composition added."""
     main = named(containers, MAIN)
     if main is None or named(remembered, MAIN) is not None or _means_main(left):
         return containers
     said = content(main)
     mounts = said.pop("volumeMounts", [])  # flagged entries after the cache, which alone need no template either
-    if mounts and compose(left) is not None:
+    if mounts and compose(left, line) is not None:
         return containers
     return containers if said else [each for each in containers if each is not main]
 
@@ -125,20 +127,21 @@ def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar
     return [container for _, container in sorted(zip(places, containers, strict=True), key=lambda pair: pair[0])]
 
 
-def _mounted(main: Fields, remembered: list[Fields], left: Fields) -> Fields:
+def _mounted(main: Fields, remembered: list[Fields], left: Fields, line: Line) -> Fields:
     """Main with v1beta1's mounts if v1alpha1's match, else with the options of mounts that still exist."""
     kept = named(remembered, MAIN)
     entries = items(left, "volumeMounts")
     over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
-    live, theirs = native_mounts(entries, cached=True), items(kept or {}, "volumeMounts")
-    if kept is None or over or not live:
+    live = joined(over, entries, cached=True) if over else native_mounts(entries, cached=True)
+    theirs = items(kept or {}, "volumeMounts")
+    if kept is None or not live or (over and line < Line.V1_5):
         return main
     cache = cache_of(entries)
-    if flat_list(cache, theirs) == flat_list(cache, live):
+    if not over and flat_list(cache, theirs) == flat_list(cache, live):
         chosen = theirs
     else:
-        flat, known = {flat_place(entry) for entry in entries}, Counterparts(theirs)
-        unlisted = None if not cache or cache_place(cache) in known else cache_place(cache)
+        flat, known = {flat_place(entry) for entry in entries}.difference(map(place, over)), Counterparts(theirs)
+        unlisted = None if not cache or cache_place(cache) in known or cache_place(cache) not in flat else cache_place(cache)
         chosen = [_optioned(mount, known, flat) for mount in live if place(mount) != unlisted]
     return _with_mounts(main, chosen)
 

@@ -4,34 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.pod_template import resources
 from dynamo_webhooks.conversion.pod_template.compose import compose
 from dynamo_webhooks.conversion.pod_template.content import MAIN, content, metadata_content, named, names, pod_content
-from dynamo_webhooks.conversion.pod_template.mounts import Counterparts, place
+from dynamo_webhooks.conversion.pod_template.mounts import Counterparts, flagged, native_mount, place
 from dynamo_webhooks.conversion.reading import fields, items
 
 if TYPE_CHECKING:
-    from dynamo_webhooks.conversion.lens.protocol import Fields
+    from dynamo_webhooks.conversion.lens.protocol import Context, Fields
     from dynamo_webhooks.conversion.pod_template.decompose import Pieces
 
 
 _PLACED: Final = frozenset({"name", "mountPath"})
 
 
-def residue(right: Fields, left: Fields, pieces: Pieces, reference: object) -> Fields | None:
+def residue(right: Fields, left: Fields, pieces: Pieces, reference: object, context: Context) -> Fields | None:
     """The sparse template to save, or None; `reference` is the frontend sidecar's name if that is saved too."""
     if reference is None and _told(right, left, pieces):
         return None
-    live = _comparable(items(fields(fields(right, "podTemplate"), "spec"), "containers"))
-    rebuilt = compose(left)
+    rebuilt = compose(left, context.line)
     made = [] if rebuilt is None else items(fields(rebuilt, "spec"), "containers")
+    template = _lacking(right, pieces, reference, made, rebuilt=rebuilt is not None)
+    if context.line < Line.V1_5 or context.travelled or pieces.cache is None or not made or _lists_main(template):
+        return template
+    return _lacking(right, pieces, reference, [_with_caches(one, left) for one in made], rebuilt=True)
+
+
+def _lists_main(template: Fields | None) -> bool:
+    return named(items(fields(template or {}, "spec"), "containers"), MAIN) is not None
+
+
+def _with_caches(container: Fields, left: Fields) -> Fields:
+    """Main as the Go operator composes it, which mounts caches, too: it must learn that the live one doesn't."""
+    over = items(fields(fields(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
+    caches = [{"mountPath": "", **native_mount(entry)} for entry in items(left, "volumeMounts") if flagged(entry)]
+    mounts = [*over, *(mount for mount in caches if mount not in over), *(items(container, "volumeMounts")[len(over) :])]
+    return {**container, "volumeMounts": mounts} if container.get("name") == MAIN else container
+
+
+def _lacking(right: Fields, pieces: Pieces, reference: object, made: list[Fields], *, rebuilt: bool) -> Fields | None:
+    """The sparse template beside the containers that the flat fields make."""
+    live = _comparable(items(fields(fields(right, "podTemplate"), "spec"), "containers"))
     metadata = metadata_content(pieces.metadata)
-    absent = rebuilt is not None and pieces.main is None
-    empty = rebuilt is None and not live and not pod_content(pieces.pod) and not pieces.metadata
+    absent = rebuilt and pieces.main is None
+    empty = not rebuilt and not live and not pod_content(pieces.pod) and not pieces.metadata
     named_too = reference is not None and named(live, str(reference)) is not None
     if not (metadata or absent or empty or named_too or live != made):
         return None
-    entries = _entries(live, made, reference, ordered=rebuilt is None or _same_order(live, made))
+    entries = _entries(live, made, reference, ordered=not rebuilt or _same_order(live, made))
     if not (metadata or absent or empty or entries):
         return None
     template: Fields = {}

@@ -18,9 +18,9 @@ def _object(kind: str, version: str, *, annotations: Any = None, **parts: Any) -
     return {"apiVersion": f"nvidia.com/{version}", "kind": f"Dynamo{kind}", "metadata": metadata, **parts}
 
 
-def _edited(obj: Object, **parts: Any) -> Object:
-    """The object's conversion, with spec or status replaced; its remainder stays."""
-    return {**copy.deepcopy(away(obj)), **parts}
+def edited(obj: Object, parts: Object | None) -> Object | None:
+    """The object's conversion, with spec or status replaced; its remainder stays. None without parts."""
+    return None if parts is None else {**copy.deepcopy(away(obj)), **parts}
 
 
 GRAPH, COMPONENT, REQUEST = "GraphDeployment", "ComponentDeployment", "GraphDeploymentRequest"
@@ -94,25 +94,26 @@ _EMPTY_SECRET: Final = _object(COMPONENT, LEFT, spec={"serviceName": "x", "front
 _NULL_SOURCES: Final = {"spec": {"containers": [{"name": "sidecar-frontend", "envFrom": None}]}}
 _OFF: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "experimental": {"checkpoint": {"enabled": False, "mode": "Manual"}}})
 
+# With what `edited` replaces in the conversion.
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     *((obj, None) for obj in OBJECTS),
-    (_NAMED, _edited(_NAMED, status={"deployment": {"name": "e"}}, spec={"backend": "auto"})),
-    (_TWICE, _edited(_TWICE, spec={"components": [{"name": "a"}]})),
-    (_PROFILED, _edited(_PROFILED, spec={"model": "m", "profilingConfig": {"resources": {}, "profilerImage": "j"}})),
-    (_CACHED, _edited(_CACHED, spec={"components": [{"name": "a", "compilationCache": _CACHE, "podTemplate": {"spec": {}}}]})),
-    (_NULL_ENV, _edited(_NULL_ENV, spec={"podTemplate": {}})),
-    (_TWO_SIDECARS, _edited(_TWO_SIDECARS, spec={"extraPodSpec": {"containers": [{"name": "sidecar-frontend"}]}, "frontendSidecar": {}})),
-    (_SPLIT_ENV, _edited(_SPLIT_ENV, spec={"components": [{"name": "a", "podTemplate": {"spec": _SOURCES}}]})),
-    (_NULLS, _edited(_NULLS, spec={"components": [{"name": "a", "replicas": 3}]})),
-    (_LABELLED, _edited(_LABELLED, spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": {}}})),
-    (_CACHES, _edited(_CACHES, spec={"components": [_NO_MAIN]})),
-    (_EMPTY_POD, _edited(_EMPTY_POD, spec={"serviceName": "x", "extraPodSpec": _POD, "volumeMounts": _FLAGS})),
-    (_BARE, _edited(_BARE, spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": _MAINS}})),
-    (_FLAT_SIDE, _edited(_FLAT_SIDE, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _SIDE_FIRST})),
-    (_CREATED, _edited(_CREATED, status={"phase": "Ready"})),
-    (_UNNAMED, _edited(_UNNAMED, spec=_MOUNTED)),
-    (_EMPTY_SECRET, _edited(_EMPTY_SECRET, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _NULL_SOURCES})),
-    (_SPLIT_MOUNTS, _edited(_SPLIT_MOUNTS, spec={"compilationCache": {"pvcName": "a", "mountPath": ""}, "podTemplate": _MOUNTS_OF_MAIN})),
-    (_OFF, _edited(_OFF, spec={"serviceName": "x", "checkpoint": {"enabled": None, "mode": "Auto"}})),
-    (_NULL_NAME, _edited(_NULL_NAME, spec={"serviceName": "s", "frontendSidecar": {}})),
+    (_NAMED, dict(status={"deployment": {"name": "e"}}, spec={"backend": "auto"})),
+    (_TWICE, dict(spec={"components": [{"name": "a"}]})),
+    (_PROFILED, dict(spec={"model": "m", "profilingConfig": {"resources": {}, "profilerImage": "j"}})),
+    (_CACHED, dict(spec={"components": [{"name": "a", "compilationCache": _CACHE, "podTemplate": {"spec": {}}}]})),
+    (_NULL_ENV, dict(spec={"podTemplate": {}})),
+    (_TWO_SIDECARS, dict(spec={"extraPodSpec": {"containers": [{"name": "sidecar-frontend"}]}, "frontendSidecar": {}})),
+    (_SPLIT_ENV, dict(spec={"components": [{"name": "a", "podTemplate": {"spec": _SOURCES}}]})),
+    (_NULLS, dict(spec={"components": [{"name": "a", "replicas": 3}]})),
+    (_LABELLED, dict(spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": {}}})),
+    (_CACHES, dict(spec={"components": [_NO_MAIN]})),
+    (_EMPTY_POD, dict(spec={"serviceName": "x", "extraPodSpec": _POD, "volumeMounts": _FLAGS})),
+    (_BARE, dict(spec={"name": "x", "compilationCache": {"pvcName": "c"}, "podTemplate": {"spec": _MAINS}})),
+    (_FLAT_SIDE, dict(spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _SIDE_FIRST})),
+    (_CREATED, dict(status={"phase": "Ready"})),
+    (_UNNAMED, dict(spec=_MOUNTED)),
+    (_EMPTY_SECRET, dict(spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _NULL_SOURCES})),
+    (_SPLIT_MOUNTS, dict(spec={"compilationCache": {"pvcName": "a", "mountPath": ""}, "podTemplate": _MOUNTS_OF_MAIN})),
+    (_OFF, dict(spec={"serviceName": "x", "checkpoint": {"enabled": None, "mode": "Auto"}})),
+    (_NULL_NAME, dict(spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 import orjson
 
+from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.difference import differences, identical
 from dynamo_webhooks.conversion.engine import ANNOTATIONS, convert
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
-from dynamo_webhooks.conversion.kinds import KINDS
+from dynamo_webhooks.conversion.kinds import kind_of
 from dynamo_webhooks.conversion.remainder import KEPT
 
 Object = dict[str, Any]
@@ -39,6 +42,19 @@ RESERVED: Final = {
 }
 
 
+_LINE: Final[ContextVar[Line]] = ContextVar("line", default=Line.V1_2)
+
+
+@contextlib.contextmanager
+def on(line: Line) -> Iterator[None]:
+    """Conversions inside are those of a line; of line 1.2 outside."""
+    token = _LINE.set(line)
+    try:
+        yield
+    finally:
+        _LINE.reset(token)
+
+
 def version_of(obj: Object) -> str:
     """The version that an object is in, without its group."""
     return str(obj["apiVersion"]).rpartition("/")[2]
@@ -52,7 +68,7 @@ def other(version: str) -> str:
 def away(obj: Object, desired: str = "") -> Object:
     """The object in the other version (or the desired one, with or without its group)."""
     version = desired.rpartition("/")[2] or other(version_of(obj))
-    return plain(convert(KINDS[obj["kind"]], obj, version).object)
+    return plain(convert(kind_of(obj["kind"], _LINE.get()), obj, version).object)
 
 
 def plain(obj: Object) -> Object:

@@ -15,7 +15,7 @@ from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from tests.laws.dice import Dice, Draw, Replay, smallest
-from tests.laws.laws import away, different, home, version_of, violations
+from tests.laws.laws import away, different, home, on, version_of, violations
 from tests.laws.strategies import edit, make_object, wild
 
 Object = dict[str, Any]
@@ -29,17 +29,27 @@ class Trial(NamedTuple):
     broken: list[str]
     obj: Object
     edited: Object | None = None
+    line: Line = Line.V1_2
 
     def __str__(self) -> str:
         """The complaint with all that is needed to keep it as a counterexample."""
-        return f"{self.broken}\nobject: {self.obj}\nedited: {self.edited}"
+        return f"{self.broken} on line {self.line}\nobject: {self.obj}\nedited: {self.edited}"
 
 
 Attempt = Callable[[Draw, str, str], Trial]
 
 
 def any_object(draw: Draw, kind: str, version: str) -> Trial:
-    """Tries an object and an edit of its conversion: of eight, four are plain, two odd, one hostile and one both (see strategies.py)."""
+    """Tries an object and an edit of its conversion: of eight, four are plain, two odd, one hostile and one both (see strategies.py).
+
+    Half of each are converted as on line 1.2, half as on 1.5; the fields are those of 1.5.
+    """
+    line = tuple(Line)[draw(len(Line))]
+    with on(line):
+        return _any_object(draw, kind, version)._replace(line=line)
+
+
+def _any_object(draw: Draw, kind: str, version: str) -> Trial:
     choice = draw(8)
     odd, hostile = choice in (4, 5, 7), choice in (6, 7)
     obj = decoded(make_object(draw, kind, version, odd=odd, hostile=hostile, line=Line.V1_5))
@@ -80,7 +90,7 @@ def wrong_types(draw: Draw, kind: str, version: str) -> Trial:
     obj = wild(draw, make_object(draw, kind, version, odd=True, hostile=True, line=Line.V1_5))
     before = copy.deepcopy(obj)
     try:
-        with contextlib.suppress(ConversionError):
+        with contextlib.suppress(ConversionError), on(tuple(Line)[draw(len(Line))]):
             home(away(obj), obj)
     except Exception as error:  # noqa: BLE001 - as above
         return Trial([repr(error)], before)
@@ -93,7 +103,7 @@ def search(kind: str, version: str, seed: int, numbers: range) -> str:
     An object is made of the seed and its own number, so it is the same whoever makes it, and however many others there are.
     """
     for start in range(0, len(numbers), BLOCK):
-        block: list[tuple[Object, bytes]] = []
+        block: list[tuple[Line, Object, bytes]] = []
         for number in numbers[start : start + BLOCK]:
             for attempt in (any_object, wrong_types):
                 dice = Dice(seed, kind, version, number)
@@ -101,9 +111,9 @@ def search(kind: str, version: str, seed: int, numbers: range) -> str:
                 if tried.broken:
                     return f"seed {seed}, {kind} {version} number {number}: {_small(attempt, dice.thrown, kind, version)}"
                 if attempt is any_object:
-                    block.append((tried.obj, _bytes(away(tried.obj))))
-        for obj, converted in reversed(block):
-            if _bytes(away(obj)) != converted:
+                    block.append((tried.line, tried.obj, _converted(tried.line, tried.obj)))
+        for line, obj, converted in reversed(block):
+            if _converted(line, obj) != converted:
                 return f"seed {seed}: what was converted before shows in {obj}"
     return ""
 
@@ -113,6 +123,11 @@ def _small(attempt: Attempt, thrown: list[int], kind: str, version: str) -> Tria
         return bool(attempt(Replay(throws), kind, version).broken)
 
     return attempt(Replay(smallest(thrown, fails)), kind, version)
+
+
+def _converted(line: Line, obj: Object) -> bytes:
+    with on(line):
+        return _bytes(away(obj))
 
 
 def _bytes(obj: Object) -> bytes:

@@ -1,0 +1,77 @@
+"""What line 1.5 writes otherwise than the Go operator, because field managers would lose something (S-7 and S-8 of conversion/quirks.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.line import Line
+from dynamo_webhooks.api.schema import load_schema
+from dynamo_webhooks.conversion.engine import convert
+from dynamo_webhooks.conversion.kinds import kind_of
+from tests.laws.managers import types
+from tests.laws.managers.apply import Object
+from tests.laws.managers.server import Server
+from tests.laws.managers.subjects import COMPONENT
+
+MAIN: Final = {"name": "main", "image": "runtime:1.5.0"}
+OFF: Final = {"enabled": False, "checkpointRef": "c"}
+
+
+@pytest.fixture(autouse=True)
+def _types_of_the_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the API server merges by is of the line's definitions, too."""
+    monkeypatch.setattr(types, "load_schema", lambda kind, version: load_schema(kind, version, Line.V1_5))
+    types.type_of.cache_clear()
+    yield
+    types.type_of.cache_clear()
+
+
+def _recorded(obj: Object, version: str) -> Object:
+    """As the Go operator converts: a cache is a mount of main, too, and a switch that is off isn't written."""
+    made = _converted(obj, version)
+    spec: Any = made.get("spec") or {}
+    checkpoint = spec.get("checkpoint")
+    if version == ALPHA and checkpoint and checkpoint["enabled"] is False:
+        del checkpoint["enabled"]
+    if version == BETA and "compilationCache" in spec:
+        cache = spec["compilationCache"]
+        main = spec["podTemplate"]["spec"]["containers"][0]
+        main["volumeMounts"] = [{"name": cache["pvcName"], "mountPath": cache["mountPath"]}]
+    return made
+
+
+def _converted(obj: Object, version: str) -> Object:
+    return convert(kind_of(obj["kind"], Line.V1_5), obj, version).object
+
+
+def _manifest(version: str, **spec: Any) -> Object:
+    return {"apiVersion": f"nvidia.com/{version}", "kind": COMPONENT, "metadata": {"name": "t", "namespace": "default"}, "spec": spec}
+
+
+def test_a_label_in_v1alpha1_makes_no_new_generation_of_a_checkpoint_that_is_off() -> None:
+    """The API server writes v1alpha1's default into whatever it is sent, and compares that with what it read."""
+    bumped = []
+    for converted in (_converted, _recorded):
+        server = Server(COMPONENT, converted, Line.V1_5)
+        server.apply(_manifest(BETA, name="t", experimental={"checkpoint": OFF}), "owner")
+        bumped.append(server.patch(ALPHA, {"metadata": {"labels": {"a": "b"}}}, "kubectl").generation)
+    assert bumped == [False, True]
+
+
+def test_who_moves_to_v1beta1_leaves_no_mount_of_a_cache() -> None:
+    """A mount in v1beta1 alone can't be told from its cache in v1alpha1, so that nobody could remove it."""
+    left = []
+    for converted in (_converted, _recorded):
+        server = Server(COMPONENT, converted, Line.V1_5)
+        mounts = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]
+        server.apply(_manifest(ALPHA, volumeMounts=mounts, extraPodSpec={"mainContainer": {"image": MAIN["image"]}}), "owner")
+        template = {"spec": {"containers": [MAIN]}}
+        server.apply(_manifest(BETA, name="t", compilationCache={"pvcName": "c", "mountPath": "/c"}, podTemplate=template), "owner")
+        server.apply(_manifest(BETA, name="t", podTemplate=template), "owner")
+        found = server.read(BETA)["spec"]
+        left.append(found["podTemplate"]["spec"]["containers"][0].get("volumeMounts", []))
+    assert left == [[], [{"name": "c", "mountPath": "/c"}]]

@@ -64,10 +64,13 @@ def test_every_added_field_has_its_place_in_the_other_version(line: Line) -> Non
     assert convert(kind, back, "v1beta1").object == BETA
 
 
-def _checkpoint(line: Line, version: str, block: dict[str, Any], notes: dict[str, str] | None = None) -> tuple[Any, dict[str, Any]]:
+def _checkpoint(
+    line: Line, version: str, block: dict[str, Any], notes: dict[str, str] | None = None, uid: str = ""
+) -> tuple[Any, dict[str, Any]]:
     """The converted block of a checkpoint, and the annotations."""
     if version == "v1beta1":
         obj = _object(version, {"components": [{"name": "a", "experimental": {"checkpoint": block}}]})
+        obj["metadata"] |= {"uid": uid} if uid else {}
         there = convert(kind_of(GRAPH, line), obj, "v1alpha1").object
         return there["spec"]["services"]["a"].get("checkpoint"), there["metadata"].get("annotations", {})
     obj = _object(version, {"services": {"a": {"checkpoint": block}}})
@@ -80,10 +83,10 @@ def _checkpoint(line: Line, version: str, block: dict[str, Any], notes: dict[str
 def test_a_block_of_v1beta1_is_on_unless_it_says_otherwise(line: Line) -> None:
     assert _checkpoint(line, "v1beta1", {"checkpointRef": "c"})[0] == {"enabled": True, "checkpointRef": "c"}
     assert _checkpoint(line, "v1beta1", {"enabled": True})[0] == {"enabled": True}
-    assert _checkpoint(line, "v1beta1", {"enabled": False, "startupPolicy": "Immediate"})[0] == {
-        "enabled": False,
-        "startupPolicy": "Immediate",
-    }
+    off = {"enabled": False, "startupPolicy": "Immediate"}
+    assert _checkpoint(line, "v1beta1", off, uid="u")[0] == off
+    # what no API server has stored is written as the Go operator does, which leaves v1alpha1's default out
+    assert _checkpoint(line, "v1beta1", off)[0] == (off if line is Line.V1_2 else {"startupPolicy": "Immediate"})
 
 
 def test_line_1_5_writes_the_switch_and_line_1_2_leaves_a_disabled_block_out() -> None:
@@ -105,3 +108,90 @@ def test_scaling_groups_of_v1beta1_come_home_beside_other_features() -> None:
             saved = json.loads(there["metadata"]["annotations"]["nvidia.com/dgd-spec"])["spec"]["components"][0]
             assert saved["experimental"]["grove"] == {"forceScalingGroup": True}
             assert convert(kind, there, "v1beta1").object == obj
+
+
+A, B = {"name": "a", "mountPoint": "/a"}, {"name": "b", "mountPath": "/b"}
+SPLIT: Final[dict[str, Any]] = {"volumeMounts": [{**A, "useAsCompilationCache": False}], "extraPodSpec": {"mainContainer": {"volumeMounts": [B]}}}
+NATIVE: Final = {"name": "a", "mountPath": "/a"}
+
+
+def _to_beta(line: Line, service: dict[str, Any]) -> dict[str, Any]:
+    return convert(kind_of(GRAPH, line), _object("v1alpha1", {"services": {"w": service}}), "v1beta1").object
+
+
+def _to_alpha(line: Line, beta: dict[str, Any]) -> Any:
+    return convert(kind_of(GRAPH, line), beta, "v1alpha1").object["spec"]["services"]["w"]
+
+
+def _main(beta: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = beta["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]
+    return found
+
+
+def _as_go_wrote(beta: dict[str, Any]) -> dict[str, Any]:
+    """The same with an annotation that says no more than the Go operator does."""
+    notes = beta["metadata"]["annotations"]
+    envelope = json.loads(notes["nvidia.com/dgd-spec"])
+    envelope["spec"]["services"]["w"].pop("mountsJoined", None)
+    notes["nvidia.com/dgd-spec"] = json.dumps({"version": 1, "spec": envelope["spec"]})
+    return beta
+
+
+def test_mounts_of_a_service_stand_beside_those_of_its_main_container_since_line_1_5() -> None:
+    for line, mounts in ((Line.V1_2, [B]), (Line.V1_5, [B, NATIVE])):
+        beta = _to_beta(line, SPLIT)
+        assert _main(beta)["volumeMounts"] == mounts
+        assert _to_alpha(line, beta) == SPLIT
+
+
+def test_line_1_5_reads_the_mounts_of_both_lines() -> None:
+    for line in Line:
+        assert _to_alpha(Line.V1_5, _as_go_wrote(_to_beta(line, SPLIT))) == SPLIT
+
+
+def test_edits_of_mounts_on_line_1_5_stay_with_the_half_that_they_concern() -> None:
+    more = {"name": "c", "mountPath": "/c"}
+    for edit, flat, over in (
+        ([B], None, [B]),
+        ([NATIVE], SPLIT["volumeMounts"], None),
+        ([B, more, NATIVE], SPLIT["volumeMounts"], [B, more]),
+        ([NATIVE, B], None, [NATIVE, B]),
+        ([{**B, "readOnly": True}, {**NATIVE, "readOnly": True}], SPLIT["volumeMounts"], [{**B, "readOnly": True}]),
+    ):
+        beta = _to_beta(Line.V1_5, SPLIT)
+        _main(beta)["volumeMounts"] = edit
+        alpha = convert(kind_of(GRAPH, Line.V1_5), beta, "v1alpha1").object
+        service = alpha["spec"]["services"]["w"]
+        main = service.get("extraPodSpec", {}).get("mainContainer", {})
+        assert (service.get("volumeMounts"), main.get("volumeMounts")) == (flat, over)
+        assert _main(convert(kind_of(GRAPH, Line.V1_5), alpha, "v1beta1").object)["volumeMounts"] == edit
+
+
+def test_a_plain_secret_of_v1beta1_stays_in_the_main_container_since_line_1_5() -> None:
+    sources = [{"secretRef": {"name": "s"}}]
+    beta = _object("v1beta1", {"components": [{"name": "w", "podTemplate": {"spec": {"containers": [{"name": "main", "envFrom": sources}]}}}]})
+    assert _to_alpha(Line.V1_2, beta) == {"envFromSecret": "s"}
+    assert _to_alpha(Line.V1_5, beta) == {"extraPodSpec": {"mainContainer": {"envFrom": sources}}}
+    written = _to_beta(Line.V1_5, {"envFromSecret": "s"})
+    assert _to_alpha(Line.V1_5, written) == {"envFromSecret": "s"}
+    _main(written)["envFrom"] = [{"secretRef": {"name": "t"}}]
+    assert _to_alpha(Line.V1_5, written) == {"envFromSecret": "t"}, "v1alpha1's manager sees his field changed, and none that hides it"
+
+
+def test_a_sidecar_of_v1beta1_stays_a_container_since_line_1_5() -> None:
+    side = {"name": "sidecar-frontend", "image": "i"}
+    template = {"spec": {"containers": [{"name": "main", "image": "m"}, side]}}
+    beta = _object("v1beta1", {"components": [{"name": "w", "frontendSidecar": "sidecar-frontend", "podTemplate": template}]})
+    assert _to_alpha(Line.V1_2, beta)["frontendSidecar"] == {"image": "i"}
+    alpha = convert(kind_of(GRAPH, Line.V1_5), beta, "v1alpha1").object
+    assert alpha["spec"]["services"]["w"] == {"extraPodSpec": {"containers": [side], "mainContainer": {"image": "m"}}}
+    assert convert(kind_of(GRAPH, Line.V1_5), alpha, "v1beta1").object == beta
+    assert _to_alpha(Line.V1_5, _to_beta(Line.V1_5, {"frontendSidecar": {"image": "i"}})) == {"frontendSidecar": {"image": "i"}}
+
+
+def test_any_component_type_is_copied_since_line_1_5() -> None:
+    service = {"componentType": "Worker", "subComponentType": "other"}
+    for line, said in ((Line.V1_2, None), (Line.V1_5, "Worker")):
+        beta = _to_beta(line, service)
+        assert beta["spec"]["components"][0].get("type") == said
+        assert _to_alpha(line, beta) == service

@@ -93,6 +93,9 @@ _SPLIT_MOUNTS: Final = _object(
 _EMPTY_SECRET: Final = _object(COMPONENT, LEFT, spec={"serviceName": "x", "frontendSidecar": {"envFromSecret": ""}})
 _NULL_SOURCES: Final = {"spec": {"containers": [{"name": "sidecar-frontend", "envFrom": None}]}}
 _OFF: Final = _object(COMPONENT, RIGHT, spec={"name": "x", "experimental": {"checkpoint": {"enabled": False, "mode": "Manual"}}})
+_SWITCHED: Final = _object(COMPONENT, LEFT, spec={"checkpoint": {"mode": "Auto"}})
+_LONE_SIDECAR: Final = {"spec": {"containers": [{"name": "sidecar-frontend"}]}}
+_OF_SECRET: Final = {"spec": {"containers": [{"name": "main", "envFrom": [{"secretRef": {"name": "s"}}]}]}}
 
 # With what `edited` replaces in the conversion.
 COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
@@ -115,5 +118,8 @@ COUNTEREXAMPLES: Final[list[tuple[Object, Object | None]]] = [
     (_EMPTY_SECRET, dict(spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _NULL_SOURCES})),
     (_SPLIT_MOUNTS, dict(spec={"compilationCache": {"pvcName": "a", "mountPath": ""}, "podTemplate": _MOUNTS_OF_MAIN})),
     (_OFF, dict(spec={"serviceName": "x", "checkpoint": {"enabled": None, "mode": "Auto"}})),
+    (_SWITCHED, dict(spec={"name": "x"})),
+    (_object(COMPONENT, RIGHT, spec={"name": "x", "frontendSidecar": "sidecar-frontend", "podTemplate": _LONE_SIDECAR}), None),
+    (_object(COMPONENT, RIGHT, spec={"name": "x", "podTemplate": _OF_SECRET}), None),
     (_NULL_NAME, dict(spec={"serviceName": "s", "frontendSidecar": {}})),
 ]

@@ -89,7 +89,9 @@ def _trimmed(container: Any, *, first: bool) -> Any:
 def _made(containers: list[Any]) -> bool:
     """Whether the containers are the one that line 1.5 makes of resources."""
     one = containers[0]
-    return len(containers) == 1 and type(one) is dict and one.get("name") == PROFILER and len(one) == 2 and type(one.get("resources")) is dict
+    return (
+        len(containers) == 1 and type(one) is dict and one.get("name") == PROFILER and len(one) == 2 and type(one.get("resources")) is dict
+    )
 
 
 def _lone_and_bare(containers: list[Any]) -> bool:

@@ -179,9 +179,9 @@ def parted(
 
     The Go operator mounts caches, too. `alone`: line 1.2 may have written them, which leaves out the flat ones. Costs a look-up a mount.
     """
-    caches = read[:1] if cache is not None else []
+    found = read[:1] if cache is not None else []
     where = [_written(mount) for mount in mounts]
-    entries = flat if cache_place(cache_of(flat)) == cache_place(cache) else _reflagged(flat, caches)
+    entries = flat if cache_place(cache_of(flat)) == cache_place(cache) else _reflagged(flat, found)
     for made in (joined(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
         if made and where == [_written(mount) for mount in made]:
             return entries, mounts[: len(over)]
@@ -189,8 +189,10 @@ def parted(
     cut = len(mounts)
     while cut and place(mounts[cut - 1]) in known:
         cut -= 1
-    below = [(mount, known[place(mount)]) for mount in mounts[cut:]]
-    return [*caches, *(entry if _written(native_mount(entry)) == _written(mount) else flat_mount(mount) for mount, entry in below)], mounts[:cut]
+    for mount in mounts[cut:]:
+        entry = known[place(mount)]
+        found.append(entry if _written(native_mount(entry)) == _written(mount) else flat_mount(mount))
+    return found, mounts[:cut]
 
 
 def _written(mount: Fields) -> tuple[object, object]:

@@ -111,7 +111,10 @@ def test_scaling_groups_of_v1beta1_come_home_beside_other_features() -> None:
 
 
 A, B = {"name": "a", "mountPoint": "/a"}, {"name": "b", "mountPath": "/b"}
-SPLIT: Final[dict[str, Any]] = {"volumeMounts": [{**A, "useAsCompilationCache": False}], "extraPodSpec": {"mainContainer": {"volumeMounts": [B]}}}
+SPLIT: Final[dict[str, Any]] = {
+    "volumeMounts": [{**A, "useAsCompilationCache": False}],
+    "extraPodSpec": {"mainContainer": {"volumeMounts": [B]}},
+}
 NATIVE: Final = {"name": "a", "mountPath": "/a"}
 
 
@@ -169,7 +172,9 @@ def test_edits_of_mounts_on_line_1_5_stay_with_the_half_that_they_concern() -> N
 
 def test_a_plain_secret_of_v1beta1_stays_in_the_main_container_since_line_1_5() -> None:
     sources = [{"secretRef": {"name": "s"}}]
-    beta = _object("v1beta1", {"components": [{"name": "w", "podTemplate": {"spec": {"containers": [{"name": "main", "envFrom": sources}]}}}]})
+    beta = _object(
+        "v1beta1", {"components": [{"name": "w", "podTemplate": {"spec": {"containers": [{"name": "main", "envFrom": sources}]}}}]}
+    )
     assert _to_alpha(Line.V1_2, beta) == {"envFromSecret": "s"}
     assert _to_alpha(Line.V1_5, beta) == {"extraPodSpec": {"mainContainer": {"envFrom": sources}}}
     written = _to_beta(Line.V1_5, {"envFromSecret": "s"})

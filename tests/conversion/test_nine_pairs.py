@@ -135,8 +135,8 @@ FIELDS: Final[dict[str, list[Field]]] = {
     ],
     "F5": _checkpoint("startupPolicy", "WaitForCheckpoint"),
     "F6": _checkpoint("deletionPolicy", "Retain"),
-    "F7 on": [field for field in _of_component("checkpoint.enabled", True, ("experimental", "checkpoint", "enabled"))],
-    "F7 off": [field for field in _of_component("checkpoint.enabled", False, ("experimental", "checkpoint", "enabled"))],
+    "F7 on": list(_of_component("checkpoint.enabled", True, ("experimental", "checkpoint", "enabled"))),
+    "F7 off": list(_of_component("checkpoint.enabled", False, ("experimental", "checkpoint", "enabled"))),
     "F8": [
         field
         for others in ({}, {"gpuMemoryService": {"mode": "IntraPod"}})

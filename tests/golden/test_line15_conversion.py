@@ -18,7 +18,7 @@ from tests.laws import laws
 pytestmark = pytest.mark.golden
 
 LISTED = Path(__file__).with_name("line15-conversion.txt")
-MOST = 0.025  # of the compared cases
+MOST = 0.026  # of the compared cases
 MOST_UNLIKE = 0.01  # of them; values in another place than in the recorded answers (S) say the same
 
 

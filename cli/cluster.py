@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 
 @contextlib.asynccontextmanager
-async def connected(component: str, kubeconfig: str, context: str = "", server: str = "") -> AsyncIterator[Client]:
+async def connected(
+    component: str, kubeconfig: str, context: str = "", server: str = "", *, patience: float = 30.0
+) -> AsyncIterator[Client]:
     """A client that is closed at the end; `component` names the command to the API server, `server` is one of several API servers.
 
-    Raises: UsageError when the kubeconfig can't be used or none is found.
+    `patience` is seconds for one request. Raises: UsageError when the kubeconfig can't be used or none is found.
     """
     from dynamo_webhooks.kube.client import connect
     from dynamo_webhooks.kube.config import ConfigError
 
     try:
-        client = await connect(component, kubeconfig, context, server=server)
+        client = await connect(component, kubeconfig, context, server=server, patience=patience)
         try:
             yield client
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -22,11 +23,19 @@ _TELL: Final = 5.0  # seconds of waiting after which it is told
 async def agreed(hands: Hands, definitions: Sequence[Definition], report: Report) -> float:
     """The moment (monotonic) at which all servers were seen to store all kinds in the version.
 
+    Once one API server has answered at its own address, every one must: one that hangs may still write as before. It is waited for until it
+    answers or leaves the list. Where none answers so, as from outside of a cluster, the usual address is asked again and again.
     Raises: UnavailableError when they do not within the run's patience; Stopped.
     """
-    began, told, deaf = monotonic(), False, set[str]()
+    began, told, near = monotonic(), False, bool(hands.options.servers)
     while True:
-        pending = await _pending(hands, definitions, deaf, report)
+        servers = [*hands.options.servers] or await _servers(hands, report)
+        group, to = definitions[0].group, hands.options.to
+        seen = [*await asyncio.gather(*(seen_hash(hands.opener, each, group, to) for each in servers))]
+        near = near or any(not one.wrong for one in seen)
+        if not near:
+            _warn(report, seen)
+        pending = _pending(definitions, to, seen) if near else await _through_the_usual_address(hands, definitions)
         now = monotonic()
         if not pending:
             return now
@@ -38,23 +47,26 @@ async def agreed(hands: Hands, definitions: Sequence[Definition], report: Report
         await hands.sleep(PAUSE)
 
 
-async def _pending(hands: Hands, definitions: Sequence[Definition], deaf: set[str], report: Report) -> str:
-    """The first server that is not there yet; empty when all are. Asks each once, and those that can't be asked never again."""
-    group, to = definitions[0].group, hands.options.to
-    wanted = {each.plural: storage_hash(each.group, to, each.kind) for each in definitions}
-    servers = [each for each in hands.options.servers or await _servers(hands, report) if each not in deaf]
-    for server in servers:
-        one = await seen_hash(hands.opener, server, group, to)
-        if one.wrong:
-            deaf.add(server)
-            text = f"the API server {server} can't be asked by itself, and is asked through the usual address: {one.wrong}"
-            report.warnings.append(text)
-        elif text := _behind(one, wanted):
-            return text
-    for _ in range(TRIES if deaf or not servers else 0):
-        if text := _behind(await seen_hash(hands.opener, "", group, to), wanted):
+async def _through_the_usual_address(hands: Hands, definitions: Sequence[Definition]) -> str:
+    """The first answer by which a server is not there yet; empty when there is none."""
+    for _ in range(TRIES):
+        seen = await seen_hash(hands.opener, "", definitions[0].group, hands.options.to)
+        if text := _pending(definitions, hands.options.to, [seen]):
             return text
     return ""
+
+
+def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[Seen]) -> str:
+    """Which server is not there yet; empty when all are."""
+    wanted = {each.plural: storage_hash(each.group, to, each.kind) for each in definitions}
+    return next((text for one in seen if (text := _behind(one, wanted))), "" if seen else "none is listed")
+
+
+def _warn(report: Report, seen: Sequence[Seen]) -> None:
+    for one in seen:
+        if not any(one.server in each for each in report.warnings):
+            text = f"the API server {one.server} can't be asked by itself, and is asked through the usual address: {one.wrong}"
+            report.warnings.append(text)
 
 
 async def _servers(hands: Hands, report: Report) -> list[str]:

@@ -44,14 +44,14 @@ class Converter:
         home.mkdir(parents=True, exist_ok=True)
         self._home = home
         (home / "facts.yaml").write_text(yaml.safe_dump(facts))
-        [self._port] = free_ports(1)
+        [self.port] = free_ports(1)
         self.start()
 
     def start(self) -> None:
         """Starts a process and waits until it is ready."""
         seen = self._log.read_text().count("ready https://") if self._log.exists() else 0
         flags: dict[str, str | Path] = {f"--{name}": "127.0.0.1:0" for name in ("probe-listen", "metrics-listen")}
-        flags |= {"--listen": f"127.0.0.1:{self._port}", "--cert-dir": self._home / "certs", "--facts": self._home / "facts.yaml"}
+        flags |= {"--listen": f"127.0.0.1:{self.port}", "--cert-dir": self._home / "certs", "--facts": self._home / "facts.yaml"}
         command = [COMMAND, "serve", "--self-signed", "--no-cluster", "--workers", "1", *(part for flag in flags.items() for part in flag)]
         self.process = Process("dynamo-webhooks", command, self._log)
         wait_until(lambda: self.process.text().count("ready https://") > seen, "dynamo-webhooks being ready", self.process)
@@ -59,7 +59,7 @@ class Converter:
     @property
     def admission(self) -> Admission:
         """The same process as one that judges writes."""
-        return Admission(self.process, f"https://127.0.0.1:{self._port}", (self._home / "certs" / "ca.crt").read_bytes())
+        return Admission(self.process, f"https://127.0.0.1:{self.port}", (self._home / "certs" / "ca.crt").read_bytes())
 
     @property
     def _log(self) -> Path:
@@ -78,7 +78,7 @@ class Converter:
     def stanza(self) -> Node:
         """What `spec.conversion` of a CRD says."""
         bundle = base64.b64encode((self._home / "certs" / "ca.crt").read_bytes()).decode()
-        client = {"url": f"https://127.0.0.1:{self._port}/convert", "caBundle": bundle}
+        client = {"url": f"https://127.0.0.1:{self.port}/convert", "caBundle": bundle}
         return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
 
 
@@ -99,9 +99,8 @@ def converting_plane(assets: Path, home: Path) -> Iterator[tuple[ControlPlane, C
 
 def restart(plane: ControlPlane) -> None:
     """Ends the API server and starts it on the same etcd, with empty caches."""
-    command = [part.decode() for part in Path(f"/proc/{plane.server.pid}/cmdline").read_bytes().split(b"\0") if part]
     plane.server.stop()
-    plane.server = Process(plane.server.name, command, plane.server.log)
+    plane.server = Process(plane.server.name, plane.server.command(), plane.server.log)
 
     def ready() -> bool:
         with contextlib.suppress(OSError, http.client.HTTPException):

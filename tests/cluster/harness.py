@@ -247,6 +247,17 @@ def control_plane(assets: Path, home: Path, *more: str, controllers: bool = Fals
         yield plane
 
 
+@contextlib.contextmanager
+def beside(plane: ControlPlane) -> Iterator[ControlPlane]:
+    """Another API server on the same etcd, with the same certificate and users, until the end of the block; kubectl speaks to the first."""
+    [port] = free_ports(1)
+    command = [f"--secure-port={port}" if part.startswith("--secure-port=") else part for part in plane.server.command()]
+    server = Process("kube-apiserver-2", command, plane.home / "kube-apiserver-2.log", _FRUGAL)
+    with running(server), contextlib.closing(ControlPlane(plane.assets, plane.home, port, server, 0.0, plane.minor)) as other:
+        wait_until(lambda: _ready(other), "the second kube-apiserver being ready", server)
+        yield other
+
+
 def _healthy(port: int) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,6 +56,10 @@ class Process:
     def pid(self) -> int:
         """Its process id."""
         return self._child.pid
+
+    def command(self) -> list[str]:
+        """Its command line."""
+        return [str(part) for part in cast("Sequence[str]", self._child.args)]
 
     def ended(self) -> int | None:
         """Its exit status, None while it runs."""

@@ -1,0 +1,74 @@
+"""Connections that go through the tests: to several servers in turn, as a load balancer has it, and held back for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_CHUNK = 65_536
+
+
+class Relay:
+    """A port of 127.0.0.1 whose connections lead to each of some ports in turn."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self.held = threading.Event()  # what a client has sent is held back
+        self._armed, self._flowing = threading.Semaphore(0), threading.Event()
+        self._ports = cycle(ports)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def hold_next(self) -> None:
+        """Holds the next connection on which a client sends something, until `release`; all others flow."""
+        self.held.clear()
+        self._flowing.clear()
+        self._armed.release()
+
+    def release(self) -> None:
+        """Lets the connection that is held go on."""
+        self._flowing.set()
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self.release()
+        self._listener.close()
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", next(self._ports)))
+                self._open += [near, far]
+                threading.Thread(target=self._pass_on, args=(near, far, True), daemon=True).start()
+                threading.Thread(target=self._pass_on, args=(far, near, False), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket, near: bool) -> None:
+        with contextlib.suppress(OSError):
+            while chunk := source.recv(_CHUNK):
+                if near and self._armed.acquire(blocking=False):
+                    self.held.set()
+                    self._flowing.wait()
+                sink.sendall(chunk)
+            sink.shutdown(socket.SHUT_WR)
+
+
+@contextlib.contextmanager
+def relayed(*ports: int) -> Iterator[Relay]:
+    """A relay until the end of the block."""
+    relay = Relay(ports)
+    try:
+        yield relay
+    finally:
+        relay.close()

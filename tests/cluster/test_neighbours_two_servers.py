@@ -1,0 +1,212 @@
+"""Two API servers on one etcd: each takes a definition over at its own time, and what one of them has begun before is stored as before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+from dynamo_webhooks.api.crd import build as crd
+from dynamo_webhooks.cli.cluster import connected
+from dynamo_webhooks.cli.migrate.options import MANAGER, SETTLE, Hands, Options
+from dynamo_webhooks.cli.migrate.progress import Progress
+from dynamo_webhooks.cli.migrate.run import Run
+from dynamo_webhooks.kube.storage_versions import storage_hash
+from tests.cluster import etcd
+from tests.cluster.conversion import Converter
+from tests.cluster.harness import ControlPlane, beside, control_plane
+from tests.cluster.objects import graph, path_of
+from tests.cluster.processes import wait_until
+from tests.cluster.relay import Relay, relayed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from dynamo_webhooks.cli.migrate.report import Report
+    from dynamo_webhooks.kube.client import Client
+    from dynamo_webhooks.kube.resources import Resource
+
+Node = dict[str, Any]
+KIND: Final = "DynamoGraphDeployment"
+PLURAL: Final = "dynamographdeployments"
+DEFINITION: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{PLURAL}.nvidia.com"
+COUNT: Final = 6
+NEAR: Final = 2.0  # seconds for one request to an API server
+LATE: Final = 1.0  # seconds after all API servers have taken the definition over, when a write that was under way goes on
+
+
+class Site(NamedTuple):
+    """Two API servers of one cluster, and the way to its converter."""
+
+    plane: ControlPlane
+    other: ControlPlane
+    relay: Relay
+
+    def stored(self, namespace: str) -> set[str]:
+        """In which versions the objects of a namespace are stored, by the bytes in etcd."""
+        found = [value for key, value in etcd.stored(self.plane, PLURAL).items() if f"/{namespace}/" in key]
+        assert len(found) == COUNT
+        return {json.loads(each)["apiVersion"] for each in found}
+
+    def agreed(self) -> bool:
+        """Whether both say that they store v1beta1."""
+        wanted = storage_hash("nvidia.com", "v1beta1", KIND)
+        found = [each.request("GET", "/apis/nvidia.com/v1beta1").body["resources"] for each in (self.plane, self.other)]
+        return all(one["storageVersionHash"] == wanted for each in found for one in each if one["name"] == PLURAL)
+
+    def definition(self) -> tuple[str, list[str]]:
+        """Which version the definition says is stored, and which ones its status names."""
+        found = self.plane.request("GET", DEFINITION).body
+        return next(each["name"] for each in found["spec"]["versions"] if each["storage"]), found["status"]["storedVersions"]
+
+
+def _own_address() -> str:
+    """An address of this machine that EndpointSlices may hold, which no loopback address is. Sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
+        return str(probe.getsockname()[0])
+
+
+@pytest.fixture(scope="module")
+def site(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home = tmp_path_factory.mktemp("two-servers")
+    converter = Converter(home / "serve")
+    try:
+        with (
+            relayed(converter.port) as relay,
+            control_plane(assets, home / "plane", "--bind-address=0.0.0.0") as plane,
+            beside(plane) as other,
+        ):
+            stanza = converter.stanza()
+            stanza["webhook"]["clientConfig"]["url"] = f"https://127.0.0.1:{relay.port}/convert"
+            plane.install(crd(KIND, conversion=stanza))
+            for number, each in enumerate((plane, other)):
+                plane.apply(_slice(f"kubernetes-{number}", each.port))
+            yield Site(plane, other, relay)
+    finally:
+        converter.process.stop()
+
+
+def _slice(name: str, port: int) -> Node:
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+        "endpoints": [{"addresses": [_own_address()], "conditions": {"ready": True}}],
+    }
+
+
+@pytest.fixture
+def namespace(site: Site) -> Iterator[str]:
+    """A namespace with graphs that are stored in v1alpha1, which new ones are again after the test."""
+    name = site.plane.namespace()
+    for number in range(COUNT):
+        obj = graph(name, name=f"g{number}")
+        assert site.plane.request("POST", path_of(obj), obj).status == 201
+    assert site.stored(name) == {"nvidia.com/v1alpha1"}
+    yield name
+    asyncio.run(_migrated(site, "v1alpha1", settle=0))
+    assert site.definition() == ("v1alpha1", ["v1alpha1"])
+
+
+class _Flipping:
+    """A client that does something before it changes which version is stored."""
+
+    def __init__(self, client: Client, before: Callable[[], None]) -> None:
+        self._client, self._before = client, before
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def json_patch(self, resource: Resource, name: str, operations: Sequence[Node], namespace: str = "", **more: Any) -> Node:
+        if not more.get("subresource"):
+            await asyncio.to_thread(self._before)
+        return await self._client.json_patch(resource, name, operations, namespace, **more)
+
+
+async def _migrated(site: Site, to: str, *, settle: float, before: Callable[[], None] = lambda: None) -> Report:
+    kubeconfig = str(site.plane.kubeconfig)
+
+    def opener(server: str) -> AbstractAsyncContextManager[Client]:
+        return connected(MANAGER, kubeconfig, "", server, patience=NEAR)
+
+    async with connected(MANAGER, kubeconfig) as client:
+        cluster: Any = _Flipping(client, before)
+        return await Run(Hands(cluster, opener, Options(to, (KIND,), settle=settle), print), Progress(print)).run()
+
+
+def test_nothing_is_moved_before_every_api_server_stores_the_version(site: Site, namespace: str) -> None:
+    """The other one hangs, without the definition; it may write as before when it goes on, and it does not leave the list of servers."""
+    stop = lambda: os.kill(site.other.server.pid, signal.SIGSTOP)  # noqa: E731
+    with ThreadPoolExecutor(1) as threads:
+        try:
+            running = threads.submit(asyncio.run, _migrated(site, "v1beta1", settle=0, before=stop))
+            wait_until(lambda: site.definition()[0] == "v1beta1", "the definition being changed", site.plane.server)
+            time.sleep(3 * NEAR)
+            assert site.stored(namespace) == {"nvidia.com/v1alpha1"}
+            assert not running.done()
+        finally:
+            os.kill(site.other.server.pid, signal.SIGCONT)
+        report: Report = running.result(60)
+    assert report.proven, report.as_data()
+    assert site.stored(namespace) == {"nvidia.com/v1beta1"}
+    assert site.definition() == ("v1beta1", ["v1beta1"])
+
+
+@pytest.mark.parametrize("settle", [0.0, 6 * LATE])
+def test_a_write_that_was_under_way_is_waited_for(site: Site, namespace: str, settle: float) -> None:
+    """It is stored as its API server did when it began, although all API servers have taken the definition over; without the wait, objects
+    are said to be in one version, and one of them is not."""
+    path = f"/apis/nvidia.com/v1beta1/namespaces/{namespace}/{PLURAL}/g0"
+    numbers = count()
+    with ThreadPoolExecutor(2) as threads:
+        late: list[Future[Any]] = []
+
+        def write() -> set[str]:
+            patch: Node = {"metadata": {"labels": {"written": str(next(numbers))}}}
+            reply = site.other.request("PATCH", path, patch, kind="application/merge-patch+json")
+            assert reply.status == 200, reply.body
+            return site.stored(namespace)
+
+        def release() -> None:
+            wait_until(site.agreed, "both API servers storing v1beta1", site.plane.server)
+            time.sleep(LATE)
+            site.relay.release()
+
+        def begun() -> bool:
+            """Whether a write waits for its conversion; another conversion may be held instead, of an object that a cache takes in."""
+            site.relay.hold_next()
+            late[:] = [threads.submit(write)]
+            assert site.relay.held.wait(20)
+            if not wait([late[0]], timeout=1).done:
+                return True
+            site.relay.release()
+            return False
+
+        def before() -> None:
+            wait_until(begun, "a write being under way")
+            if settle:
+                threads.submit(release)
+
+        report = asyncio.run(_migrated(site, "v1beta1", settle=settle, before=before))
+        site.relay.release()
+        assert "nvidia.com/v1alpha1" in late[0].result(60)
+    assert report.proven, report.as_data()
+    assert site.definition() == ("v1beta1", ["v1beta1"])
+    assert site.stored(namespace) == ({"nvidia.com/v1beta1"} if settle else {"nvidia.com/v1alpha1", "nvidia.com/v1beta1"})
+
+
+def test_the_wait_is_as_long_as_a_request_may_take() -> None:
+    assert SETTLE >= 60

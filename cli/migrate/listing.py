@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from dynamo_webhooks.kube.backoff import Backoff
-from dynamo_webhooks.kube.errors import GoneError, UnavailableError
+from dynamo_webhooks.kube.errors import ApiError, GoneError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 SLOWEST: Final = 5.0  # seconds between two attempts
 _TELL: Final = 5.0  # seconds of failures after which a pause is told
 _RESTARTS: Final = 5  # times that a list which has become too old is begun anew
+_REFUSALS: Final = 4  # attempts at a page that the converter refuses for one of its objects
+# in the API server's sentence when nobody answered for the webhook, or not in time
+_AWAY: Final = ("failed: Post ", "has prevented the request from succeeding", "unable to handle the request", "too many requests")
+
+
+def is_refusal(error: UnavailableError) -> bool:
+    """Whether the converter answered, and refused an object: then waiting does not help."""
+    return error.code == 500 and not any(words in error.message for words in _AWAY)
 
 
 class Outage:
@@ -59,7 +67,7 @@ async def pages(
 ) -> AsyncGenerator[list[Node]]:
     """All pages of a list. One that is too old for its next page goes on with today's objects, or begins anew, a few times.
 
-    Raises: ApiError, after the run's patience where the API server can't be reached; Stopped.
+    Raises: UnavailableError after the run's patience; ApiError, also where one object spoils its page; Stopped.
     """
     where = hands.options.namespace if namespace is None else namespace
     token, restarts, backoff = "", 0, Backoff(0.2, SLOWEST)
@@ -67,6 +75,8 @@ async def pages(
         try:
             page = await hands.cluster.page(resource, where, token=token, limit=limit, brief=brief)
         except UnavailableError as error:
+            if is_refusal(error) and backoff.errors + 1 >= _REFUSALS:
+                raise ApiError(error.code, error.reason, error.message) from error
             await outage.wait(error, backoff)
             continue
         except GoneError as error:

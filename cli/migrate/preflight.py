@@ -51,7 +51,7 @@ async def planned(hands: Hands, outage: Outage, report: Report, on_object: Calla
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
         definitions.append(found)
-        report.blocked += [f"{crd}: {reason}" for reason in _definition(found, hands, line)]
+        report.blocked += [f"{crd}: {reason}" for reason in unfit(found, hands, line)]
     report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
     if report.blocked:
         return Plan(definitions, line)
@@ -101,8 +101,8 @@ def _predict(one: KindReport, hands: Hands) -> None:
         one.stored_after = sorted({*one.stored_before, to})
 
 
-def _definition(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
-    """Why a definition is not one to begin with."""
+def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
+    """Why nothing may be written by a definition."""
     options, kind = hands.options, BY_NAME[found.kind]
     missing = [version.name for version in kind.versions if version.name not in found.served]
     if missing:

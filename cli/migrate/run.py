@@ -10,7 +10,7 @@ from dynamo_webhooks.cli.migrate import flip
 from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage
 from dynamo_webhooks.cli.migrate.offline import REFUSED
 from dynamo_webhooks.cli.migrate.options import Stopped
-from dynamo_webhooks.cli.migrate.preflight import Plan, planned, resource_of
+from dynamo_webhooks.cli.migrate.preflight import Plan, planned, resource_of, unfit
 from dynamo_webhooks.cli.migrate.progress import Progress
 from dynamo_webhooks.cli.migrate.report import KindReport, Notes, Report
 from dynamo_webhooks.cli.migrate.retire import named_by
@@ -23,6 +23,7 @@ from dynamo_webhooks.kube.storage_versions import load_definition
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from dynamo_webhooks.api.line import Line
     from dynamo_webhooks.cli.migrate.options import Hands
     from dynamo_webhooks.kube.storage_versions import Definition
 
@@ -33,6 +34,10 @@ _ROUNDS: Final = 3  # times that the definitions may be changed by others meanwh
 
 class _ChangedError(Exception):
     """A definition is not what it was when the pass began: what the pass has seen proves nothing."""
+
+
+class _UnfitError(Exception):
+    """A definition was changed so that writes would lose data."""
 
 
 class Run:
@@ -69,18 +74,23 @@ class Run:
             each.stored_after = each.stored_before
         for _ in range(_ROUNDS):
             try:
-                await self._round(plan.definitions)
+                await self._round(plan)
+            except _UnfitError as error:
+                self.report.failed = str(error)
+                return
             except (_ChangedError, ConflictError) as error:
                 self._hands.say(f"begun anew, because a definition was changed meanwhile: {error}")
             else:
                 return
         self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"
 
-    async def _round(self, definitions: list[Definition]) -> None:
-        """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew."""
+    async def _round(self, plan: Plan) -> None:
+        """Raises: _ChangedError or ConflictError, after which everything is to be looked at anew; _UnfitError."""
         options, todo = self._hands.options, []
-        for found in definitions:
+        for found in plan.definitions:
             now = await self._read(found.name)
+            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, plan.line)]:
+                raise _UnfitError("; ".join(reasons))
             if now.storage != options.to:
                 now = await self._patient(partial(flip.store_in, self._hands.cluster, now, options.to))
                 self._hands.say(f"{now.name}: new writes are stored in {options.to}")
@@ -90,22 +100,23 @@ class Run:
         reports = {each.kind: each for each in self.report.kinds}
         for found in todo:
             if not options.verify and not reports[found.kind].passes:
-                await self._pass(found, reports[found.kind])
+                await self._pass(found, reports[found.kind], plan.line)
         await self._hands.sleep(since + options.settle - monotonic())
         self._outage.begin()
         for found in todo:
-            await self._prove(found, reports[found.kind])
+            await self._prove(found, reports[found.kind], plan.line)
             live = await self._read(found.name)
             reports[found.kind].storage_after, reports[found.kind].stored_after = live.storage, [*live.stored]
 
-    async def _prove(self, found: Definition, one: KindReport) -> None:
+    async def _prove(self, found: Definition, one: KindReport, line: Line) -> None:
         """Passes until one moves nothing, which proves it."""
         for _ in range(_PASSES):
             read = await self._read(found.name)
             if read.storage != self._hands.options.to:
                 raise _ChangedError(f"{read.name} stores new writes in {read.storage}")
-            counts = await self._pass(read, one)
+            counts = await self._pass(read, one, line)
             if not counts.moved:
+                await self._still(read, line)
                 break
         else:
             self.report.failed = f"{one.kind}: objects still moved in pass {one.passes}; see what writes them in another version"
@@ -136,17 +147,27 @@ class Run:
                 now = await self._patient(partial(flip.withdrawn, cluster, now))
             await self._patient(partial(flip.observe, cluster, now))
 
-    async def _pass(self, found: Definition, one: KindReport) -> Counts:
+    async def _pass(self, found: Definition, one: KindReport, line: Line) -> Counts:
         """Walks over a kind once and adds what was met to its report."""
+
+        async def still() -> None:
+            await self._still(found, line)
+
         began = monotonic()
         self._progress.begin(one.kind, one.passes + 1, one.objects)
-        walk = Pass(self._hands, self._outage, resource_of(found, self._hands.options.to), self._progress.walked)
+        walk = Pass(self._hands, self._outage, resource_of(found, self._hands.options.to), self._progress.walked, still)
         try:
             return await walk.run()
         finally:
             self._progress.end()
             one.seconds += monotonic() - began if walk.counts.moved else 0.0
             _added(one, walk, self._hands.options.to)
+
+    async def _still(self, begun: Definition, line: Line) -> None:
+        """Raises: _ChangedError when writes would be stored otherwise than when the pass began, or would lose fields. One read."""
+        now = await self._read(begun.name)
+        if now.generation != begun.generation and (now.storage != self._hands.options.to or any(unfit(now, self._hands, line))):
+            raise _ChangedError(f"{now.name} has generation {now.generation}, and had {begun.generation}")
 
     async def _patient(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
         """Asks again while nothing answers. Raises: ApiError, UnavailableError after the run's patience; Stopped."""

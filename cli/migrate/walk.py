@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from dynamo_webhooks.api.wording import shortened
-from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage, pages
+from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage, is_refusal, pages
 from dynamo_webhooks.cli.migrate.offline import REFUSED, name_of
 from dynamo_webhooks.cli.migrate.options import MANAGER, PAGE, Stopped
 from dynamo_webhooks.cli.migrate.report import Note, Notes
@@ -19,7 +19,7 @@ from dynamo_webhooks.kube.backoff import Backoff
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from dynamo_webhooks.cli.migrate.options import Hands
     from dynamo_webhooks.kube.protocol import Node
@@ -29,8 +29,6 @@ _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others su
 _CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
 _ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
 _LONGEST: Final = 500  # characters of an API server's sentence
-# in the API server's sentence when nobody answered for the webhook, or not in time
-_AWAY: Final = ("failed: Post ", "has prevented the request from succeeding", "unable to handle the request", "too many requests")
 
 
 @dataclass(slots=True)
@@ -48,9 +46,11 @@ class Counts:
 class Pass:
     """Walks over a kind with several writes under way; at most a page of metadata is held."""
 
-    def __init__(self, hands: Hands, outage: Outage, resource: Resource, on_done: Callable[[Counts], None]) -> None:
-        """`on_done` is called after each object."""
-        self._hands, self._outage, self._resource, self._on_done = hands, outage, resource, on_done
+    def __init__(
+        self, hands: Hands, outage: Outage, resource: Resource, on_done: Callable[[Counts], None], still: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`on_done` is called after each object; `still` before each page, and raises when nothing may be written any more."""
+        self._hands, self._outage, self._resource, self._on_done, self._still = hands, outage, resource, on_done, still
         self._due = 0.0  # when the next write may begin, by the rate
         self.counts = Counts()
         self.notes = Notes()  # of refused objects
@@ -58,6 +58,7 @@ class Pass:
     async def run(self) -> Counts:
         """Returns what was met. Raises: ApiError when nothing can be done any more; Stopped after the writes that were under way."""
         async for page in pages(self._hands, self._outage, self._resource, limit=PAGE, brief=True):
+            await self._still()
             items = iter(page)
             workers = [asyncio.create_task(self._work(items)) for _ in range(self._hands.options.workers)]
             try:
@@ -115,7 +116,7 @@ class Pass:
                 made = await self._hands.cluster.touch(self._resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
             except UnavailableError as error:
                 others = outage.successes > before
-                if _is_own(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS):
+                if is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS):
                     raise _OwnError(error.message) from error
                 if others and monotonic() - began > _ALONE:
                     raise _OwnError(error.message) from error
@@ -139,11 +140,6 @@ class _OwnError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-
-
-def _is_own(error: UnavailableError) -> bool:
-    """Whether the converter answered, and refused this object: then waiting does not help."""
-    return error.code == 500 and not any(words in error.message for words in _AWAY)
 
 
 def _mark(metadata: Node) -> bytes:

@@ -177,7 +177,28 @@ def _requests() -> list[Grant]:
     return [Grant("reconciler", EVERYWHERE, group, resource, "", verbs, purpose) for group, resource, verbs, purpose in rules]
 
 
+def _migrate() -> list[Grant]:
+    kinds = (
+        "dynamocomponentdeployments",
+        "dynamographdeploymentrequests",
+        "dynamographdeployments",
+        "dynamographdeploymentscalingadapters",
+    )
+    crds = "customresourcedefinitions"
+    return [
+        *(Grant("migrate", EVERYWHERE, "nvidia.com", each, "", ("list",), "which objects there are") for each in kinds),
+        *(Grant("migrate", EVERYWHERE, "nvidia.com", f"{each}/status", "", ("patch",), "storing each again") for each in kinds),
+        *(
+            Grant("migrate", EVERYWHERE, "apiextensions.k8s.io", resource, f"{each}.nvidia.com", verbs, "which version is stored")
+            for each in kinds
+            for resource, verbs in ((crds, ("get", "patch")), (f"{crds}/status", ("patch",)))
+        ),
+        Grant("migrate", "default", "discovery.k8s.io", "endpointslices", "", ("list",), "which API servers there are"),
+    ]
+
+
 GRANTS: Final = (*_server(), *_provisioner(), *_reconciler())
+MIGRATE: Final = tuple(_migrate())  # of the Job alone, which is no part of an installation
 PROTECTED: Final = tuple(_protected())  # beside those, where metrics are protected
 ORCHESTRATORS: Final = tuple(_orchestrators())  # beside those, where graphs may run on Grove or LeaderWorkerSet
 CHECKPOINTS: Final = tuple(_checkpoints())  # beside those, where DynamoCheckpoints are reconciled

@@ -223,9 +223,9 @@ def test_a_roll_out_takes_no_server_away_before_another_is_ready() -> None:
 def test_the_version_is_the_packages() -> None:
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert version
-    [image] = yaml.safe_load((BASE / "kustomization.yaml").read_text())["images"]
+    [image], [job] = (yaml.safe_load((each / "kustomization.yaml").read_text())["images"] for each in (BASE, OVERLAYS / "migrate"))
     chart = yaml.safe_load((ROOT / "manifests" / "chart" / "Chart.yaml").read_text())
-    assert {image["newTag"], chart["version"], chart["appVersion"]} == {version[1]}
+    assert {image["newTag"], job["newTag"], chart["version"], chart["appVersion"]} == {version[1]}
 
 
 def test_no_manifest_holds_a_bundle_or_a_placeholder_secret() -> None:

@@ -52,6 +52,9 @@
 {{- if and .Values.namespaceRestriction.targetNamespace (not .Values.namespaceRestriction.enabled) -}}
 {{- $wrong = append $wrong "namespaceRestriction.targetNamespace: must be empty unless namespaceRestriction.enabled is true" -}}
 {{- end -}}
+{{- if and .Values.migrate.enabled .Values.namespaceRestriction.enabled -}}
+{{- $wrong = append $wrong "migrate.enabled: must be false with namespaceRestriction.enabled, which writes no CRD; migrate with the installation for the whole cluster" -}}
+{{- end -}}
 {{- if and .Values.namespace.allowed .Values.namespaceRestriction.enabled -}}
 {{- $wrong = append $wrong "namespace.allowed: must be empty with namespaceRestriction.enabled, which serves its target namespace alone" -}}
 {{- end -}}

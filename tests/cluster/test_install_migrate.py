@@ -1,0 +1,194 @@
+"""The Job that migrates: kustomize and the chart say the same, it applies, its pod is restricted, and its account may do nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from dynamo_webhooks.cli.main import main
+from dynamo_webhooks.kube.resources import CRDS
+from tests.cluster import etcd
+from tests.cluster.grants import EVERYWHERE, MIGRATE, Grant
+from tests.cluster.harness import ControlPlane
+from tests.cluster.migrating import PLURALS, Site, create, objects, site
+from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAMESPACE: Final = "dynamo-system"
+ACCOUNT: Final = "dynamo-webhooks-migrate"
+ON: Final = "migrate.enabled=true"
+_HELMS: Final = re.compile(r"app.kubernetes.io/(instance|managed-by|version)|helm.sh/chart")
+# what an account that may patch four definitions and four kinds of status must not reach
+DENIED: Final = (
+    Grant("migrate", "default", "nvidia.com", "dynamographdeployments", "", ("create", "update", "patch", "delete"), "specs"),
+    Grant("migrate", "default", "nvidia.com", "dynamographdeployments/status", "", ("update",), "a whole status"),
+    Grant("migrate", "default", "nvidia.com", "dynamocheckpoints/status", "", ("patch",), "kinds of one version"),
+    Grant("migrate", EVERYWHERE, CRDS.group, CRDS.plural, "", ("list", "create", "patch"), "others"),
+    Grant("migrate", EVERYWHERE, CRDS.group, CRDS.plural, "dynamomodels.nvidia.com", ("get", "patch"), "others"),
+    Grant("migrate", NAMESPACE, "discovery.k8s.io", "endpointslices", "", ("get", "list"), "other Services"),
+    Grant("migrate", NAMESPACE, "", "secrets", "", ("get", "list", "create"), "keys"),
+    Grant("migrate", "default", "", "pods", "", ("get", "list", "create"), "workloads"),
+)
+
+
+def _manifest() -> list[Node]:
+    return kustomized(MANIFESTS / "overlays" / "migrate")
+
+
+def _of_the_chart(*values: str) -> list[Node]:
+    """What the value adds to the chart."""
+    without = {key(each) for each in charted(NAMESPACE, *values)}
+    return [each for each in charted(NAMESPACE, *values, ON) if key(each) not in without]
+
+
+def _job(objects: list[Node]) -> Node:
+    [job] = of_kind(objects, "Job")
+    return job
+
+
+def _without_helms_labels(node: object) -> object:
+    if isinstance(node, dict):
+        return {name: _without_helms_labels(each) for name, each in node.items() if not _HELMS.fullmatch(name)}
+    return [_without_helms_labels(each) for each in node] if isinstance(node, list) else node
+
+
+def test_the_chart_says_what_kustomize_says() -> None:
+    theirs, ours = _of_the_chart(), _manifest()
+    job = _job(theirs)["metadata"]
+    assert re.fullmatch(rf"{ACCOUNT}-[0-9a-f]{{8}}", job["name"])
+    job["name"] = ACCOUNT
+    assert sorted(map(_without_helms_labels, theirs), key=str) == sorted(map(_without_helms_labels, ours), key=str)
+
+
+def test_another_specification_is_another_job_because_none_can_be_changed() -> None:
+    names = {
+        _job(_of_the_chart(*values))["metadata"]["name"]
+        for values in ((), ("migrate.to=v1alpha1",), ("controllerManager.manager.image.tag=v2",), ("migrate.resources.limits.memory=1Gi",))
+    }
+    assert len(names) == 4
+    assert _job(_of_the_chart("controllerManager.replicas=3"))["metadata"]["name"] in names, "it runs once more for nothing"
+
+
+def test_its_names_are_short_enough() -> None:
+    names = [each["metadata"]["name"] for each in charted("n" * 63, ON, release="r" * 53) if "migrate" in each["metadata"]["name"]]
+    assert len(names) == 6
+    assert max(map(len, names)) <= 63
+
+
+def test_the_installation_for_one_namespace_migrates_nothing() -> None:
+    assert "migrate.enabled: must be false with namespaceRestriction.enabled" in refused(ON, "namespaceRestriction.enabled=true")
+
+
+def test_an_unknown_version_is_refused() -> None:
+    assert "/migrate/to" in refused(ON, "migrate.to=v1")
+
+
+@pytest.fixture(scope="module")
+def migrating(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A cluster of line 1.5 whose objects are stored in v1alpha1, with the namespace, which enforces restricted pod security."""
+    with site(assets, tmp_path_factory.mktemp("migrate-job")) as found:
+        found.plane.apply(*of_kind(kustomized(MANIFESTS / "overlays" / "self-signed"), "Namespace"))
+        yield found
+
+
+@pytest.fixture
+def cluster(migrating: Site) -> ControlPlane:
+    """Its control plane."""
+    return migrating.plane
+
+
+def test_it_applies_again_and_again_and_strictly_and_its_pod_is_restricted(cluster: ControlPlane) -> None:
+    listed: Node = {"apiVersion": "v1", "kind": "List", "items": _manifest()}
+    strict = cluster.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=listed)
+    assert (strict.code, strict.stderr) == (0, ""), "a warning says that the pod would be refused"
+    assert cluster.kubectl("apply", "-f", "-", input=listed).code == 0
+    again = cluster.kubectl("apply", "-f", "-", input=listed)
+    assert (again.code, {line.split()[-1] for line in again.stdout.splitlines()}) == (0, {"unchanged"})
+    template = _job(_manifest())["spec"]["template"]
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], "name": "probe"}, "spec": template["spec"]}
+    reply = cluster.request("POST", f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", pod)
+    assert (reply.status, reply.warnings) == (201, ()), reply.body
+
+
+def test_its_roles_grant_what_the_table_says_and_nothing_else() -> None:
+    made = _manifest()
+    roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in of_kind(made, "Role", "ClusterRole")}
+    found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for binding in of_kind(made, "RoleBinding", "ClusterRoleBinding"):
+        assert [(each["name"], each["namespace"]) for each in binding["subjects"]] == [(ACCOUNT, NAMESPACE)]
+        for rule in roles[binding["roleRef"]["kind"], binding["roleRef"]["name"]]:
+            for group, resource, name in product(rule["apiGroups"], rule["resources"], rule.get("resourceNames", [""])):
+                found[binding["metadata"].get("namespace", EVERYWHERE), group, resource, name] |= {*rule["verbs"]}
+    assert found == {(each.where, each.group, each.resource, each.name): {*each.verbs} for each in MIGRATE}
+
+
+def _allowed(plane: ControlPlane, grant: Grant, verb: str) -> bool:
+    resource, _, part = grant.resource.partition("/")
+    where = "" if grant.where == EVERYWHERE else grant.where
+    attributes = {"namespace": where, "group": grant.group, "resource": resource, "subresource": part, "name": grant.name, "verb": verb}
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated"]
+    spec = {"user": f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}", "groups": groups, "resourceAttributes": attributes}
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    reply = plane.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+    assert reply.status == 201, reply.body
+    return bool(reply.body["status"]["allowed"])
+
+
+def test_the_api_server_allows_every_grant_and_nothing_beside(cluster: ControlPlane) -> None:
+    _permit(cluster)
+    assert [(each, verb) for each in MIGRATE for verb in each.verbs if not _allowed(cluster, each, verb)] == []
+    assert [(each, verb) for each in DENIED for verb in each.verbs if _allowed(cluster, each, verb)] == []
+
+
+def _permit(plane: ControlPlane) -> None:
+    plane.apply(*of_kind(_manifest(), "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
+
+
+def _as_the_job(plane: ControlPlane, file: Path) -> None:
+    """Writes a kubeconfig with a token of the Job's account."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
+    reply = plane.request("POST", path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
+    assert reply.status == 201, reply.body
+    config = json.loads(plane.kubeconfig.read_text())
+    user = {"name": "job", "user": {"token": reply.body["status"]["token"]}}
+    context = {"name": "job", "context": {"cluster": "plane", "user": "job"}}
+    file.write_text(json.dumps({**config, "current-context": "job", "users": [user], "contexts": [context]}))
+
+
+def _doctors_findings(plane: ControlPlane, capsys: pytest.CaptureFixture[str], *flags: str) -> dict[str, str]:
+    """What the doctor says of versions in storage, by definition."""
+    capsys.readouterr()
+    main(["doctor", "--kubeconfig", str(plane.kubeconfig), "-o", "json", *flags])
+    found = [each for each in json.loads(capsys.readouterr().out)["findings"] if each["check"] == "stored-versions"]
+    return {each["object"].split()[1].partition(".")[0]: f"{each['level']}: {each['text']}" for each in found}
+
+
+def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
+    migrating: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before that, definitions are flipped and say nothing of v1alpha1, which is not true."""
+    plane = migrating.plane
+    create(plane, [*objects(plane.namespace(), 24)])
+    assert _doctors_findings(plane, capsys) == {}
+    migrating.store_in("v1beta1", say=["v1beta1"])
+    told = _doctors_findings(plane, capsys, "--all")
+    assert told.keys() == {*PLURALS}
+    for text in told.values():
+        assert re.search(
+            r"warning: .+ must name v1alpha1, and doesn't: (\d+) of the \1 that were read, of \1, are stored in v1alpha1", text
+        )
+    _permit(plane)
+    _as_the_job(plane, tmp_path / "kubeconfig")
+    [container] = _job(_manifest())["spec"]["template"]["spec"]["containers"]
+    report = migrating.run("--kubeconfig", str(tmp_path / "kubeconfig"), *container["args"][1:])
+    assert (report["proven"], report["warnings"]) == (True, [])
+    assert etcd.versions(plane) == {"nvidia.com/v1beta1": 24}
+    assert _doctors_findings(plane, capsys, "--all") == {}

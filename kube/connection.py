@@ -82,6 +82,16 @@ class Connection:
         With `secret`, the body holds secret values, and no message will quote an answer that may repeat them.
         Raises a subclass of ApiError.
         """
+        content = await self._asked(method, path, query, body, kind, accept, secret=secret)
+        return decoded(content, f"{method.lower()} {path}")
+
+    async def text(self, path: str) -> str:
+        """Reads what is no JSON. Raises a subclass of ApiError."""
+        return (await self._asked("GET", path, None, None, _JSON, "text/plain")).decode(errors="replace")
+
+    async def _asked(
+        self, method: str, path: str, query: Mapping[str, Any] | None, body: Any, kind: str, accept: str, *, secret: bool = False
+    ) -> bytes:
         asked = f"{method.lower()} {path}"
         limit = aiohttp.ClientTimeout(total=self._patience, sock_connect=_CONNECT)
         try:
@@ -91,7 +101,7 @@ class Connection:
             raise _unreached(asked, error) from error
         if not 200 <= answer.status < 300:
             raise refusal(answer.status, content, asked, secret=secret)
-        return decoded(content, asked)
+        return content
 
     async def stream(self, path: str, query: Mapping[str, Any], seconds: float) -> AsyncGenerator[Event]:
         """Streams the events of a watch; ends when the server ends it. Raises GoneError, and UnavailableError when it breaks."""

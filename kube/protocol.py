@@ -98,6 +98,9 @@ class Cluster(Protocol):
     async def resources(self, group: str, version: str) -> Sequence[Node]:
         """What discovery says of each resource of a served version, `storageVersionHash` among it. Raises NotServedError."""
 
+    async def metrics(self, name: str) -> Mapping[str, float]:
+        """The API server's own series of one metric, by their labels (`a="b",c="d"`); each of several API servers has its own."""
+
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """SelfSubjectAccessReview: whether we may."""
 

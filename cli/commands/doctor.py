@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from dynamo_webhooks.cli.doctor.finding import Finding
     from dynamo_webhooks.cli.doctor.sight import Sight
     from dynamo_webhooks.kube.protocol import Cluster
+    from dynamo_webhooks.kube.storage_versions import Opener
 
 HELP: Final = "inspect an installation: conversion, trust, certificates, servers and dry-run requests"
+_NEAR: Final = 5.0  # seconds for an API server by its own address, which can't be reached from everywhere
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flags.lenient(parser)
     flags.kubeconfig(parser)
     add("--context", metavar="NAME", default="", help="context of the kubeconfig")
+    add("--all", action="store_true", help="read every object for the version that it is stored in (default: 20 of each kind)")
     add("--uninstall-check", action="store_true", help="list what prevents removing the installation, in the order of removal")
     add("-o", "--output", choices=("text", "json"), default="text", help="format (default text)")
     flags.verbose(parser)
@@ -56,18 +60,36 @@ def run(args: argparse.Namespace) -> int:
 
 async def _examine(args: argparse.Namespace) -> list[Finding]:
     async with connected("dynamo-webhooks-doctor", args.kubeconfig, args.context) as cluster:
-        return await examine(cluster, args.namespace, args.config, removing=args.uninstall_check, lenient=args.lenient_config)
+
+        def opener(server: str) -> contextlib.AbstractAsyncContextManager[Cluster]:
+            return connected("dynamo-webhooks-doctor", args.kubeconfig, args.context, server=server, patience=_NEAR)
+
+        more = {"removing": args.uninstall_check, "lenient": args.lenient_config, "everything": args.all}
+        return await examine(cluster, args.namespace, args.config, opener=opener, **more)
 
 
-async def examine(cluster: Cluster, namespace: str, config: str | None, *, removing: bool, lenient: bool = False) -> list[Finding]:
-    """All findings, in the order of the checks. Raises: ApiError when the cluster can't be asked, UsageError."""
+async def examine(
+    cluster: Cluster,
+    namespace: str,
+    config: str | None,
+    *,
+    removing: bool,
+    lenient: bool = False,
+    everything: bool = False,
+    opener: Opener | None = None,
+) -> list[Finding]:
+    """All findings, in the order of the checks; `opener` connects to one of several API servers, which are asked each with it alone.
+
+    Raises: ApiError when the cluster can't be asked, UsageError.
+    """
     from dynamo_webhooks.cli.doctor import about
+    from dynamo_webhooks.cli.doctor.contents import contents
     from dynamo_webhooks.cli.doctor.emptied import emptied
     from dynamo_webhooks.cli.doctor.finding import warning
     from dynamo_webhooks.cli.doctor.issuing import issuing
     from dynamo_webhooks.cli.doctor.removal import removal
     from dynamo_webhooks.cli.doctor.sight import look
-    from dynamo_webhooks.cli.doctor.sizes import sizes
+    from dynamo_webhooks.cli.doctor.storage import servers
     from dynamo_webhooks.cli.doctor.trial import requests
 
     if config is not None:
@@ -80,7 +102,8 @@ async def examine(cluster: Cluster, namespace: str, config: str | None, *, remov
     found += [warning("permission", what, f"can't be read: {why}") for what, why in sight.unseen.items()]
     if removing:
         return [*found, *await removal(cluster, sight)]
-    found += [*judge(sight), *await issuing(cluster, sight), *await emptied(cluster, sight), *await sizes(cluster, sight)]
+    found += [*judge(sight), *await issuing(cluster, sight), *await emptied(cluster, sight)]
+    found += [*await contents(cluster, sight, everything=everything), *(await servers(cluster, opener, sight) if opener else ())]
     return [*found, *await requests(cluster, sight.namespace, sight.claims)]
 
 

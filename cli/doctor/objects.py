@@ -11,7 +11,7 @@ from dynamo_webhooks.api.line import of_definition, of_version
 from dynamo_webhooks.certs.inject import PATH
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.doctor import repairs
-from dynamo_webhooks.cli.doctor.finding import Finding, error, info, warning
+from dynamo_webhooks.cli.doctor.finding import Finding, error, warning
 from dynamo_webhooks.webhooks.routes import ROUTES, Route
 
 if TYPE_CHECKING:
@@ -57,10 +57,6 @@ def _kind(kind: Kind, crd: Node) -> Iterator[Finding]:
     lost = [version for version in stored if version not in versions]
     if lost:
         yield error("stored-versions", _named(kind), f"objects may be stored in {', '.join(lost)}, which is no version of it any more")
-    if len(stored) > 1:
-        storage = next((name for name, each in versions.items() if each.get("storage")), "")
-        text = f"objects are stored in {' and '.join(stored)}; new ones in {storage}"
-        yield info("stored-versions", _named(kind), text, repairs.store_again(kind, storage))
     yield from _conversion(kind, spec.get("conversion") or {})
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from dynamo_webhooks.api.kinds import GROUP
-
 if TYPE_CHECKING:
     from dynamo_webhooks.api.kinds import Kind
 
@@ -49,9 +47,9 @@ def status(namespace: str, part: str) -> str:
     return f"kubectl -n {namespace} describe pods -l app.kubernetes.io/component={part}"
 
 
-def store_again(kind: Kind, version: str) -> str:
-    """Writes every object back as it is: the API server stores it in today's version then, and writes nothing where it already is."""
-    return f"kubectl get {kind.plural}.{version}.{GROUP} --all-namespaces -o json | kubectl replace -f -"
+def migrate(kind: Kind, version: str) -> str:
+    """Has the API server store every object of a kind in a version, without a change of any."""
+    return f"dynamo-webhooks migrate --to {version} --kind {kind.name}"
 
 
 def patch(kind: str, name: str, *operations: dict[str, object]) -> str:

@@ -198,19 +198,12 @@ def _kinds(crd: Node) -> list[Finding]:
     [
         (_crd(conditions=[]), "error", "kinds", "must be established"),
         (_crd(spec={"versions": [{"name": "v1alpha1", "served": True}]}), "error", "kinds", "must serve v1beta1"),
-        (_crd(storedVersions=["v1alpha1", "v1beta1"]), "info", "stored-versions", "stored in v1alpha1 and v1beta1; new ones in v1alpha1"),
         (_crd(storedVersions=["v1"]), "error", "stored-versions", "is no version of it any more"),
         (_crd(spec={"conversion": {"webhook": {"clientConfig": {"service": {}}}}}), "error", "conversion", "must hold v1"),
     ],
 )
 def test_kinds(crd: Node, level: str, check: str, words: str) -> None:
     assert has(_kinds(crd), level, check, words)
-
-
-def test_objects_of_an_older_version_are_stored_again_by_a_command_that_exists() -> None:
-    [found] = _kinds(_crd(storedVersions=["v1alpha1", "v1beta1"]))
-    get = f"kubectl get {KINDS[0].plural}.v1alpha1.nvidia.com --all-namespaces -o json"
-    assert found.repair == f"{get} | kubectl replace -f -"
 
 
 def test_a_kind_as_it_should_be() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.commands.doctor import examine
+from dynamo_webhooks.cli.doctor.contents import contents
 from dynamo_webhooks.cli.doctor.finding import Finding, Level
-from dynamo_webhooks.cli.doctor.sizes import sizes
 from dynamo_webhooks.kube.resources import of_kind
 from tests.cli.test_doctor import sight
 from tests.conversion.test_bounds import noise
@@ -23,7 +23,7 @@ async def _found(kind: str, spec: Node, **metadata: Any) -> list[Finding]:
     cluster = MemoryCluster()
     obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": "g", "namespace": "n", **metadata}, "spec": spec}
     await cluster.create(of_kind(kind, version), obj)
-    return await sizes(cluster, sight())
+    return await contents(cluster, sight(), everything=False)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ async def test_what_fits_is_not_mentioned() -> None:
 async def test_what_may_not_be_listed_is_told() -> None:
     cluster = MemoryCluster()
     cluster.denied.add(("list", "dynamographdeploymentrequests"))
-    [found] = await sizes(cluster, sight())
+    [found] = await contents(cluster, sight(), everything=False)
     assert (found.level, found.check) == (Level.WARNING, "permission")
     assert found.object == "dynamographdeploymentrequests of every namespace"
 

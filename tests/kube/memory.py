@@ -54,6 +54,7 @@ class MemoryCluster:
         self.storage = storage or Storage()  # `storage.now` is the server's clock, moved by tests
         self.served: dict[str, frozenset[str]] = {"": frozenset({"v1"}), **(served or {})}
         self.discovery: dict[tuple[str, str], list[Node]] = {}  # (group, version) -> what `resources` says
+        self.measured: dict[str, dict[str, float]] = {}  # what `metrics` says
         self.denied: set[tuple[str, str]] = set()  # (RBAC verb, plural) that `allowed` denies and that calls are forbidden for
         self.writes: list[tuple[str, str, str]] = []  # (verb, plural, name) of everything that was asked to be written, in order
         self.closed = False
@@ -64,7 +65,7 @@ class MemoryCluster:
     def fail(self, fault: Fault) -> Callable[[], None]:
         """Asks `fault(verb, resource, namespace, name)` before each call and raises what it gives; the answer takes it away again.
 
-        Verbs are the protocol's method names; `groups`, `resources` and `server_time` have no resource. A watch is asked once.
+        Verbs are the protocol's method names; `groups`, `resources`, `metrics` and `server_time` have no resource. A watch is asked once.
         """
         self._faults.append(fault)
         return lambda: self._faults.remove(fault)
@@ -245,6 +246,11 @@ class MemoryCluster:
         if (group, version) not in self.discovery:
             raise NotServedError(404, "NotFound", "the server could not find the requested resource")
         return deepcopy(self.discovery[group, version])
+
+    async def metrics(self, name: str) -> Mapping[str, float]:
+        """What `measured` says."""
+        await self._ask("metrics", None, "", "")
+        return dict(self.measured.get(name, {}))
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """Everything but what `denied` says."""

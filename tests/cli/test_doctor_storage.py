@@ -63,7 +63,7 @@ async def _graphs(cluster: MemoryCluster, count: int, **metadata: Any) -> None:
 
 def _definition(stored: list[str], *, alpha: bool | None = True, line: str = "1.2") -> Node:
     """Stores in v1beta1; `alpha` is whether v1alpha1 is served, None where it is no version any more."""
-    fields = {"minAvailable": {}} if line == "1.5" else {}
+    fields: Node = {"minAvailable": {}} if line == "1.5" else {}
     schema: Node = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"components": {"items": {"properties": fields}}}}}}}
     versions = [{"name": "v1beta1", "served": True, "storage": True, "schema": schema}]
     versions += [] if alpha is None else [{"name": "v1alpha1", "served": alpha, "storage": False, "schema": schema}]

@@ -25,7 +25,7 @@ from tests.cli.migrate.store import DGD, Store, hands, ran
 from tests.kube.memory import MemoryCluster
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from dynamo_webhooks.kube.protocol import Cluster, Node
 
@@ -107,8 +107,8 @@ async def test_a_list_that_the_converter_refuses_is_an_error_and_no_outage() -> 
 class Servers:
     """API servers, each of which says what it is told to, time after time; the last answer stays. None hangs."""
 
-    def __init__(self, **answers: list[str | None]) -> None:
-        self.answers, self.asked = answers, list[str]()
+    def __init__(self, usual: Sequence[str] = (), **answers: Sequence[str | None]) -> None:
+        self.answers, self.asked = {name: [*given] for name, given in (("", usual), *answers.items())}, list[str]()
 
     @contextlib.asynccontextmanager
     async def __call__(self, server: str) -> AsyncIterator[Cluster]:
@@ -124,21 +124,22 @@ class Servers:
         yield cluster
 
 
-async def _agreed(servers: Servers, **options: Any) -> Report:
+class _Sleepless(Hands):
+    """Waits for nothing."""
+
+    async def sleep(self, seconds: float) -> None:  # noqa: ARG002 - as the original has it
+        self.check()
+
+
+async def _agreed(opener: Servers, **options: Any) -> Report:
     report, store = Report(BETA, "", dry_run=False), Store(BETA)
     given: dict[str, Any] = {
         "to": BETA,
         "kinds": (DGD,),
-        "servers": tuple(f"https://{each}" for each in servers.answers if each),
+        "servers": tuple(f"https://{each}" for each in opener.answers if each),
         **options,
     }
-    made = Hands(store, servers, Options(**given), lambda _: None)
-
-    async def sleep(_: float) -> None:
-        made.check()
-
-    made.sleep = sleep  # type: ignore[method-assign]
-    await agreed(made, [definition(store.crd())], report)
+    await agreed(_Sleepless(store, opener, Options(**given), lambda _: None), [definition(store.crd())], report)
     return report
 
 
@@ -149,30 +150,37 @@ async def test_an_api_server_that_hangs_is_waited_for() -> None:
 
 
 async def test_an_api_server_that_answered_once_is_not_asked_through_the_usual_address_later() -> None:
-    servers = Servers(a=[ALPHA, None, None, BETA], b=[None, None, None, BETA], **{"": [BETA]})
+    servers = Servers(a=[ALPHA, None, None, BETA], b=[None, None, None, BETA], usual=[BETA])
     await _agreed(servers)
     assert "" not in servers.asked
 
 
 async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_many_times() -> None:
     """As from outside of a cluster: the addresses of its Service lead nowhere."""
-    servers = Servers(**{"": [ALPHA] * 3 + [BETA]})
+    servers = Servers(usual=[ALPHA] * 3 + [BETA])
     store = Store(BETA)
     endpoints = [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]
     metadata = {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}}
     await store.create(ENDPOINT_SLICES, {"metadata": metadata, "ports": [{"name": "https", "port": 6443}], "endpoints": endpoints})
     servers.answers["10.0.0.1:6443"] = [None]
-    made = Hands(store, servers, Options(BETA, (DGD,)), lambda _: None)
-
-    async def sleep(_: float) -> None:
-        made.check()
-
-    made.sleep = sleep  # type: ignore[method-assign]
+    made = _Sleepless(store, servers, Options(BETA, (DGD,)), lambda _: None)
     report = Report(BETA, "", dry_run=False)
     await agreed(made, [definition(store.crd())], report)
-    assert servers.asked.count("") == 20
+    assert servers.asked.count("") == 3 + 10
     assert len(report.warnings) == 1
     assert "https://10.0.0.1:6443 can't be asked by itself" in report.warnings[0]
+
+
+async def test_a_list_of_api_servers_that_is_empty_for_a_moment_is_no_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = iter([["https://a"], [], ["https://a"]])
+
+    async def load(_: object) -> list[str]:
+        return next(lists)
+
+    monkeypatch.setattr("dynamo_webhooks.cli.migrate.servers.load_api_servers", load)
+    servers = Servers(a=[ALPHA, BETA], usual=[BETA])
+    await _agreed(servers, servers=())
+    assert servers.asked == ["https://a", "https://a"]
 
 
 async def test_api_servers_that_never_agree_end_it() -> None:

@@ -401,6 +401,6 @@ def test_definitions_and_operator_are_of_one_line() -> None:
 def test_unknown_keys_are_findings_where_they_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG + "nextSection: {}\n")
     with pytest.raises(UsageError, match="passed over with --lenient-config"):
-        asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False))
-    found = asyncio.run(examine(MemoryCluster(), "", str(tmp_path / "config.yaml"), removing=False, lenient=True))
+        asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False))
+    found = asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False, lenient=True))
     assert [each.text for each in found if each.check == "configuration" and "nextSection: unknown key" in each.text]

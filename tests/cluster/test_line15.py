@@ -38,8 +38,13 @@ if TYPE_CHECKING:
 
 EVERY: Final = int(os.environ.get("LINE15_EVERY", "20"))
 WRITES: Final = ("CREATE", "UPDATE")
-# rules of profile current that the Go operator lacks: what they refuse can't be stored, so that its update can't be tried
-STRICTER: Final = ("dcd-interpod-unsupported", "failover-intrapod-requires-vllm", "resources-quantity-invalid")
+# where ours is stricter on purpose: rules of profile current that the Go operator lacks, and no switch that is filled in. What is refused
+# for these can't be stored, so that its update can't be tried
+STRICTER: Final = (
+    *("[dcd-interpod-unsupported]", "[failover-intrapod-requires-vllm]", "[resources-quantity-invalid]"),
+    *("[compilation-cache-mount-required]", ".experimental.checkpoint.enabled: Required value"),
+)
+UNTRIED: Final = "the object before the update is refused"
 # as our manifests register: every version by itself
 HOOKS: Final = {
     "Validating": (
@@ -92,11 +97,14 @@ def _asked(plane: ControlPlane) -> bool:
 
 def test_writes_are_answered_as_by_line_1_5(plane: ControlPlane) -> None:
     chosen = [*islice((case for case in cases("line15.ndjson.gz", "api") if case["expect"]["code"] in DECIDED), 0, None, EVERY)]
-    wrong = [f"{case['id']}: {found}" for case in chosen if case["id"] not in listed() and (found := _differs(plane, case))]
+    found = {case["id"]: _differs(plane, case) for case in chosen if case["id"] not in listed()}
+    wrong = [f"{name}: {text}" for name, text in found.items() if text not in ("", UNTRIED)]
+    untried = sum(text == UNTRIED for text in found.values())
     apart = [case["id"] for case in chosen if not listed().get(case["id"], OBJECT).startswith(OBJECT)]
-    print(f"{len(chosen)} writes, {len(wrong)} answered otherwise, {len(apart)} listed with another verdict")
+    print(f"{len(chosen)} writes: {len(wrong)} answered otherwise, {len(apart)} listed with another verdict, {untried} updates not tried")
     assert not wrong, "\n".join(wrong)
-    assert len(apart) <= max(1, len(chosen) // 100)
+    assert len(apart) <= max(1, (len(chosen) - untried) // 100)
+    assert untried <= max(5, len(chosen) // 50)
 
 
 def _differs(plane: ControlPlane, case: dict[str, Any]) -> str:
@@ -111,7 +119,7 @@ def _differs(plane: ControlPlane, case: dict[str, Any]) -> str:
         stored = plane.request("POST", f"/apis/{old['apiVersion']}/namespaces/default/{old['kind'].lower()}s?fieldValidation=Ignore", old)
         if stored.status != 201:
             message = str(stored.body.get("message"))
-            return "" if any(f"[{name}]" in message for name in STRICTER) else f"the object before the update is refused: {message}"
+            return UNTRIED if any(words in message for words in STRICTER) else f"{UNTRIED}: {message}"
         new["metadata"] |= {name: stored.body["metadata"][name] for name in ("resourceVersion", "uid")}
         reply = plane.request("PUT", f"{one}?dryRun=All&fieldValidation=Ignore", new, acting=user)
         plane.request("DELETE", one)

@@ -10,7 +10,7 @@ from dynamo_webhooks.reconciler.checkpoint.restore import Restore
 from dynamo_webhooks.reconciler.checkpoint.standing import ANY_IMAGE, hindrance, identity_of, waiting
 from dynamo_webhooks.reconciler.render.children import CHECKPOINT, COMPONENT, GRAPH, direct_children
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import NEW, WAIT, converted, experimental, read_graph
+from dynamo_webhooks.reconciler.render.graph import NEW, WAIT, converted, experimental, read_graph, says_which
 from dynamo_webhooks.reconciler.render.merge import items, texts
 from dynamo_webhooks.reconciler.render.names import PART
 from dynamo_webhooks.reconciler.render.observed import NOTHING, Observed
@@ -63,8 +63,8 @@ def start_of(component: Fields, held: Held, settings: Settings, marks: dict[str,
     wanted = experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None:
         return Start()
-    if not wanted.get("checkpointRef") and not wanted.get("identity"):
-        raise RenderError(("spec", "experimental", "checkpoint"), "checkpoint enabled but no checkpointRef or identity provided")
+    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.operator_version):
+        return Start()
     namespace, asked = str(component["metadata"]["namespace"]), settings.checkpoints
     checkpoint = _found(wanted, held, namespace)
     annotations = {**(marks or {}), **texts(component["metadata"].get("annotations"))}

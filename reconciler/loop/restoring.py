@@ -31,7 +31,7 @@ from dynamo_webhooks.reconciler.loop.prerequisites import lacking_storage
 from dynamo_webhooks.reconciler.loop.status import Condition, conditions, found
 from dynamo_webhooks.reconciler.loop.switched import row_of
 from dynamo_webhooks.reconciler.render.errors import RenderError
-from dynamo_webhooks.reconciler.render.graph import experimental
+from dynamo_webhooks.reconciler.render.graph import experimental, says_which
 from dynamo_webhooks.reconciler.render.merge import texts
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, PART
 
@@ -93,9 +93,8 @@ async def choice_for(work: Work, obj: Node, pods: Pods | None, settings: Setting
     wanted = wanted_by(obj)
     if wanted is None:
         return Choice()
-    if not wanted.get("checkpointRef") and not wanted.get("identity"):
-        text = "checkpoint enabled but no checkpointRef or identity provided"
-        raise RenderError(("spec", "experimental", "checkpoint"), text)
+    if not says_which(wanted, ("spec", "experimental", "checkpoint"), settings.operator_version):
+        return Choice(standing=Standing("CheckpointMissing", "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, asked = key_of(obj).namespace, settings.checkpoints
     checkpoint = work.checkpoints.found(work.cache, namespace, wanted)
     hindered = hindrance(checkpoint, obj["spec"], asked, any_image=_any_image(work, obj))

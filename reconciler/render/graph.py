@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dynamo_webhooks.api.decode import decoder
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
+from dynamo_webhooks.api.line import Line, of_version
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
 from dynamo_webhooks.conversion.objects import Target, convert_object, target
@@ -180,6 +181,18 @@ def experimental(component: Fields, feature: str) -> Fields | None:
 def forces_group(component: Fields) -> bool:
     """Whether a component has a scaling group on Grove that it would not need."""
     return (experimental(component, "grove") or {}).get("forceScalingGroup") is True
+
+
+def says_which(checkpoint: Fields, path: Path, version: str) -> bool:
+    """Whether a block says which checkpoint it means. Line 1.5 admits one that doesn't, of which nothing is made or restored.
+
+    Raises: RenderError on line 1.2; `version` is the operator's.
+    """
+    if checkpoint.get("checkpointRef") or checkpoint.get("identity"):
+        return True
+    if of_version(version) >= Line.V1_5:
+        return False
+    raise RenderError(path, "checkpoint enabled but no checkpointRef or identity provided")
 
 
 def waits_for_checkpoint(component: Fields) -> bool:

@@ -71,6 +71,10 @@ def _of_whole(graph: Graph, *, grove: bool) -> Iterator[Note]:
 def _of(fields: Fields, path: Path, why: str, *, grove: bool) -> Iterator[Note]:
     if fields.get("runtimeVersionOverride"):
         yield Note((*path, "runtimeVersionOverride"), _VERSION)
+    wanted = experimental(fields, "checkpoint")
+    if wanted is not None and not wanted.get("checkpointRef") and not wanted.get("identity"):
+        reason = "has no effect: neither checkpointRef nor identity says which checkpoint"
+        yield Note((*path, "experimental", "checkpoint"), reason)
     for steps in () if grove else _OF_GROVE:
         value: Any = fields
         for step in steps:

@@ -202,8 +202,30 @@ async def test_a_checkpoint_stays_where_one_of_its_graphs_retains_it() -> None:
         assert NAME in await site.all(CHECKPOINTS)
 
 
+def _of_1_5(more: str = "") -> Site:
+    """A site whose operator is of line 1.5, by whose rules graphs are judged."""
+    found = settings(more)
+    return Site(replace(found, identity=replace(found.identity, version="1.5.0")))
+
+
+async def test_a_checkpoint_that_nobody_names_keeps_no_graph_from_running() -> None:
+    site = _of_1_5(RESTORING)
+    main = {"image": "img:1.5.0"}
+    await site.make(graph(vllm("w", main=main, experimental={"checkpoint": {"enabled": True, "startupPolicy": "WaitForCheckpoint"}})))
+    site.start()
+    try:
+        await site.later(5)
+        assert (await site.graph())["status"]["state"] == "successful"
+        told = (await site.condition(kind="FieldsIgnored"))["message"]
+        assert told.startswith("spec.components[0].experimental.checkpoint: has no effect: neither checkpointRef nor identity")
+        assert await _told(site) == ("False", "CheckpointMissing")
+        assert await site.all(CHECKPOINTS) == {}
+    finally:
+        await site.stop()
+
+
 async def test_a_topology_of_grove_means_a_node_label() -> None:
-    site = Site(replace(settings(), identity=replace(settings().identity, version="1.5.0")))  # line 1.2 refuses the field
+    site = _of_1_5()  # line 1.2 refuses the field
     for each in (site.cluster, site.user):
         each.served.update({"grove.io": frozenset({"v1alpha1"})})
     policy = {"clusterTopologyName": "topo", "domain": "rack"}

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 CONFIGURATION: Final = (
     CONFIG.replace("{namespace: dynamo-system}", "{namespace: dynamo-system, version: 1.5.0}")
-    + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps, create: true, size: 1Gi}}}\nrequests: {copierImage: copier:1}\n"
+    + "checkpoint: {enabled: true, storage: {type: pvc, pvc: {pvcName: snaps, basePath: /snaps, create: true, size: 1Gi}}}\n"
+    + "requests: {copierImage: copier:1}\n"
 )
 OVERRIDE: Final = {"apiVersion": "grove.io/v1alpha1", "value": {"topologyConstraint": {"packDomain": "rack"}}}
 ROOT: Final = {**OVERRIDE, "value": {"spec": {"template": {"topologyConstraint": {"packDomain": "rack"}}}}}

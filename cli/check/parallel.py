@@ -24,6 +24,7 @@ Work: TypeAlias = "Callable[[Item], None]"
 WORTH: Final = 128 * 1024  # bytes of text that take longer to check than a process takes to start
 MOST: Final = 8
 TICK: Final = b"."  # one file is done
+AT_ONCE: Final = 16  # files that are said to be done at once
 RESULT: Final = b"="  # what follows is the result
 
 
@@ -138,9 +139,10 @@ def _work(part: Slice, work: Work, gathered: Callable[[], Gathered], pipe: int) 
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # such as in the background of a script: who ignores one goes on here, too
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupted child says nothing; the parent does
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    for file in part:
+    for number, file in enumerate(part, start=1):
         work(file)
-        os.write(pipe, TICK)
+        if number % AT_ONCE == 0 or number == len(part):  # the parent wakes for each write
+            os.write(pipe, TICK * ((number - 1) % AT_ONCE + 1))
     rest = memoryview(RESULT + pickle.dumps(gathered(), pickle.HIGHEST_PROTOCOL))
     while rest:
         rest = rest[os.write(pipe, rest) :]

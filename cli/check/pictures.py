@@ -1,6 +1,7 @@
 """The graphs that a run of `check` looked at, as pictures for its reports; those that can't be drawn are left out.
 
-Costs as much as rendering the graphs of FILES files, however many a run reads; the schema bounds the components of each.
+Costs as much as rendering the graphs of FILES files of LONGEST characters, however many a run reads; the schema bounds the components
+of each.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.policies.facts import Facts
 
 FILES: Final = 40  # whose graphs are drawn
+LONGEST: Final = 1_000_000  # characters of one
 GRAPHS: Final = 40
 
 
@@ -55,5 +57,6 @@ def _drawn(texts: Iterable[tuple[str, str]], asked: Asked) -> list[Drawn]:
     for number, (name, text) in enumerate(texts):
         if number == FILES or len(found) >= GRAPHS:
             break
-        found += draw(render_text(name, text, asked)).drawn
+        if len(text) <= LONGEST:
+            found += draw(render_text(name, text, asked)).drawn
     return found[:GRAPHS]

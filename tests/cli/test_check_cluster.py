@@ -195,7 +195,7 @@ spec:
   - {name: frontend, type: frontend}
   - {name: worker, type: worker, multinode: {nodeCount: 2}}
 """
-IN_LLM: Final = ("--cluster", "-n", "llm")
+IN_LLM: Final = ("--cluster", "-n", "llm", "--line", "1.2")
 
 
 def rules(report: Any) -> set[str]:
@@ -215,7 +215,7 @@ def test_files_are_judged_as_updates_of_live_objects(command: Command, files: Fi
     assert {one["file"] for one in report["findings"] if one["level"] == "error"} == {"chat.yaml"}
     assert made.writes == []
     # elsewhere there is no such object
-    assert rules(command("check", "chat.yaml", "--cluster", "-n", "other", "-o", "json").json) == set()
+    assert rules(command("check", "chat.yaml", "--cluster", "-n", "other", "--line", "1.2", "-o", "json").json) == set()
 
 
 def test_a_kind_that_may_not_be_listed_leaves_its_updates_unjudged(command: Command, files: Files, connected: Callable[..., Any]) -> None:

@@ -73,7 +73,7 @@ def test_what_children_find_comes_in_the_order_of_the_files() -> None:
 def test_files_of_a_child_that_was_killed_are_named_as_not_checked() -> None:
     killed = "not checked: the process that was to do it was killed by signal 9; check fewer files at once"
     lines = _through("if file == 'd': os.kill(os.getpid(), signal.SIGKILL)")
-    assert lines == ["done"] * 3 + ["a: seen", "b: seen", f"c: was {killed}", f"d: was {killed}"]
+    assert lines == ["done"] * 2 + ["a: seen", "b: seen", f"c: was {killed}", f"d: was {killed}"]
 
 
 def test_the_files_of_a_child_that_failed_are_done_once_more_by_the_parent() -> None:

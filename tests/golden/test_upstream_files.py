@@ -79,7 +79,7 @@ def test_upstream_files_convert_there_and_back(command: Command, files: Files) -
     before, said = found(command), comments(folder)
     assert len(said) > 5 * COUNT
     for version in (BETA, ALPHA, BETA):
-        ran = command("convert", ".", "--to", version, "--write")
+        ran = command("convert", ".", "--to", version, "--write", "--line", "1.2")
         assert ran.code == 0, ran.err
         assert {version_of(yaml.safe_load(file.read_text())) for file in folder.glob("*.yaml")} == {version}
         assert found(command) <= before

@@ -43,7 +43,7 @@ spec:
       envs: [{name: HF_TOKEN, value: s3cr3t-two}]
 """
 Connected = Callable[..., list[tuple[str, ...]]]
-CLUSTER: Final = ("--cluster", "-n", "llm")
+CLUSTER: Final = ("--cluster", "-n", "llm", "--line", "1.2")
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])

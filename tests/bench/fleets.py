@@ -26,7 +26,7 @@ PODS: Final = 1000  # of each model, at addresses that answer at once
 
 def section_of(models: int) -> str:
     """The heading of a run."""
-    return f"{APART}: {models:,} models of {PODS:,} pods"
+    return f"{APART}: {models:,} models of {PODS:,} pods each"
 
 
 def fleets(table: Table, folder: Path, models: int, minutes: float) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.golden
 CASES: Final = {case["id"]: case for case in cases("controllers.ndjson.gz", "model-step")}
-SAID: Final = {"ms-del-404": ["LoRAUnloaded"]}  # an adapter that isn't there any more is unloaded (M11); Events need not agree
+SAID: Final = {"ms-del-404": ["LoRAUnloaded"]}  # an adapter that isn't there any more is unloaded; Events need not agree
 
 
 class Recorded(FakeWorkers):
@@ -58,7 +58,7 @@ def _address(base: str) -> str:
 async def test_a_recorded_pass(name: str) -> None:
     case = json.loads(json.dumps(CASES[name]).replace("127.0.", "10.0."))  # loopback is no pod's address
     workers = Recorded(case.get("flags", {}).get("workers", {}))
-    site = Site(settings("models: {anySlice: true, baseReady: legacy}\n"))  # as the Go operator: M12
+    site = Site(settings("models: {anySlice: true, baseReady: legacy}\n"))  # as the Go operator
     await _set_up(site, case)
     timing = site.timing
     clocks = Clocks(timing.clock, timing.now, timing.sleep, lambda: 0.5)

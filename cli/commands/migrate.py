@@ -33,9 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--rewrite", action="store_true", help="move nothing; write annotations of older operators and converters in today's form")
     add("--retire", choices=VERSIONS, metavar="VERSION", help="also list whose managed fields name a version that is to be removed")
     add("--from-file", metavar="FILE", help="judge the objects in a file, such as `kubectl get -o json` prints, without a cluster")
-    add("--rate", type=_positive, default=0.0, metavar="N", help="at most so many objects a second (default: as fast as possible)")
-    add("--settle", type=_seconds, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
-    add("--patience", type=_seconds, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
+    add("--rate", type=float, metavar="N", help="at most so many objects a second (default: as fast as possible)")
+    add("--settle", type=float, metavar="SECONDS", help="wait before the proof (default 60: a request's time limit)")
+    add("--patience", type=float, metavar="SECONDS", help="wait for an API server or a webhook that fails (default 1800)")
     add("--api-server", action="append", default=[], metavar="URL", help="one of the API servers; repeatable (default: the cluster's)")
     add("--take-over", action="store_true", help="go on although the operator's own migrator has not observed the definitions")
     flags.line(parser, "with --from-file: line of the operator's definitions")
@@ -68,6 +68,11 @@ def _options(args: argparse.Namespace) -> Options:
         raise UsageError(f"--retire {args.retire}: must be another version than --to")
     if args.verify and args.dry_run:
         raise UsageError("--verify: writes objects that are stored in another version, which --dry-run forbids")
+    for flag, value in (("--rate", args.rate), ("--settle", args.settle), ("--patience", args.patience)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise UsageError(f"{flag}: must be a number that is not negative, got {value}")
+    if args.rate == 0:
+        raise UsageError("--rate: must be more than 0, got 0; leave it out for no bound")
     named = dict.fromkeys(map(kind_named, args.kind)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
     for name in named:
         if len(BY_NAME[name].versions) < 2:
@@ -78,7 +83,7 @@ def _options(args: argparse.Namespace) -> Options:
         namespace=args.namespace,
         dry_run=args.dry_run,
         verify=args.verify,
-        rate=args.rate,
+        rate=args.rate or 0.0,
         take_over=args.take_over,
         settle=SETTLE if args.settle is None else args.settle,
         patience=PATIENCE if args.patience is None else args.patience,
@@ -116,17 +121,3 @@ def _printed(report: Report, output: str) -> int:
         return UNREACHABLE
     wrong = report.blocked or report.failed or any(each.refused for each in report.kinds)
     return REFUSED if wrong or not (report.dry_run or report.rewrite or report.proven) else OK
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(text)
-    return value
-
-
-def _positive(text: str) -> float:
-    value = _seconds(text)
-    if value == 0:
-        raise ValueError(text)
-    return value

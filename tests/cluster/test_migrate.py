@@ -16,6 +16,7 @@ from dynamo_webhooks.api.definition_guard import NAME, binding, policy
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from tests.cluster.etcd import stored, versions
 from tests.cluster.migrating import PLURALS, Site, Writers, create, everything, objects, report_of, site, unread
+from tests.cluster.objects import request
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -154,3 +155,31 @@ def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
     for obj in (binding(), policy()):
         assert place.plane.kubectl("delete", obj["kind"], NAME).code == 0
     assert "definitions of line 1.2 must not be applied" in report["warnings"][0]
+
+
+def test_annotations_of_older_operators_are_rewritten_once(place: Site) -> None:
+    namespace = place.plane.namespace()
+    older = {"nvidia.com/dgdr-config-map-ref": '{"name": "c", "key": "k"}', "nvidia.com/dgdr-output-pvc": "out", "team": "a"}
+    obj = request(namespace)
+    obj["metadata"]["annotations"] = older
+    place.store_in(BETA)
+    create(place.plane, [obj, {**request(namespace), "metadata": {"name": "plain", "namespace": namespace}}])
+    before = everything(place.plane, BETA), everything(place.plane, ALPHA)
+    [told] = [kind for kind in place.run("--rewrite", "--dry-run")["kinds"] if kind["objects"]]
+    assert (everything(place.plane, BETA), everything(place.plane, ALPHA)) == before
+    [done] = [kind for kind in place.run("--rewrite")["kinds"] if kind["objects"]]
+    assert done == told
+    assert (done["objects"], done["moved"], [note["object"] for note in done["notes"]]) == (2, 1, [f"{namespace}/t"])
+    now = everything(place.plane, BETA)[f"{PLURALS[2]} {namespace}/t"]["metadata"]["annotations"]
+    assert now["team"] == "a"
+    assert {*older} & {*now} == {"team"}
+    assert json.loads(now["nvidia.com/dgdr-spec"])["spec"]["profilingConfig"] == {
+        "configMapRef": {"name": "c", "key": "k"},
+        "outputPVC": "out",
+    }
+    for version, known in zip((BETA, ALPHA), before, strict=True):
+        found = everything(place.plane, version)
+        assert {name: (obj["spec"], obj.get("status")) for name, obj in found.items()} == {
+            name: (obj["spec"], obj.get("status")) for name, obj in known.items()
+        }
+    assert [kind["moved"] for kind in place.run("--rewrite")["kinds"] if kind["objects"]] == [0]

@@ -182,8 +182,9 @@ def test_a_listing_in_a_file_is_judged(command: Command, files: Files) -> None:
         (("--to", "v1beta1", "--verify", "--dry-run"), "--verify: writes objects"),
         (("--to", "v1beta1", "--kind", "dm"), "--kind DynamoModel: has one version"),
         (("--to", "v1beta1", "--kind", "graf"), "--kind graf: no such kind"),
-        (("--to", "v1beta1", "--rate", "0"), "--rate"),
-        (("--to", "v1beta1", "--settle", "nan"), "--settle"),
+        (("--to", "v1beta1", "--rate", "0"), "--rate: must be more than 0"),
+        (("--to", "v1beta1", "--rate", "x"), "--rate must be a number, got x"),
+        (("--to", "v1beta1", "--settle", "nan"), "--settle: must be a number that is not negative, got nan"),
         (("--to", "v1beta1", "--kubeconfig", "nowhere"), "--kubeconfig"),
     ],
 )

@@ -56,10 +56,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    from dynamo_webhooks.api.kinds import BY_NAME, KINDS
-    from dynamo_webhooks.cli.kinds import kind_named
     from dynamo_webhooks.cli.migrate.options import PATIENCE, SETTLE, Options
 
+    _check(args)
+    return Options(
+        to=args.to or "",
+        kinds=_kinds(args.kind),
+        namespace=args.namespace,
+        dry_run=args.dry_run,
+        verify=args.verify,
+        rate=args.rate or 0.0,
+        take_over=args.take_over,
+        settle=SETTLE if args.settle is None else args.settle,
+        patience=PATIENCE if args.patience is None else args.patience,
+        servers=tuple(args.api_server),
+    )
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises: UsageError for flags that don't go together, and for numbers that are none."""
     if args.rewrite and (args.to or args.verify or args.retire or args.from_file):
         raise UsageError("--rewrite: is alone: run it before or after moving the objects")
     if not args.rewrite and not args.to:
@@ -73,22 +88,17 @@ def _options(args: argparse.Namespace) -> Options:
             raise UsageError(f"{flag}: must be a number that is not negative, got {value}")
     if args.rate == 0:
         raise UsageError("--rate: must be more than 0, got 0; leave it out for no bound")
-    named = dict.fromkeys(map(kind_named, args.kind)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
+
+
+def _kinds(words: list[str]) -> tuple[str, ...]:
+    from dynamo_webhooks.api.kinds import BY_NAME, KINDS
+    from dynamo_webhooks.cli.kinds import kind_named
+
+    named = dict.fromkeys(map(kind_named, words)) or [kind.name for kind in KINDS if len(kind.versions) > 1]
     for name in named:
         if len(BY_NAME[name].versions) < 2:
             raise UsageError(f"--kind {name}: has one version; there is nothing to move")
-    return Options(
-        to=args.to or "",
-        kinds=tuple(named),
-        namespace=args.namespace,
-        dry_run=args.dry_run,
-        verify=args.verify,
-        rate=args.rate or 0.0,
-        take_over=args.take_over,
-        settle=SETTLE if args.settle is None else args.settle,
-        patience=PATIENCE if args.patience is None else args.patience,
-        servers=tuple(args.api_server),
-    )
+    return tuple(named)
 
 
 async def _run(args: argparse.Namespace, options: Options) -> Report:

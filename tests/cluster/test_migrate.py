@@ -6,6 +6,7 @@ import json
 import random
 import signal
 from functools import partial
+from itertools import count
 from os import kill
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,17 +14,19 @@ import pytest
 
 from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.api.definition_guard import NAME, binding, policy
-from dynamo_webhooks.api.kinds import ALPHA, BETA
+from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
 from tests.cluster.etcd import stored, versions
 from tests.cluster.migrating import PLURALS, Site, Writers, create, everything, objects, report_of, site, unread
-from tests.cluster.objects import request
+from tests.cluster.objects import path_of, request
 from tests.cluster.processes import wait_until
+from tests.cluster.writes import placed, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 MANY: Final = 240
+STEP: Final = 20  # of the recorded objects
 _OF_TIME: Final = ("seconds", "dryRun", "proven")
 
 
@@ -136,8 +139,21 @@ def test_a_run_pauses_while_the_converter_is_away(place: Site) -> None:
     assert versions(place.plane) == {f"nvidia.com/{BETA}": 90}
 
 
+def _recorded(place: Site, namespace: str) -> int:
+    """Creates recorded objects, those that the API server accepts; returns how many."""
+    names = (f"r-{index}" for index in count())
+    made = 0
+    for write in recorded(STEP):
+        if BY_NAME[write.object["kind"]].plural in PLURALS:
+            obj = placed(write, namespace, lambda _: next(names)).object
+            made += place.plane.request("POST", path_of(obj) + "?fieldValidation=Ignore", obj).status == 201
+    return made
+
+
 def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
-    create(place.plane, [*objects(place.plane.namespace(), 24)])
+    namespace = place.plane.namespace()
+    many = len(create(place.plane, [*objects(namespace, 24)])) + _recorded(place, namespace)
+    assert many > 100
     before = {version: {name: unread(obj) for name, obj in everything(place.plane, version).items()} for version in (ALPHA, BETA)}
     content = {key: json.loads(value) for key, value in stored(place.plane).items()}
     place.plane.apply(policy(), binding())
@@ -145,8 +161,8 @@ def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
         if there == ALPHA:
             wait_until(lambda: not place.may_store(ALPHA), "the policy guarding the definitions", place.plane.server)
         report = place.run("--to", there)
-        assert (_sums(report, "moved"), report["proven"]) == (24, True)
-        assert versions(place.plane) == {f"nvidia.com/{there}": 24}
+        assert (_sums(report, "moved"), report["proven"]) == (many, True)
+        assert versions(place.plane) == {f"nvidia.com/{there}": many}
         assert place.stored_versions() == {plural: [there] for plural in PLURALS}
         for version, known in before.items():
             assert {name: unread(obj) for name, obj in everything(place.plane, version).items()} == known

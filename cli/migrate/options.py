@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dynamo_webhooks.kube.storage_versions import Opener
 
 MANAGER: Final = "dynamo-webhooks-migrate"  # how this command calls itself to an API server
+UNTYPED: Final = "failed to create typed"  # in the API server's sentence when an object does not fit its schema's lists by key
 PAGE: Final = 500  # objects of a list of metadata
 SETTLE: Final = 60.0  # seconds: the time limit of a request to an API server, for which a write may be under way
 PATIENCE: Final = 1800.0  # seconds that a run waits for an API server or a webhook that fails

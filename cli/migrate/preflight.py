@@ -12,7 +12,7 @@ from dynamo_webhooks.api.lowering import taken_away
 from dynamo_webhooks.cli.migrate.flip import OBSERVED
 from dynamo_webhooks.cli.migrate.listing import pages
 from dynamo_webhooks.cli.migrate.offline import LOWERED, REFUSED, TOO_BIG, lost_fields, name_of, noted
-from dynamo_webhooks.cli.migrate.options import MANAGER
+from dynamo_webhooks.cli.migrate.options import MANAGER, UNTYPED
 from dynamo_webhooks.cli.migrate.report import KindReport, Note, Notes, Report
 from dynamo_webhooks.kube.errors import ApiError, NotFoundError
 from dynamo_webhooks.kube.resources import CRDS, Resource, of_kind
@@ -188,6 +188,8 @@ async def _converted(hands: Hands, found: Definition, metadata: dict[str, str]) 
         except NotFoundError:
             continue  # deleted meanwhile
         except ApiError as error:
+            if UNTYPED in error.message:
+                continue  # it was converted, and can be written in the other version alone
             if error.code in (401, 403) and hands.options.dry_run:
                 continue
             return f"objects must be converted both ways, and are not: {error.message}"

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.api.wording import shortened
 from dynamo_webhooks.cli.migrate.listing import SLOWEST, Outage, is_refusal, pages
 from dynamo_webhooks.cli.migrate.offline import REFUSED, name_of
-from dynamo_webhooks.cli.migrate.options import MANAGER, PAGE, Stopped
+from dynamo_webhooks.cli.migrate.options import MANAGER, PAGE, UNTYPED, Stopped
 from dynamo_webhooks.cli.migrate.report import Note, Notes
 from dynamo_webhooks.kube.backoff import Backoff
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.resources import of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -51,6 +53,7 @@ class Pass:
     ) -> None:
         """`on_done` is called after each object; `still` before each page, and raises when nothing may be written any more."""
         self._hands, self._outage, self._resource, self._on_done, self._still = hands, outage, resource, on_done, still
+        self._other = of_kind(resource.kind, next(each.name for each in BY_NAME[resource.kind].versions if each.name != resource.version))
         self._due = 0.0  # when the next write may begin, by the rate
         self.counts = Counts()
         self.notes = Notes()  # of refused objects
@@ -89,7 +92,7 @@ class Pass:
     async def _one(self, item: Node) -> None:
         counts, before = self.counts, item["metadata"]
         try:
-            now = (await self._written(before))["metadata"]
+            before, now = await self._both(before)
         except NotServedError:  # the kind is not served any more
             raise
         except NotFoundError:
@@ -107,15 +110,35 @@ class Pass:
                 counts.others += 1
         counts.objects += 1
 
-    async def _written(self, metadata: Node) -> Node:
+    async def _both(self, before: Node) -> tuple[Node, Node]:
+        """The metadata before and after an empty write, in one version: in the other one where this one's schema can't be applied.
+
+        That is so for lists by key whose keys only one version requires. Raises: as `_written`.
+        """
+        try:
+            return before, (await self._written(self._resource, before))["metadata"]
+        except _OwnError as error:
+            if UNTYPED not in error.message:
+                raise
+            try:
+                live = await self._hands.cluster.get(self._other, before["name"], before.get("namespace", ""))
+            except UnavailableError as failed:  # the next pass tries again
+                raise _OwnError(failed.message) from failed
+            if live is None:
+                raise NotFoundError(404, "NotFound", error.message) from error
+            return live["metadata"], (await self._written(self._other, live["metadata"]))["metadata"]
+
+    async def _written(self, resource: Resource, metadata: Node) -> Node:
         """Writes one object anew. Raises: _OwnError; NotFoundError; UnavailableError after the run's patience; Stopped."""
         began, outage, backoff = monotonic(), self._outage, Backoff(0.1, SLOWEST)
         before = outage.successes
         while True:
             try:
-                made = await self._hands.cluster.touch(self._resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
+                made = await self._hands.cluster.touch(resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
             except UnavailableError as error:
                 others = outage.successes > before
+                if UNTYPED in error.message:  # it will not be otherwise the next time
+                    raise _OwnError(error.message) from error
                 if is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS):
                     raise _OwnError(error.message) from error
                 if others and monotonic() - began > _ALONE:

@@ -40,6 +40,7 @@ class Store(MemoryCluster):
         self.forms: dict[Key, str] = {}
         self.touched: list[str] = []
         self.broken: Callable[[str], ApiError | None] = lambda name: None  # what a write to an object of a name meets
+        self.asked_in = ""  # the version of the last write
         self.expire_at = -1  # the page that is too old
         self.page_limit = 0
         for name in CONVERTED:
@@ -91,6 +92,7 @@ class Store(MemoryCluster):
         record = self.storage.records.get(key_of(resource, namespace, name))
         if record is None:
             raise NotFoundError(404, "NotFound", f"{resource.plural} {name!r} not found")
+        self.asked_in = resource.version
         if error := self.broken(name):
             raise error
         form = self.storage_of(resource.kind)

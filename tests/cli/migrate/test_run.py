@@ -85,6 +85,18 @@ async def test_an_object_that_is_refused_is_named_and_keeps_the_status_as_it_is(
     assert all(each.proven for each in report.kinds if each.kind != DGD)
 
 
+async def test_an_object_whose_keys_one_version_lacks_moves_by_the_other() -> None:
+    store = await _filled(Store())
+    untyped = UnavailableError(500, "InternalError", "failed to create typed live object (n/g-2): element omits all key fields")
+    store.broken = lambda name: untyped if name == "g-2" and store.asked_in == BETA else None
+    report = await ran(store)
+    [graphs] = [each for each in report.kinds if each.kind == DGD]
+    assert (graphs.moved, graphs.refused, graphs.proven) == (5, 0, True)
+    assert {*store.forms.values()} == {BETA}
+    store.broken = lambda name: untyped if name == "g-2" else None
+    assert [each.refused for each in (await ran(store)).kinds if each.kind == DGD] == [1]
+
+
 async def test_an_outage_is_waited_for_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     store, said, failures = await _filled(Store()), list[str](), iter(range(40))
     monkeypatch.setattr(listing, "_TELL", -1.0)

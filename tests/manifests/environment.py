@@ -47,8 +47,8 @@ def build_wheel(home: Path) -> Path:
     return wheel
 
 
-def install(wheel: Path, place: Path, extra: str = "server") -> Path:
-    """Makes an environment at `place` that holds the wheel and what it needs with an extra; returns its interpreter."""
+def install(wheel: Path, place: Path) -> Path:
+    """Makes an environment at `place` that holds the wheel and what it needs without an extra; returns its interpreter."""
     python = place / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
     command = [
@@ -61,30 +61,25 @@ def install(wheel: Path, place: Path, extra: str = "server") -> Path:
         "--quiet",
         "--disable-pip-version-check",
         "--no-deps",
+        "--no-compile",
         str(wheel),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     [packages] = place.glob("lib/python3*/site-packages")
     [own] = packages.glob("dynamo_webhooks-*.dist-info")
-    for name in _needed(metadata.Distribution.at(own), extra):
+    for name in _needed(metadata.Distribution.at(own)):
         _copy(metadata.distribution(name), packages)
     return python
 
 
-def _needed(distribution: metadata.Distribution, extra: str) -> set[str]:
+def _needed(distribution: metadata.Distribution) -> set[str]:
     names: set[str] = set()
-    extras = {extra}
-    for text in distribution.requires or []:  # an extra may hold another one of the same distribution
-        if f'extra == "{extra}"' in text:
-            extras.update(re.findall(r"^dynamo-webhooks\[(\w+)\]", text))
     waiting = [distribution]
     while waiting:
-        one = waiting.pop()
-        for text in one.requires or []:
+        for text in waiting.pop().requires or []:
             name = re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0]
-            wanted = one is distribution and any(f'extra == "{asked}"' in text for asked in extras)
-            if ("extra ==" in text and not wanted) or name in {*names, "dynamo-webhooks"}:
+            if "extra ==" in text or name in names:
                 continue
             try:
                 found = metadata.distribution(name)

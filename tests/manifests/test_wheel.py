@@ -68,9 +68,9 @@ def test_folders_and_distributions_of_the_rooms_names_shadow_nothing(python: Pat
 
 
 @pytest.fixture(scope="module")
-def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command where the wheel was installed without an extra."""
-    return install(wheel, tmp_path_factory.mktemp("bare") / "venv", extra="").with_name("dynamo-webhooks")
+def bare(python: Path) -> Path:
+    """The command there, which was installed without an extra."""
+    return python.with_name("dynamo-webhooks")
 
 
 OPERATOR = """\

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from dynamo_webhooks.api.crd_manifest import ALLOW_DATA_LOSS
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.kube.resources import CRDS
 from tests.cluster import etcd
 from tests.cluster.grants import EVERYWHERE, MIGRATE, Grant
 from tests.cluster.harness import ControlPlane
 from tests.cluster.migrating import PLURALS, Site, create, objects, site
+from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused
 
 if TYPE_CHECKING:
@@ -192,3 +194,32 @@ def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
     assert (report["proven"], report["warnings"]) == (True, [])
     assert etcd.versions(plane) == {"nvidia.com/v1beta1": 24}
     assert _doctors_findings(plane, capsys, "--all") == {}
+
+
+def test_the_way_back_passes_the_guard_of_the_definitions_and_leaves_it_in_force(migrating: Site, tmp_path: Path) -> None:
+    plane = migrating.plane
+    create(plane, [*objects(plane.namespace(), 4)])
+    migrating.store_in("v1beta1")
+    for plural in PLURALS:
+        done = plane.kubectl("annotate", "crd", f"{plural}.nvidia.com", "--overwrite", f"{ALLOW_DATA_LOSS}=false")
+        assert done.code == 0, done.stderr
+    policy = kustomized(MANIFESTS / "chart" / "guard")
+    plane.apply(*policy)
+    back = [{"op": "replace", "path": f"/spec/versions/{index}/storage", "value": not index} for index in range(2)]
+    path = f"{CRDS.path(name=f'{PLURALS[0]}.nvidia.com')}?dryRun=All"
+
+    def guarded() -> bool:
+        return plane.request("PATCH", path, back, kind="application/json-patch+json").status == 422
+
+    try:
+        wait_until(guarded, "the guard being in force", plane.server)
+        _permit(plane)
+        _as_the_job(plane, tmp_path / "kubeconfig")
+        report = migrating.run("--kubeconfig", str(tmp_path / "kubeconfig"), "--to", "v1alpha1")
+        assert report["proven"], report
+        assert etcd.versions(plane).keys() == {"nvidia.com/v1alpha1"}
+        for plural in PLURALS:
+            assert migrating.definition(plural)["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
+    finally:
+        for each in policy:
+            assert plane.kubectl("delete", each["kind"], each["metadata"]["name"]).code == 0

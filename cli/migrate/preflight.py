@@ -104,7 +104,8 @@ def _predict(one: KindReport, hands: Hands) -> None:
 def unfit(found: Definition, hands: Hands, line: Line) -> Iterator[str]:
     """Why nothing may be written by a definition."""
     options, kind = hands.options, BY_NAME[found.kind]
-    missing = [version.name for version in kind.versions if version.name not in found.served]
+    there = {*found.served, *(set(found.versions) - {options.to} if options.verify else ())}  # to be read, a version needn't be served
+    missing = [version.name for version in kind.versions if version.name not in there]
     if missing:
         yield (
             f"spec.versions must serve {' and '.join(version.name for version in kind.versions)}, and lacks {' and '.join(missing)}; "

@@ -121,7 +121,10 @@ class Pass:
             if UNTYPED not in error.message:
                 raise
             try:
-                live = await self._hands.cluster.get(self._other, before["name"], before.get("namespace", ""))
+                where = before["name"], before.get("namespace", "")
+                live = await self._hands.cluster.get(self._other, *where)
+                if live is None and await self._hands.cluster.get(self._resource, *where):  # the other version is not served
+                    raise
             except UnavailableError as failed:  # the next pass tries again
                 raise _OwnError(failed.message) from failed
             if live is None:

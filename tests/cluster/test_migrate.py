@@ -150,6 +150,7 @@ def _recorded(place: Site, namespace: str) -> int:
     return made
 
 
+@pytest.mark.neighbours
 def test_the_way_back_leaves_everything_as_it_was(place: Site) -> None:
     namespace = place.plane.namespace()
     many = len(create(place.plane, [*objects(namespace, 24)])) + _recorded(place, namespace)

@@ -221,6 +221,7 @@ TOLD: Final[dict[str, Told]] = {
             Example("The way back", "dynamo-webhooks migrate --to v1alpha1", runs=False),
             Example("Annotations of older operators in today's form", "dynamo-webhooks migrate --rewrite --dry-run", runs=False),
         ),
+        "[Migration](../migration.md).",
     ),
     "doctor": Told(
         (0, 1, 2, 6, 70),

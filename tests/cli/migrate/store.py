@@ -40,6 +40,7 @@ class Store(MemoryCluster):
         self.forms: dict[Key, str] = {}
         self.touched: list[str] = []
         self.broken: Callable[[str], ApiError | None] = lambda name: None  # what a write to an object of a name meets
+        self.unserved: set[str] = set()
         self.asked_in = ""  # the version of the last write
         self.expire_at = -1  # the page that is too old
         self.page_limit = 0
@@ -68,6 +69,10 @@ class Store(MemoryCluster):
         obj = {"apiVersion": resource.api_version, "kind": kind, "metadata": {"name": name, "namespace": "n", **metadata}, "spec": spec}
         await self.create(resource, obj)
         self.forms[resource.plural, "n", name] = self.storage_of(kind)
+
+    async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
+        found = await super().get(resource, name, namespace, subresource=subresource)
+        return None if resource.version in self.unserved else found
 
     async def resources(self, group: str, version: str) -> list[Node]:  # noqa: ARG002 - hashes are the same in all versions
         await self._ask("resources", None, "", "")

@@ -170,6 +170,21 @@ async def test_stored_versions_that_are_not_true_are_told() -> None:
     assert "storedVersions named v1beta1 alone, and 5 objects were stored in another version" in as_text(found)
 
 
+async def test_a_version_that_is_not_served_any_more_can_be_proven_away() -> None:
+    store = await _filled(Store(BETA, (BETA,)))
+    for kind in CONVERTED:
+        store.crd(kind)["spec"]["versions"][0]["served"] = False
+    assert "must serve v1alpha1 and v1beta1" in (await ran(store)).blocked[0]
+    assert (await ran(store, verify=True)).proven
+    untyped = UnavailableError(500, "InternalError", "failed to create typed live object (n/g-2): element omits all key fields")
+    store.broken = lambda name: untyped if name == "g-2" else None
+    store.unserved = {ALPHA}
+    [graphs] = [each for each in (await ran(store, verify=True)).kinds if each.kind == DGD]
+    assert (graphs.refused, graphs.objects, graphs.proven) == (1, 5, False)
+    del store.crd()["spec"]["versions"][0]
+    assert "lacks v1alpha1" in (await ran(store, verify=True)).blocked[0]
+
+
 async def test_only_a_namespace_leaves_the_status() -> None:
     store = await _filled(Store())
     report = await ran(store, namespace="n")

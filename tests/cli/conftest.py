@@ -70,7 +70,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, 
     asked: list[tuple[str, ...]] = []
 
     def use(made: Cluster) -> list[tuple[str, ...]]:
-        async def connect(*words: str, server: str = "") -> Cluster:
+        async def connect(*words: str, server: str = "", patience: float = 0.0) -> Cluster:
             asked.append(words)
             return made
 

@@ -103,8 +103,9 @@ def test_writes_are_answered_as_by_line_1_5(plane: ControlPlane) -> None:
     apart = [case["id"] for case in chosen if not listed().get(case["id"], OBJECT).startswith(OBJECT)]
     print(f"{len(chosen)} writes: {len(wrong)} answered otherwise, {len(apart)} listed with another verdict, {untried} updates not tried")
     assert not wrong, "\n".join(wrong)
-    assert len(apart) <= max(1, (len(chosen) - untried) // 100)
-    assert untried <= max(5, len(chosen) // 50)
+    if EVERY == 1:  # of a sample it would be chance
+        assert len(apart) <= (len(chosen) - untried) // 100
+        assert untried <= len(chosen) // 100
 
 
 def _differs(plane: ControlPlane, case: dict[str, Any]) -> str:

@@ -28,25 +28,40 @@ def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
     template = object_of(base.get("template"))
     pod = {**object_of(template.get("spec")), **asked}
     if type(resources) is dict:
-        pod["containers"] = _with_resources(pod.get("containers"), resources, PROFILER if line >= Line.V1_5 else "")
+        pod["containers"] = _with_resources(pod.get("containers"), resources, line)
     if pod:
         pod.setdefault("containers", [])  # the schema of the right side requires it
     return {**base, "template": {**template, "spec": pod}} if pod else base
 
 
-def _with_resources(containers: Any, resources: Fields, name: str) -> list[Any]:
-    if type(containers) is list and containers and type(containers[0]) is dict:
-        named = {"name": name} if not containers[0].get("name") else {}
-        return [{**containers[0], **named, "resources": resources}, *containers[1:]]
-    return [{"name": name, "resources": resources}]
+def _with_resources(containers: Any, resources: Fields, line: Line) -> list[Any]:
+    name, where = PROFILER if line >= Line.V1_5 else "", _profiler(containers, line)
+    if where is None:
+        others = containers if line >= Line.V1_5 and type(containers) is list else []
+        return [{"name": name, "resources": resources}, *others]
+    found = containers[where]
+    made = {**found, **({} if found.get("name") else {"name": name}), "resources": resources}
+    return [*containers[:where], made, *containers[where + 1 :]]
+
+
+def _profiler(containers: Any, line: Line) -> int | None:
+    """The place of the container of the resources: the first one, since line 1.5 the one of that name, or the first if it has none."""
+    if type(containers) is not list or not containers:
+        return None
+    if line >= Line.V1_5:
+        for index, one in enumerate(containers):
+            if type(one) is dict and one.get("name") == PROFILER:
+                return index
+    first = containers[0]
+    return 0 if type(first) is dict and (line < Line.V1_5 or not first.get("name")) else None
 
 
 def from_job(job: Any, config: Fields, line: Line) -> None:
     """Write the three members of the left side into `config`."""
     pod = object_of(object_of(object_of(job).get("template")).get("spec"))
     containers, tolerations, selector = pod.get("containers"), pod.get("tolerations"), pod.get("nodeSelector")
-    if type(containers) is list and containers and type(containers[0]) is dict:
-        resources = containers[0].get("resources")
+    if type(containers) is list and (where := _profiler(containers, line)) is not None:
+        resources = containers[where].get("resources")
         if type(resources) is dict:
             config["resources"] = resources
         elif _lone_and_bare(containers):
@@ -66,7 +81,8 @@ def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
     pod = {name: value for name, value in object_of(template.get("spec")).items() if not (name in _TAKEN and value) and value is not None}
     containers = pod.get("containers")
     if type(containers) is list and containers:
-        trimmed = [_trimmed(one, first=index == 0) for index, one in enumerate(containers)]
+        where = _profiler(containers, line)
+        trimmed = [_trimmed(one, first=index == where) for index, one in enumerate(containers)]
         pod["containers"] = trimmed
         if _lone_and_bare(trimmed) or (line >= Line.V1_5 and not saved and _made(containers)):
             del pod["containers"]

@@ -200,3 +200,20 @@ def test_any_component_type_is_copied_since_line_1_5() -> None:
         beta = _to_beta(line, service)
         assert beta["spec"]["components"][0].get("type") == said
         assert _to_alpha(line, beta) == service
+
+
+def test_resources_of_a_request_are_those_of_the_profiler_since_line_1_5() -> None:
+    few, many = {"limits": {"cpu": "1"}}, {"limits": {"cpu": "8"}}
+    for containers, old, new in (
+        ([{"name": "side", "resources": few}, {"name": "profiler", "resources": many}], few, many),
+        ([{"name": "", "resources": many}], many, many),
+        ([{"name": "side", "resources": few}], few, None),
+    ):
+        job = {"template": {"spec": {"containers": containers}}}
+        beta = {**_object("v1beta1", {"model": "m", "overrides": {"profilingJob": job}}), "kind": "DynamoGraphDeploymentRequest"}
+        for line, resources in ((Line.V1_2, old), (Line.V1_5, new)):
+            kind = kind_of("DynamoGraphDeploymentRequest", line)
+            alpha = convert(kind, beta, "v1alpha1").object
+            assert alpha["spec"].get("profilingConfig", {}).get("resources") == resources
+            back = convert(kind, alpha, "v1beta1").object
+            assert back["spec"]["overrides"]["profilingJob"] == job

@@ -186,7 +186,7 @@ def _migrate() -> list[Grant]:
     )
     crds = "customresourcedefinitions"
     return [
-        *(Grant("migrate", EVERYWHERE, "nvidia.com", each, "", ("list",), "which objects there are") for each in kinds),
+        *(Grant("migrate", EVERYWHERE, "nvidia.com", each, "", ("get", "list"), "which objects there are") for each in kinds),
         *(Grant("migrate", EVERYWHERE, "nvidia.com", f"{each}/status", "", ("patch",), "storing each again") for each in kinds),
         *(
             Grant("migrate", EVERYWHERE, "apiextensions.k8s.io", resource, f"{each}.nvidia.com", verbs, "which version is stored")

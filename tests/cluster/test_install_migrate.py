@@ -17,6 +17,7 @@ from tests.cluster import etcd
 from tests.cluster.grants import EVERYWHERE, MIGRATE, Grant
 from tests.cluster.harness import ControlPlane
 from tests.cluster.migrating import PLURALS, Site, create, objects, site
+from tests.cluster.objects import graph
 from tests.cluster.processes import wait_until
 from tests.cluster.rendering import MANIFESTS, Node, charted, key, kustomized, of_kind, refused
 
@@ -178,7 +179,10 @@ def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
 ) -> None:
     """Before that, definitions are flipped and say nothing of v1alpha1, which is not true."""
     plane = migrating.plane
-    create(plane, [*objects(plane.namespace(), 24)])
+    namespace = plane.namespace()
+    # the schema of v1beta1 requires a path, so that it is stored through v1alpha1
+    pathless = graph(namespace, {"w": {"volumeMounts": [{"name": "v"}]}}, name="pathless")
+    create(plane, [*objects(namespace, 24), pathless])
     assert _doctors_findings(plane, capsys) == {}
     migrating.store_in("v1beta1", say=["v1beta1"])
     told = _doctors_findings(plane, capsys, "--all")
@@ -192,7 +196,7 @@ def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
     [container] = _job(_manifest())["spec"]["template"]["spec"]["containers"]
     report = migrating.run("--kubeconfig", str(tmp_path / "kubeconfig"), *container["args"][1:])
     assert (report["proven"], report["warnings"]) == (True, [])
-    assert etcd.versions(plane) == {"nvidia.com/v1beta1": 24}
+    assert etcd.versions(plane) == {"nvidia.com/v1beta1": 25}
     assert _doctors_findings(plane, capsys, "--all") == {}
 
 

@@ -103,6 +103,13 @@ def migrating(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture
+def emptied(migrating: Site) -> Site:
+    """The same without objects, which stores in v1alpha1."""
+    migrating.empty()
+    return migrating
+
+
+@pytest.fixture
 def cluster(migrating: Site) -> ControlPlane:
     """Its control plane."""
     return migrating.plane
@@ -175,16 +182,16 @@ def _doctors_findings(plane: ControlPlane, capsys: pytest.CaptureFixture[str], *
 
 
 def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
-    migrating: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    emptied: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Before that, definitions are flipped and say nothing of v1alpha1, which is not true."""
-    plane = migrating.plane
+    plane = emptied.plane
     namespace = plane.namespace()
     # the schema of v1beta1 requires a path, so that it is stored through v1alpha1
     pathless = graph(namespace, {"w": {"volumeMounts": [{"name": "v"}]}}, name="pathless")
     create(plane, [*objects(namespace, 24), pathless])
     assert _doctors_findings(plane, capsys) == {}
-    migrating.store_in("v1beta1", say=["v1beta1"])
+    emptied.store_in("v1beta1", say=["v1beta1"])
     told = _doctors_findings(plane, capsys, "--all")
     assert told.keys() == {*PLURALS}
     for text in told.values():
@@ -194,16 +201,16 @@ def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
     _permit(plane)
     _as_the_job(plane, tmp_path / "kubeconfig")
     [container] = _job(_manifest())["spec"]["template"]["spec"]["containers"]
-    report = migrating.run("--kubeconfig", str(tmp_path / "kubeconfig"), *container["args"][1:])
+    report = emptied.run("--kubeconfig", str(tmp_path / "kubeconfig"), *container["args"][1:])
     assert (report["proven"], report["warnings"]) == (True, [])
     assert etcd.versions(plane) == {"nvidia.com/v1beta1": 25}
     assert _doctors_findings(plane, capsys, "--all") == {}
 
 
-def test_the_way_back_passes_the_guard_of_the_definitions_and_leaves_it_in_force(migrating: Site, tmp_path: Path) -> None:
-    plane = migrating.plane
+def test_the_way_back_passes_the_guard_of_the_definitions_and_leaves_it_in_force(emptied: Site, tmp_path: Path) -> None:
+    plane = emptied.plane
     create(plane, [*objects(plane.namespace(), 4)])
-    migrating.store_in("v1beta1")
+    emptied.store_in("v1beta1")
     for plural in PLURALS:
         done = plane.kubectl("annotate", "crd", f"{plural}.nvidia.com", "--overwrite", f"{ALLOW_DATA_LOSS}=false")
         assert done.code == 0, done.stderr
@@ -219,11 +226,12 @@ def test_the_way_back_passes_the_guard_of_the_definitions_and_leaves_it_in_force
         wait_until(guarded, "the guard being in force", plane.server)
         _permit(plane)
         _as_the_job(plane, tmp_path / "kubeconfig")
-        report = migrating.run("--kubeconfig", str(tmp_path / "kubeconfig"), "--to", "v1alpha1")
+        report = emptied.run("--kubeconfig", str(tmp_path / "kubeconfig"), "--to", "v1alpha1")
         assert report["proven"], report
         assert etcd.versions(plane).keys() == {"nvidia.com/v1alpha1"}
         for plural in PLURALS:
-            assert migrating.definition(plural)["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
+            assert emptied.definition(plural)["metadata"]["annotations"][ALLOW_DATA_LOSS] == "false"
     finally:
         for each in policy:
             assert plane.kubectl("delete", each["kind"], each["metadata"]["name"]).code == 0
+        wait_until(lambda: not guarded(), "the guard being forgotten", plane.server)
